@@ -7,39 +7,22 @@ from collections.abc import Mapping
 
 from where import ROOT
 
-from asyncwait.conformance.evidence import at, replies
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.timeline import draw_svg
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Mode, Record, Watermark
-from asyncwait.spec.scenario import Scenario, SinkStep
+from asyncwait.spec.scenario import Scenario
 
 FOLDER = ROOT / "docs" / "pictures"
-REPLIES = (replies("a", 160, "a1"), replies("b", 40, "b1"), replies("c", 80, "c1"))
-
-
-def _two_fast_ones_behind_a_slow_one(mode: Mode) -> Scenario:
-    inputs = at(0, Record("a"), Record("b"), Record("c"))
-    return Scenario(mode=mode, inputs=inputs, plans=REPLIES)
-
+REPLIES = "a: 160 gives a1; b: 40 gives b1; c: 80 gives c1"
 
 PICTURES: Mapping[str, Scenario] = {
-    "ordered": _two_fast_ones_behind_a_slow_one("ordered"),
-    "unordered": _two_fast_ones_behind_a_slow_one("unordered"),
-    "segments": Scenario(
-        mode="unordered",
-        inputs=at(0, Record("a", 1), Record("b", 2), Watermark(2), Record("c", 3)),
-        plans=REPLIES,
-    ),
-    "snapshot": Scenario(
-        inputs=at(0, Record("a"), Record("b")) + at(80, Barrier(1)) + at(120, Record("c")),
-        plans=REPLIES,
-    ),
-    "back-pressure": Scenario(
-        capacity=2,
-        inputs=at(0, *map(Record, "abcd")),
-        plans=(*REPLIES, replies("d", 40, "d1")),
-        sink=(SinkStep("read", 1), SinkStep("pause", 200)),
+    "ordered": scenario_of(f"0: a b c; {REPLIES}"),
+    "unordered": scenario_of(f"unordered; 0: a b c; {REPLIES}"),
+    "segments": scenario_of(f"unordered; 0: a@1 b@2 ~2 c@3; {REPLIES}"),
+    "snapshot": scenario_of(f"0: a b; 80: ^1; 120: c; {REPLIES}"),
+    "back-pressure": scenario_of(
+        f"capacity 2; 0: a b c d; {REPLIES}; d: 40 gives d1; sink read 1, pause 200"
     ),
 }
 """What is drawn, by the name of its picture."""

@@ -17,15 +17,15 @@ from outside import Folder, run
 from remains import linux, wait_until, wait_until_gone
 
 from asyncwait.conformance._commands import _group, _rules
-from asyncwait.conformance.evidence import at, replies
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Record, Watermark
+from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Scenario, SinkStep, scenarios_to_json
+from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
 A = Record("a")
-SCENARIO = Scenario(inputs=at(0, A), plans=(replies("a", 40, "x"),))
+SCENARIO = scenario_of("0: a; a: 40 gives x")
 ONE = ("--count", "1", "--rule", "END-14")
 """A single scenario can show that rule."""
 
@@ -77,11 +77,9 @@ def backend():
     made = replace(load_backend("{name}"), {changes})
     return Dies(made.open_operator, made.loop, made.capabilities, made.expected_failures)
 """
-FENCED = Scenario(
-    capacity=1, inputs=at(0, *map(Watermark, range(4))), sink=(SinkStep("pause", 40),)
-)
-DRAINED = Scenario(inputs=at(0, A, Barrier(1)), plans=SCENARIO.plans)
-LATE = Scenario(inputs=at(400, A))
+FENCED = scenario_of("capacity 1; 0: ~0 ~1 ~2 ~3; sink pause 40")
+DRAINED = scenario_of("0: a ^1; a: 40 gives x")
+LATE = scenario_of("400: a")
 DRAINS = "faulty-drains-at-barriers"
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from outside import SOUND
 
-from asyncwait.conformance.evidence import at, never, replies
-from asyncwait.spec import Barrier, Record, Snapshot, Watermark
+from asyncwait.conformance.evidence import scenario_of
+from asyncwait.spec import Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
     Crash,
     Handler,
@@ -190,18 +190,12 @@ A, B = Record("a"), Record("b")
 FAILING = Step("raise", 40, error="ValueError")
 
 DRAWN: Mapping[str, Scenario] = {
-    "a lane for each record, and signals strike through all": Scenario(
-        capacity=2,
-        timeout=80,
-        handled=True,
-        inputs=at(0, Record("a", 1), Barrier(1)) + at(40, B, Watermark(5), Record("c")),
-        plans=(replies("a", 40, "x", "y"), never("b", "late")),
-        hooks="plain",
+    "a lane for each record, and signals strike through all": scenario_of(
+        "capacity 2; timeout 80; handled; 0: a@1 ^1; 40: b ~5 c; a: 40 gives x y; "
+        "b: never, late gives late; hooks plain"
     ),
-    "a crash ends a leg, and the next one begins with its snapshot": Scenario(
-        inputs=at(0, A, Barrier(1)),
-        plans=(replies("a", 80, "x"),),
-        crashes=(Crash(40, capacity=1),),
+    "a crash ends a leg, and the next one begins with its snapshot": scenario_of(
+        "0: a ^1; a: 80 gives x; crashes 40 capacity=1"
     ),
     "all that is planned and can't be seen": Scenario(
         "unordered",

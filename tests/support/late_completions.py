@@ -5,19 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from asyncwait.backends.pool._callbacks import Inbox
-from asyncwait.spec import Record
-from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed
+from asyncwait.conformance.evidence import scenario_of
 
-COMPLETED_LATE = Scenario(
-    form="callback",
-    timeout=40,
-    handled=True,
-    inputs=(Timed(0, Record("a")), Timed(0, Record("b"))),
-    plans=(
-        Plan("a", (Step(after=80, results=("a1",)),), Handler("reply", ("late",))),
-        Plan("b", (Step(after=120, results=("b1",)),), Handler("reply", ("later",))),
-    ),
-    sink=(SinkStep("pause", 200),),
+COMPLETED_LATE = scenario_of(
+    "form callback; timeout 40; handled; 0: a b; a: 80 gives a1, late gives late; "
+    "b: 120 gives b1, late gives later; sink pause 200"
 )
 """Both records are decided at 40, and completed after that."""
 

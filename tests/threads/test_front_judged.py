@@ -1,19 +1,12 @@
 """The adapter of the blocking front: what the suite does to its reader reaches the reader."""
 
 from asyncwait.backends.threads.conformance import plain_backend
-from asyncwait.conformance.evidence import at, never, raises
-from asyncwait.spec import Record
-from asyncwait.spec.scenario import Scenario, SinkStep
+from asyncwait.conformance.evidence import scenario_of
 
 RUNS = 50
 
-LEFT_IN_TIME = Scenario(
-    capacity=1,
-    inputs=at(0, Record("a"), Record("b")),
-    plans=(raises("a", 280), never("b")),
-    sink=(SinkStep("block", 200),),
-    close_takes=40,
-    cancel_at=40,
+LEFT_IN_TIME = scenario_of(
+    "capacity 1; 0: a b; a: 280 raises; b: never; close_takes 40; cancel_at 40; sink block 200"
 )
 
 

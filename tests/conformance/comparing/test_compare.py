@@ -4,27 +4,20 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.conformance._comparing import Comparison, Pair, Side, compare_runs
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.verdict import Case
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
-    Plan,
-    Scenario,
     SinkTook,
-    Step,
-    Timed,
     Trace,
 )
 
 SOUND = Side.of("sound", ALL_CAPABILITIES, {})
 KNOWN = Side.of("known", ALL_CAPABILITIES, {"ORD-2": (ExpectedFailure("it is late"),)})
-SCENARIO = Scenario(
-    inputs=tuple(Timed(0, Record(value)) for value in "ab"),
-    plans=(Plan("a", (Step(after=40),)), Plan("b", (Step(after=40, results=("x",)),))),
-)
+SCENARIO = scenario_of("0: a b; a: 40 gives; b: 40 gives x")
 CASE = Case("one", SCENARIO, SCENARIO)
 RUN = play(open_operator, SCENARIO)
 
@@ -72,11 +65,7 @@ def test_what_differs_behind_a_known_departure_is_explained_by_it() -> None:
 
 def test_what_differs_while_both_keep_all_rules_is_a_tie() -> None:
     """In unordered mode, what is finished at once comes in any order."""
-    scenario = Scenario(
-        mode="unordered",
-        inputs=tuple(Timed(0, Record(value)) for value in "ab"),
-        plans=tuple(Plan(value, (Step(after=40, results=(value,)),)) for value in "ab"),
-    )
+    scenario = scenario_of("unordered; 0: a b; a b: 40 gives *")
     run = play(open_operator, scenario)
     (leg,) = run.legs
     out = [event for event in leg.events if isinstance(event, SinkTook)]

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import at
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.expected_failures import ExpectedFailure, Sorted, sort_out
 from asyncwait.conformance.judging import Violation
-from asyncwait.spec import Barrier, InvalidConfig, Record, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.scenario import Scenario
 
 PLAIN = Scenario()
-REPEATED = Scenario(retry=PlannedRetry())
+REPEATED = scenario_of("retry")
 
 EXPECTED_FAILURES = {
     "WM-5": (ExpectedFailure("statuses overtake"),),
@@ -68,39 +68,25 @@ def test_a_known_violation_hides_what_may_follow_from_it(
     assert found == Sorted(frozenset(findings.split()), known)
 
 
-RAISES = Plan("a", (Step("raise"),), Handler("raise"))
-UNCOPIED = Plan("a", uncopied=True)
-
-
-MISRETURNS = Plan("a", (Step("misreturn", error="none"),))
-CANCELS = Plan("a", (Step("raise", error="CancelledError"),))
-BREAKS = Scenario(retry=PlannedRetry(on_error="breaks"))
-SUPPLIES = Plan("a", (Step(supplied=True),))
-LATE = Scenario(timeout=40, inputs=at(0, Record("a")))
+RAISES = scenario_of("a: raises own, late raises own")
+BREAKS = scenario_of("retry on_error=breaks")
+LATE = scenario_of("timeout 40; 0: a")
 HANDLED = replace(LATE, handled=True)
 
 
 @pytest.mark.parametrize(
     ("trait", "holds", "lacks"),
     [
-        ("a status", Scenario(inputs=at(0, WatermarkStatus(True))), PLAIN),
-        ("a barrier", Scenario(inputs=at(0, Watermark(1), Barrier(2))), PLAIN),
-        ("a call that raises", Scenario(plans=(RAISES,)), PLAIN),
-        (
-            "a call that raises",
-            Scenario(plans=(UNCOPIED,), copies=True),
-            Scenario(plans=(UNCOPIED,)),
-        ),
-        ("a call that gives no results", Scenario(plans=(MISRETURNS,)), PLAIN),
-        (
-            "a call that raises a cancellation",
-            Scenario(plans=(CANCELS,)),
-            Scenario(plans=(RAISES,)),
-        ),
+        ("a status", scenario_of("0: ~idle"), PLAIN),
+        ("a barrier", scenario_of("0: ~1 ^2"), PLAIN),
+        ("a call that raises", RAISES, PLAIN),
+        ("a call that raises", scenario_of("a: uncopied; copies"), scenario_of("a: uncopied")),
+        ("a call that gives no results", scenario_of("a: misreturns none"), PLAIN),
+        ("a call that raises a cancellation", scenario_of("a: raises CancelledError"), RAISES),
         ("a predicate that raises", BREAKS, REPEATED),
-        ("a supplier", Scenario(form="callback", plans=(SUPPLIES,)), PLAIN),
+        ("a supplier", scenario_of("form callback; a: gives with supplied"), PLAIN),
         ("a handler that gives none", HANDLED, LATE),
-        ("a handler that fails", replace(HANDLED, plans=(RAISES,)), HANDLED),
+        ("a handler that fails", replace(HANDLED, plans=RAISES.plans), HANDLED),
     ],
 )
 def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sample import some
 
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.evidence import Run, at, replies
+from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import PATIENCE, LoopName, play
 from asyncwait.reference import open_operator
@@ -21,13 +21,11 @@ from asyncwait.spec.scenario import (
     CallEnded,
     Closed,
     Leg,
-    Plan,
     Scenario,
     SinkGaveUp,
     SinkLeft,
     SinkStep,
     SinkTook,
-    Step,
 )
 
 
@@ -61,13 +59,8 @@ def changed(
 
 
 # The second call cleans up for 80 ms when it is cancelled.
-CALM = Scenario(
-    inputs=at(0, Record("a"), Record("b")) + at(40, Record("c")),
-    plans=(
-        replies("a", 40, "a1", "a2"),
-        Plan("b", (Step(after=400, results=("b1",), clean_up=80),)),
-        replies("c", 120, "c1"),
-    ),
+CALM = scenario_of(
+    "0: a b; 40: c; a: 40 gives a1 a2; b: 400 gives b1 with clean_up=80; c: 120 gives c1"
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import Run, at, replies
+from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import CallFailed, OpenOperator, Record, Statistics, Watermark
@@ -25,10 +25,7 @@ from asyncwait.spec.scenario import (
     trace_from_json,
 )
 
-SCENARIO = Scenario(
-    inputs=at(0, Record("a", 1), Record("b", 2)),
-    plans=(replies("a", 0, "a1"), replies("b", 40, "b1")),
-)
+SCENARIO = scenario_of("0: a@1 b@2; a: gives a1; b: 40 gives b1")
 
 
 def leg_of(operator: Any, scenario: Scenario = SCENARIO) -> Leg:
@@ -159,7 +156,7 @@ def test_a_function_that_is_called_with_something_odd_is_told_of() -> None:
         async with open_operator(config, fn, elements, restore) as results:
             yield results
 
-    leg = leg_of(opened, Scenario(timeout=400, handled=True))
+    leg = leg_of(opened, scenario_of("timeout 400; handled"))
 
     (call,) = [event for event in leg.events if isinstance(event, CallStarted)]
     (asked,) = [event for event in leg.events if isinstance(event, HandlerAsked)]

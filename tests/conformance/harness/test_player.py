@@ -5,16 +5,15 @@ What is written down of a leg is held against its plan with every trace, and aga
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import at, replies, told
+from asyncwait.conformance.evidence import scenario_of, told
 from asyncwait.conformance.harness import play, play_leg
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Record, Snapshot
+from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
-    Crash,
     Ending,
     Leg,
     LegStart,
-    Scenario,
+    Timed,
     last_snapshot,
     next_leg,
 )
@@ -22,11 +21,8 @@ from asyncwait.spec.scenario import (
 A = Record("a")
 
 
-CRASHING = Scenario(
-    capacity=4,
-    inputs=at(0, A, Barrier(1)) + at(60, Record("b")) + at(200, Record("c")),
-    plans=(replies("a", 100, "x"),),
-    crashes=(Crash(80, capacity=2), Crash(50, mode="unordered")),
+CRASHING = scenario_of(
+    "0: a ^1; 60: b; 200: c; a: 100 gives x; crashes 80 capacity=2, 50 mode=unordered"
 )
 
 
@@ -38,7 +34,7 @@ def test_a_leg_begins_with_the_last_snapshot_and_the_input_behind_it() -> None:
     assert second is not None
     assert second.restored == Snapshot(1, (A,))
     assert (second.first_index, second.began_at) == (2, 80)
-    assert second.inputs == at(0, Record("b")) + at(120, Record("c"))
+    assert second.inputs == (Timed(0, Record("b")), Timed(120, Record("c")))
     assert (second.config.capacity, second.config.mode) == (2, "ordered")
 
 
@@ -55,7 +51,7 @@ def test_changes_of_the_configuration_stay_until_the_next_ones() -> None:
 
 def test_without_a_snapshot_a_leg_begins_anew() -> None:
     """From where its predecessor had begun."""
-    first = LegStart.first(replace(CRASHING, inputs=at(0, A)))
+    first = LegStart.first(replace(CRASHING, inputs=(Timed(0, A),)))
     second = next_leg(first, play_leg(open_operator, first))
 
     assert second is not None

@@ -13,7 +13,7 @@ import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.harness import (
     LONGEST,
     VirtualLoop,
@@ -42,10 +42,7 @@ from asyncwait.spec.scenario import (
     Trace,
 )
 
-ONE = Scenario(
-    inputs=(Timed(0, Record("a")), Timed(80, Record("b"))),
-    plans=(Plan("a", (Step(after=40, results=("a1",)),)), Plan("b", (Step(after=120),))),
-)
+ONE = scenario_of("0: a; 80: b; a: 40 gives a1; b: 120 gives")
 
 
 class Machine:

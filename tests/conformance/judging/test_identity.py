@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from asyncwait.conformance.evidence import at
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import (
     explain,
@@ -17,7 +16,7 @@ from asyncwait.conformance.judging import (
 )
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.scenario import Scenario, Timed
 
 SAME = [
     ({"a": 1, "b": [2]}, {"b": [2], "a": 1}),
@@ -109,7 +108,7 @@ def test_what_is_no_element_has_an_identity() -> None:
 )
 def test_which_keys_are_the_same(one: Any, other: Any, *, same: bool, plain: bool) -> None:
     """As in a dict; and which of them say so in the same words."""
-    scenario = Scenario(inputs=at(0, Record("a", key=one), Record("b", key=other)))
+    scenario = Scenario(inputs=(Timed(0, Record("a", key=one)), Timed(0, Record("b", key=other))))
     (leg,) = explain(scenario, play(open_operator, scenario, "asyncio")).history.legs
     before, item = leg.records
 

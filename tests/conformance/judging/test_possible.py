@@ -5,14 +5,13 @@ from typing import Any, TypeAlias
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import at, told
+from asyncwait.conformance.evidence import scenario_of, told
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import impossible
 from asyncwait.reference import open_operator
-from asyncwait.spec import Barrier, Record
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallStarted,
-    Crash,
     Ending,
     EndingKind,
     Event,
@@ -21,26 +20,17 @@ from asyncwait.spec.scenario import (
     Misuse,
     MisuseKind,
     Plan,
-    PlannedRetry,
     Scenario,
     SinkStep,
-    SnapshotRequest,
     Step,
     Trace,
 )
 
 A, B = Record("a"), Record("b")
 RAISES = Plan("b", (Step("raise", 80, error="ValueError"),))
-PLANNED = Scenario(
-    inputs=at(0, A) + at(40, B),
-    plans=(
-        Plan("a", (Step("never", swallow=True, clean_up=40, results=("late",)),)),
-        RAISES,
-        Plan("c", (Step("misreturn", 80, error="text"),)),
-        Plan("d", (Step("never"),)),
-    ),
-    source_ends_at=120,
-    requests=(SnapshotRequest(40, 100),),
+PLANNED = scenario_of(
+    "0: a; 40: b; a: outlives 40 late; b: 80 raises; c: 80 misreturns text; d: never; "
+    "source_ends_at 120; requests 40 100"
 )
 
 
@@ -175,11 +165,7 @@ def test_on_a_real_clock_times_may_be_rounded() -> None:
     assert impossible(PLANNED, Trace((later,))) is not None
 
 
-CRASHING = Scenario(
-    inputs=at(0, A, Barrier(7), B),
-    plans=(Plan("a", (Step(after=80, results=("x",)),)),),
-    crashes=(Crash(40, capacity=2, mode="unordered"),),
-)
+CRASHING = scenario_of("0: a ^7 b; a: 80 gives x; crashes 40 capacity=2 mode=unordered")
 FIRST, SECOND = play(open_operator, CRASHING).legs
 
 
@@ -228,13 +214,7 @@ def test_the_legs_follow_from_each_other(
     assert (impossible(scenario, Trace(legs)) or "possible").startswith(said)
 
 
-EQUAL = Scenario(
-    retry=PlannedRetry(),
-    timeout=400,
-    handled=True,
-    inputs=at(0, A, A, B),
-    plans=(Plan("a", (Step("raise", 40), Step("never"))),),
-)
+EQUAL = scenario_of("timeout 400; handled; retry; 0: a a b; a: 40 raises own, never")
 UNTOLD = "does not tell which record it is about"
 
 

@@ -5,28 +5,20 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import at
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import NEVER, Finding, LegHistory, judge, leg_check
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
-    Handler,
     HandlerAsked,
-    Plan,
-    Scenario,
     SinkTook,
-    Step,
     Trace,
 )
 
 A = Record("a")
-ANSWERED_AND_LATE = Scenario(
-    mode="unordered",
-    timeout=40,
-    handled=True,
-    inputs=at(0, A, A, A),
-    plans=(Plan("a", (Step(after=40, results=("a1",)),), Handler("reply", ("late",))),),
+ANSWERED_AND_LATE = scenario_of(
+    "unordered; timeout 40; handled; 0: a a a; a: 40 gives a1, late gives late"
 )
 """Three equal records, whose calls all answer at their deadlines."""
 

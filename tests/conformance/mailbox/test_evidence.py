@@ -15,6 +15,7 @@ from asyncwait.conformance.mailbox import (
     notation_of,
     play_program,
     program,
+    program_of,
 )
 from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS
 from asyncwait.reference import MailboxProcessor
@@ -74,17 +75,7 @@ def test_an_example_can_be_played(example: MailboxExample) -> None:
 @each_example
 def test_an_example_comes_back_from_its_notation(example: MailboxExample) -> None:
     """What a report shows can be typed in again."""
-    shown = notation_of(example.program)
-    steps = shown[0].removeprefix("steps:").strip()
-    actions = [line.removeprefix("action:").strip() for line in shown if line[:7] == "action:"]
-    told = program(
-        steps,
-        *actions,
-        is_awaited=example.program.is_awaited,
-        has_neighbour=example.program.has_neighbour,
-    )
-
-    assert told == example.program
+    assert program_of(notation_of(example.program)) == example.program
 
 
 @each_example

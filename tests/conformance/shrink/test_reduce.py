@@ -6,36 +6,20 @@ from sample import some
 
 from asyncwait.conformance._shrink import reductions
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.generation import generate, shape
-from asyncwait.spec import Record, Snapshot
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
-    Crash,
-    Plan,
     Scenario,
-    SinkStep,
-    SnapshotRequest,
-    Step,
     Timed,
     key_of,
     size_of,
 )
 
-RICH = Scenario(
-    mode="unordered",
-    capacity=6,
-    timeout=80,
-    inputs=(Timed(40, Record("a", 7, "k")), Timed(80, Record("b"))),
-    plans=(Plan("a", (Step(after=120, results=("x", "y"), twice=True),)),),
-    handled=True,
-    form="callback",
-    hooks="coroutine",
-    source_ends_at=160,
-    source_error="own",
-    sink=(SinkStep("read", 2), SinkStep("pause", 40)),
-    cancel_at=400,
-    requests=(SnapshotRequest(40, 100),),
-    crashes=(Crash(80, capacity=2),),
-    restore=Snapshot(99, (Record("c", 0),)),
+RICH = scenario_of(
+    "unordered; form callback; capacity 6; timeout 80; handled; restore |99(c@0); 40: a@7/k; "
+    "80: b; a: 120 gives x y with twice; hooks coroutine; source_ends_at 160; source_error own; "
+    "cancel_at 400; requests 40 100; sink read 2, pause 40; crashes 80 capacity=2"
 )
 
 BARE = Scenario()
@@ -105,7 +89,7 @@ def test_times_stay_on_the_grid_if_they_are_on_it(timeout: int, smaller: list[in
 
 def test_what_would_be_no_scenario_is_left_out() -> None:
     """Inputs stay in the order of their times."""
-    scenario = Scenario(inputs=(Timed(40, Record("a")), Timed(80, Record("b"))))
+    scenario = scenario_of("40: a; 80: b")
 
     times = [tuple(timed.at for timed in reduced.inputs) for reduced in reductions(scenario)]
 

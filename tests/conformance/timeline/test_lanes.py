@@ -6,6 +6,7 @@ import pytest
 from sample import some
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.timeline import Lane, draw_lanes, draw_svg, lay_out
@@ -15,11 +16,7 @@ from asyncwait.spec.scenario import (
     CallEnded,
     Ending,
     Leg,
-    Plan,
-    PlannedRetry,
     Scenario,
-    SinkStep,
-    Step,
     Timed,
     Trace,
 )
@@ -27,11 +24,7 @@ from asyncwait.spec.scenario import (
 
 def test_attempts_are_told_from_the_back_off_between_them() -> None:
     """A number for each attempt; what it came to stands at its end."""
-    scenario = Scenario(
-        retry=PlannedRetry(max_attempts=3, initial=40),
-        inputs=(Timed(0, Record("a")),),
-        plans=(Plan("a", (Step("raise", 40), Step(after=40, results=()))),),
-    )
+    scenario = scenario_of("retry; 0: a; a: 40 raises own, 40 gives")
 
     (chart,) = lay_out(scenario, play(open_operator, scenario))
 
@@ -54,7 +47,7 @@ def test_attempts_are_told_from_the_back_off_between_them() -> None:
 
 def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
     """What is missed at a time has left no event."""
-    scenario = Scenario(inputs=(Timed(0, Record("a")), Timed(80, Record("b"))))
+    scenario = scenario_of("0: a; 80: b")
 
     (chart,) = lay_out(scenario, play(open_operator, scenario), Violation("late", 40))
 
@@ -64,11 +57,7 @@ def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
 
 def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> None:
     """Back-pressure: the consumer rests, so that the results fill the room."""
-    scenario = Scenario(
-        capacity=1,
-        inputs=tuple(Timed(0, Record(n)) for n in range(3)),
-        sink=(SinkStep("read", 1), SinkStep("pause", 80)),
-    )
+    scenario = scenario_of("capacity 1; 0: 0 1 2; sink read 1, pause 80")
 
     (chart,) = lay_out(scenario, play(open_operator, scenario))
 

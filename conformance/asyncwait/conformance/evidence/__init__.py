@@ -4,15 +4,11 @@
 `_notation` what happened in a run, and `_words` what both have in common.
 """
 
+from asyncwait.conformance.evidence._entries import entries
 from asyncwait.conformance.evidence._examples import (
     Example,
-    at,
     example,
     examples,
-    in_two_modes,
-    never,
-    raises,
-    replies,
 )
 from asyncwait.conformance.evidence._notation import told
 from asyncwait.conformance.evidence._runs import Run
@@ -25,14 +21,10 @@ __all__ = [
     "NearMiss",
     "Run",
     "Witness",
-    "at",
+    "entries",
     "example",
     "examples",
-    "in_two_modes",
     "near_misses",
-    "never",
-    "raises",
-    "replies",
     "scenario_of",
     "told",
     "witnesses",

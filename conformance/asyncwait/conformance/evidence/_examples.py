@@ -10,15 +10,14 @@
 `_scenarios` explains how a scenario is told.
 """
 
-import re
-from textwrap import dedent
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from asyncwait.conformance.evidence._entries import entries
 from asyncwait.conformance.evidence._scenarios import scenario_of
-from asyncwait.spec import Element
-from asyncwait.spec.scenario import Handler, Plan, Scenario, Step, Timed
+from asyncwait.spec.scenario import Scenario
 
 _IN_BOTH = " in both modes"
 
@@ -45,49 +44,19 @@ def example(about: str, sentence: str, told: str = "", /, **fields: Any) -> Exam
         raise ValueError(f"{name}: {error}") from error
 
 
-def in_two_modes(
-    about: str, sentence: str, told: str = "", /, **fields: Any
-) -> tuple[Example, Example]:
-    """Return the same example in ordered and in unordered mode; the second's name says so."""
-    name, _, rules = about.partition(": ")
-    ordered = example(about, sentence, told, **fields)
-    fields |= {"mode": "unordered"}
-    return ordered, example(f"{name}-unordered: {rules}", sentence, told, **fields)
-
-
 def examples(text: str) -> tuple[Example, ...]:
     """Return the examples that `text` tells, as the docstring of this module shows.
 
     Raises:
         ValueError: it has none, or one has no sentence or no such scenario.
     """
-    entries = re.split(r"\n(?=\S)", dedent(text).strip())
-    return tuple(each for entry in entries for each in _read(entry))
+    return tuple(each for about, below in entries(text) for each in _read(about, below))
 
 
-def _read(told: str) -> tuple[Example, ...]:
-    about, *lines = map(str.strip, told.splitlines())
-    sentence, _, planned = " ".join(lines).rpartition(". ")
-    if about.endswith(_IN_BOTH):
-        return in_two_modes(about.removesuffix(_IN_BOTH), f"{sentence}.", planned)
-    return (example(about, f"{sentence}.", planned),)
-
-
-def at(ms: int, *elements: Element) -> tuple[Timed, ...]:
-    """Return `elements` as inputs that are all there at the time `ms`."""
-    return tuple(Timed(ms, element) for element in elements)
-
-
-def replies(value: Any, after: int, *results: Any) -> Plan:
-    """Return a plan by which each call of `value` gives `results` after so many ms."""
-    return Plan(value, (Step(after=after, results=results),))
-
-
-def raises(value: Any, after: int, error: str = "ValueError") -> Plan:
-    """Return a plan by which each call of `value` raises `error` after so many ms."""
-    return Plan(value, (Step("raise", after=after, error=error),))
-
-
-def never(value: Any, *handled: Any) -> Plan:
-    """Return a plan by which no call of `value` answers, and its handler gives `handled`."""
-    return Plan(value, (Step("never"),), Handler("reply", handled) if handled else Handler("none"))
+def _read(about: str, below: list[str]) -> tuple[Example, ...]:
+    sentence, _, planned = " ".join(below).rpartition(". ")
+    ordered = example(about.removesuffix(_IN_BOTH), f"{sentence}.", planned)
+    if not about.endswith(_IN_BOTH):
+        return (ordered,)
+    unordered = replace(ordered.scenario, mode="unordered")
+    return ordered, replace(ordered, name=f"{ordered.name}-unordered", scenario=unordered)

@@ -15,6 +15,7 @@ Statements are apart by semicolons; what comes in stands behind its time, a plan
     a: gives x with thread blocks=40       with further fields of `Step`
     a: never, late gives y, failed none    what its timeout and its failure handler do
     a b c: 40 gives *1         the plans of several; the star stands for their value
+    plan 1 null: gives x       the plans of values that are no texts
 
 What else there is to say of a scenario has the name of its field: `timeout 80`, `figures_at 0 40`;
 `handled` alone is true, and a mode stands for itself. A snapshot is an element, and the parts of
@@ -68,7 +69,8 @@ def _tell(told: dict[str, Any], statement: str) -> None:
     if colon and head.isdecimal():
         told["inputs"] += tuple(Timed(int(head), element_of(word)) for word in _each(rest.split()))
     elif colon:
-        told["plans"] += tuple(_plan(value, rest.replace("*", value)) for value in head.split())
+        values = head.removeprefix("plan ").split()
+        told["plans"] += tuple(_plan(value_of(each), rest.replace("*", each)) for each in values)
     elif name in _MODES:
         told["mode"] = name
     elif name not in Scenario.__struct_fields__:
@@ -103,7 +105,7 @@ def _parts(of: Any, words: list[str]) -> dict[str, Any]:
     return {**dict(zip(of.__struct_fields__, placed, strict=False)), **named}
 
 
-def _plan(value: str, text: str) -> Plan:
+def _plan(value: Any, text: str) -> Plan:
     steps: list[Step] = []
     more: dict[str, Any] = {}
     for clause in text.split(", "):

@@ -13,12 +13,11 @@ to which it does not apply; its plan is that of the one before if it does not sa
 tells which further rules the run breaks. `_scenarios` and `_notation` explain the words.
 """
 
-import re
 from collections.abc import Iterator
-from textwrap import dedent
 
 from msgspec import Struct
 
+from asyncwait.conformance.evidence._entries import entries
 from asyncwait.conformance.evidence._runs import Run, run_of
 from asyncwait.conformance.evidence._scenarios import scenario_of
 
@@ -86,12 +85,11 @@ def near_misses(text: str) -> tuple[NearMiss, ...]:
 def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
     """Yield rules, what their checks say of the runs, these by their kind, and other rules."""
     planned = scenario_of()
-    for entry in re.split(r"\n(?=\S)", dedent(text).strip()):
-        about, *sections = (" ".join(each.split()) for each in re.split(r"\n {4}(?=\S)", entry))
+    for about, below in entries(text):
         rule, _, said = about.partition(": ")
         runs: dict[str, Run] = {}
         also = ""
-        for kind, _, words in (section.partition(": ") for section in sections):
+        for kind, _, words in (section.partition(": ") for section in below):
             try:
                 if kind == "plan":
                     planned = scenario_of(words)

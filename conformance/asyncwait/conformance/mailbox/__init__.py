@@ -10,6 +10,7 @@ from asyncwait.conformance.mailbox._notation import (
     mailbox_trace,
     notation_of,
     program,
+    program_of,
     trace_lines,
 )
 from asyncwait.conformance.mailbox._player import STAGES, Stage, play_program
@@ -50,6 +51,7 @@ __all__ = [
     "notation_of",
     "play_program",
     "program",
+    "program_of",
     "random_programs",
     "trace_lines",
     "verify_mailbox",

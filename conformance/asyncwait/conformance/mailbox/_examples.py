@@ -1,507 +1,342 @@
 """The examples of the mailbox, rule by rule; see `_notation` for how to read them."""
 
-from asyncwait.conformance.mailbox._notation import MailboxExample, example
+from asyncwait.conformance.mailbox._notation import MailboxExample, examples, program
 
 MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
-    # Sending and taking
-    example(
-        "a-mail-that-is-taken-is-gone: MBX-1, MBX-2",
-        "A mail that was taken is not there for the next taker, nor in the end.",
-        "a.execute:m try_take try_take execute:n drain try_take execute:o",
-    ),
-    example(
-        "ten-senders-at-once: MBX-1, MBX-2, MBX-3, MBX-4",
-        "Mails of three senders that are sent at the same time come out once, each sender's in "
-        "the order in which it sent them.",
-        "take take take storm:s#8 run",
-    ),
-    example(
-        "a-storm-over-a-waiting-loop: MBX-1, MBX-2, MBX-51",
-        "A loop whose action is suspended runs all that three senders send at the same time.",
-        "run storm:s#8 a.resume",
-        "suspend_action",
-    ),
-    example(
-        "a-hundred-mails: MBX-1, MBX-2, MBX-3, MBX-28",
-        "However many wait, one more is taken in.",
-        "storm:s#34 count has_mail drain count",
-    ),
-    example(
-        "in-the-order-of-sending: MBX-4, MBX-10",
-        "Three mails come out as they were sent, whoever sent them.",
-        "a.execute:one b.execute:two execute:three try_take try_take try_take",
-    ),
-    example(
-        "in-the-order-of-sending-for-the-loop: MBX-4, MBX-10",
-        "The loop runs three mails as they were sent.",
-        "a.execute:one b.execute:two execute:three run",
-    ),
-    example(
-        "a-higher-priority-waits-its-turn: MBX-5",
-        "A taker that sees everything gets the mail of a lower priority first, which came first.",
-        "a.execute:low@-1 b.execute:high@2 execute:mid@1 try_take try_take try_take",
-    ),
-    example(
-        "an-operator-sees-its-own: MBX-2, MBX-6, MBX-7",
-        "A taker with a higher priority gets what it sees from behind what it does not, and leaves "
-        "the rest as it was.",
-        "execute:main@-1 execute:own@1 execute:next@0 execute:later@1 try_take@1 "
-        "try_run_one@1 try_take@1 try_take@0 try_take execute:last@-1 try_take",
-    ),
-    example(
-        "the-unseen-stay-in-front: MBX-8",
-        "Mails that a taker did not see are run before those of their kind that came later.",
-        "execute:one@-1 execute:own@0 execute:two@-1 try_take@0 execute:three@-1 "
-        "try_take try_take try_take",
-    ),
-    example(
-        "a-batch-is-looked-through: MBX-6, MBX-7, MBX-8, MBX-17",
-        "A mail that is not in the batch is taken past one in it that is not seen.",
-        "execute:low@-1 execute:high@1 create_batch execute:later@1 execute:last@-1 "
-        "try_take@1 try_take@1 try_take@1 try_take_from_batch try_take",
-    ),
-    example(
-        "refused-for-good: MBX-9, MBX-33, MBX-37",
-        "A mail that is refused is not among those that are given back.",
-        "a.execute:m quiesce a.execute:n execute:o@-1 submit:p count close execute:q",
-    ),
-    example(
-        "run-by-the-owner-only: MBX-10",
-        "A mail that the owner sends to itself is not run before it is taken, either.",
-        "execute:m submit:n try_take execute:o { execute:p } try_take try_take try_take",
-    ),
-    example(
-        "woken-by-what-it-sees: MBX-11, MBX-6",
-        "A waiting taker is woken by a mail that it sees, not by one that it does not.",
-        "take@1 a.execute:low@0 b.execute:high@1 try_take",
-    ),
-    example(
-        "an-operator-waits-for-its-mail: MBX-10, MBX-11, MBX-46",
-        "Who waits to run one mail runs the first that comes, and is given its error.",
-        "run_one@0 a.execute:m run_one@0 a.execute:n!",
-    ),
-    example(
-        "other-threads-are-refused: MBX-12",
-        "What is the owner's is refused to another thread, and changes nothing.",
-        "execute:m create_batch execute:n a.try_take a.try_take_from_batch b.create_batch "
-        "c.try_run_one a.drain b.quiesce c.close a.suspend_action count state",
-    ),
-    example(
-        "other-threads-are-refused-what-an-action-may: MBX-12",
-        "The loop has ended; another thread has kept what its action was given.",
-        "run a.suspend_action is_idle",
-        "execute:m",
-    ),
-    example(
-        "cancelled-as-the-mail-comes: MBX-13, MBX-2",
-        "A mail that comes in the instant in which the wait is cancelled is there for the next.",
-        "take a.execute:m& cancel_wait take cancel_wait& a.execute:n drain",
-    ),
-    example(
-        "cancelled-as-an-operator-waits: MBX-13",
-        "The same for who waits to run a mail.",
-        "run_one@0 a.execute:m@1& cancel_wait run_one@0 cancel_wait& a.execute:n drain",
-    ),
-    example(
-        "cancelled-some-turns-after-the-mail-came: MBX-13, MBX-2",
-        "Whoever waited may be on its way with the mail: it has it, or the mail is still there.",
-        "take a.execute:l& cancel_wait drain "
-        "take a.execute:m& cancel_wait#1 drain take a.execute:n& cancel_wait#2 drain "
-        "take a.execute:o& cancel_wait#3 drain take a.execute:p& cancel_wait#5 drain",
-    ),
-    example(
-        "cancelled-some-turns-after-the-mail-of-an-operator-came: MBX-13",
-        "The same for who waits to run a mail.",
-        "run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 "
-        "drain run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& "
-        "cancel_wait#4 drain",
-    ),
-    example(
-        "nobody-asks-what-it-is-about: MBX-14",
-        "A mail that is sent and run is described to nobody.",
-        "a.execute:m% submit:n% execute:o%@-1 run run",
-    ),
-    # Batches
-    example(
-        "a-batch-of-what-was-there: MBX-15, MBX-16, MBX-18",
-        "What came before the batch is taken from it, and what came later from the next one.",
-        "create_batch a.execute:one execute:two create_batch b.execute:late "
-        "try_take_from_batch try_take_from_batch try_take_from_batch create_batch "
-        "try_take_from_batch create_batch",
-    ),
-    example(
-        "a-batch-and-the-queue-behind-it: MBX-17, MBX-28, MBX-29",
-        "Whoever takes gets the rest of the batch first; both are counted.",
-        "execute:one execute:two create_batch execute:three count has_mail try_take try_take "
-        "count try_take has_mail count",
-    ),
-    example(
-        "a-batch-that-was-left: MBX-18, MBX-15",
-        "Nothing is added, and yet there is something to take.",
-        "execute:one execute:two create_batch try_take_from_batch create_batch "
-        "try_take_from_batch create_batch",
-    ),
-    example(
-        "a-batch-is-all-there-is: MBX-29, MBX-30, MBX-28",
-        "What is in the batch is mail that waits.",
-        "has_mail should_interrupt@1 execute:low@-1 create_batch has_mail should_interrupt@1 "
-        "count try_take_from_batch has_mail should_interrupt@1",
-    ),
-    # Urgent mails
-    example(
-        "urgent-ahead-of-all: MBX-19",
-        "An urgent mail is taken before those that were sent earlier.",
-        "execute:one execute:two a.execute:now^ try_take try_take try_take",
-    ),
-    example(
-        "urgent-amid-a-batch: MBX-20, MBX-21, MBX-19",
-        "Urgent mails that are sent while a batch is taken come next, in their order.",
-        "execute:one execute:two execute:three create_batch try_take_from_batch execute:now^ "
-        "a.execute:then^ try_take_from_batch try_take_from_batch try_take_from_batch "
-        "try_take_from_batch",
-    ),
-    example(
-        "urgent-amid-a-round: MBX-20, MBX-19",
-        "A mail sends an urgent one; the loop runs it before the next of its batch.",
-        "execute:one { execute:now^@-1 } execute:two run",
-    ),
-    example(
-        "several-urgent-ones: MBX-21",
-        "Urgent mails come out in the order in which they were sent, before and after a batch.",
-        "a.execute:one^ b.execute:two^ execute:plain create_batch c.execute:three^ "
-        "try_take try_take_from_batch try_take try_take",
-    ),
-    example(
-        "urgent-and-still-not-seen: MBX-19, MBX-22",
-        "An urgent mail of the main loop is hidden from an operator that waits for room.",
-        "execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 try_take try_take",
-    ),
-    example(
-        "a-timer-behind-a-checkpoint: MBX-23, MBX-15",
-        "A batch that is made while an urgent mail waits holds the others, too.",
-        "execute:timer execute:checkpoint^ create_batch try_take_from_batch "
-        "try_take_from_batch execute:last",
-    ),
-    example(
-        "a-timer-behind-a-checkpoint-in-the-loop: MBX-51, MBX-19",
-        "A loop whose action is suspended runs the mail that came with an urgent one.",
-        "run execute:unused a.execute:timer& b.execute:checkpoint^ a.execute:later a.resume",
-        "suspend_action",
-    ),
-    # Mails that can be deferred
-    example(
-        "deferred-by-operators: MBX-24, MBX-25",
-        "A mail that can be deferred is run by the main loop, in its place, and by nobody else.",
-        "execute:later@2~ try_take@2 try_run_one@1 try_take@0 execute:plain@2 execute:more@0~ "
-        "execute:last@-1 try_take try_take try_take try_take",
-    ),
-    example(
-        "deferred-by-a-waiting-operator: MBX-24, MBX-11",
-        "Who waits for a mail is not woken by one that can be deferred.",
-        "run_one@0 a.execute:later@1~ b.execute:own@0 try_take",
-    ),
-    example(
-        "deferred-in-a-batch: MBX-25",
-        "In a batch, and for the loop, a mail that can be deferred keeps its place.",
-        "execute:one@1~ execute:two create_batch try_take_from_batch try_take_from_batch "
-        "execute:three~ execute:four run",
-    ),
-    example(
-        "nothing-of-ones-own-is-left: MBX-26, MBX-27",
-        "Who finishes runs what was deferred, as far as it is its own.",
-        "execute:watermark@1~ execute:other@0~ execute:main@-1 try_run_one@1 try_run_one*@1 "
-        "try_run_one*@1 try_run_one*@0 try_run_one*@0 try_take",
-    ),
-    # Asking
-    example(
-        "told-by-whom-it-concerns: MBX-30",
-        "Long work makes way for a mail that its own executor does not see.",
-        "should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5",
-    ),
-    example(
-        "asked-amid-a-section: MBX-31",
-        "The owner asks for mail while another thread has the mailbox for itself.",
-        "execute:m a.exclusively { has_mail a.execute:n } drain",
-    ),
-    example(
-        "idle-or-not: MBX-32, MBX-49",
-        "Idle needs all of it: a suspended action, no mail, an open mailbox.",
-        "is_idle run execute:m! a.execute:wake! is_idle",
-        "suspend_action is_idle execute:now is_idle",
-    ),
-    example(
-        "idle-between-two-runs: MBX-32",
-        "What is suspended before the loop runs is idle, until it is resumed or quiesced.",
-        "is_idle suspend_action is_idle execute:m@-1 is_idle@5 try_take is_idle resume is_idle "
-        "suspend_action is_idle quiesce is_idle",
-    ),
-    # The end
-    example(
-        "quiesced-and-emptied: MBX-33, MBX-34, MBX-36",
-        "After quiescing nothing comes in, and what is inside is taken in every way.",
-        "state execute:a1 execute:b1 execute:c1 execute:d1 execute:e1 quiesce state "
-        "a.execute:late b.submit:later^ try_take try_run_one create_batch try_take_from_batch "
-        "take run_one try_take quiesce state",
-    ),
-    example(
-        "quiesced-amid-a-mail: MBX-33, MBX-9",
-        "What a mail sends after quiescing is refused.",
-        "execute:m { quiesce execute:n submit:o } try_take",
-    ),
-    example(
-        "closed: MBX-33, MBX-35, MBX-36",
-        "A closed mailbox refuses who sends and who takes, and stays closed.",
-        "execute:m close state a.execute:n submit:o try_take take run_one try_run_one "
-        "try_take_from_batch quiesce state",
-    ),
-    example(
-        "given-back-in-order: MBX-37, MBX-38",
-        "Closing returns what is urgent, what is left of the batch, and the queue; again nothing.",
-        "execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ "
-        "close close count has_mail",
-    ),
-    example(
-        "futures-of-the-dropped: MBX-39",
-        "Closing cancels the futures of what nobody ran, in batch and queue.",
-        "submit:one create_batch submit:two a.submit:now^ try_take close",
-    ),
-    example(
-        "futures-of-the-dropped-by-the-loop: MBX-33, MBX-39",
-        "A queued future is untouched by the preparations to close, and cancelled by closing.",
-        "submit:one prepare_close a.execute:late count close_processor state",
-    ),
-    example(
-        "drained: MBX-40",
-        "Draining gives what is urgent, the batch, and the queue, and leaves nothing.",
-        "execute:one execute:two create_batch execute:three execute:now^ drain count "
-        "execute:four try_take",
-    ),
-    example(
-        "not-interrupted: MBX-41, MBX-42",
-        "What another thread sends while the owner is in a section comes in afterwards.",
-        "exclusively { execute:one a.execute:other execute:two } drain",
-    ),
-    example(
-        "not-closed-amid-a-section: MBX-41, MBX-37",
-        "The owner closes while another thread is in a section: all of its mails are given back.",
-        "a.exclusively { a.execute:one close a.execute:two a.execute:three }",
-    ),
-    example(
-        "a-section-sends-and-returns: MBX-42",
-        "Within a section the mailbox is used as ever.",
-        "exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }",
-    ),
-    # Executors
-    example(
-        "an-outcome-for-the-sender: MBX-43, MBX-44",
-        "What a submitted mail returns or raises is in its future; who runs it goes on.",
-        "a.submit:good submit:bad! submit:worse! try_run_one try_run_one run_one try_run_one",
-    ),
-    example(
-        "an-outcome-for-the-sender-by-the-loop: MBX-43",
-        "The loop goes on after a submitted mail has raised.",
-        "submit:bad! execute:next run",
-    ),
-    example(
-        "tried-until-there-is-none: MBX-10, MBX-44",
-        "True once for each mail that is seen, then false, although there is one that is not seen.",
-        "try_run_one@0 execute:main@-1 execute:m@0 try_run_one@0 try_run_one@0",
-    ),
-    example(
-        "nobody-wants-it: MBX-45",
-        "A mail whose future was cancelled does nothing; the next one runs.",
-        "submit:m execute:n cancel_future:m try_run_one try_run_one submit:o cancel_future:o run",
-    ),
-    example(
-        "errors-pass: MBX-46",
-        "What a mail raises is raised by what runs it, and the next one can be run.",
-        "execute:m! execute:n! execute:o! execute:p try_run_one run_one run run try_run_one",
-    ),
-    # The loop
-    example(
-        "a-mail-that-sends-itself-again: MBX-47, MBX-55",
-        "Three rounds: three actions, three mails.",
-        "execute:one { execute:two { execute:three { execute:four } } } run",
-        "",
-        "",
-        "",
-    ),
-    example(
-        "all-mails-before-each-action: MBX-47, MBX-48",
-        "What is there at the beginning of a round runs before its action.",
-        "execute:one { execute:again } execute:two execute:three run",
-        "execute:four execute:five execute:six",
-        "execute:seven execute:eight",
-    ),
-    example(
-        "suspended-until-resumed: MBX-49, MBX-50, MBX-51",
-        "While it is suspended the action does not run and mails do; then it runs.",
-        "run a.execute:one b.execute:two a.resume",
-        "suspend_action",
-    ),
-    example(
-        "suspended-and-resumed-time-and-again: MBX-49, MBX-50",
-        "The action runs once for each time that it is resumed, by whomever.",
-        "run a.resume#0 execute:unused b.resume#1 c.resume#2",
-        "suspend_action",
-        "suspend_action",
-        "suspend_action",
-    ),
-    example(
-        "resumed-by-a-mail: MBX-49, MBX-50",
-        "A mail resumes the action, in the owner's own thread.",
-        "run a.execute:m { resume }",
-        "suspend_action",
-    ),
-    example(
-        "resumed-before-it-ends: MBX-49, MBX-50",
-        "An action that is resumed in the step that suspended it just runs again.",
-        "run",
-        "suspend_action resume suspend_action resume#1",
-    ),
-    example(
-        "resumed-too-late: MBX-52, MBX-49",
-        "A resume of the first suspension does nothing to the second.",
-        "run a.resume#0 a.resume#0 b.execute:m { resume#0 } c.resume#1",
-        "suspend_action",
-        "suspend_action",
-    ),
-    example(
-        "suspended-twice: MBX-53",
-        "The second suspension is refused, and the first one can be resumed.",
-        "run a.resume",
-        "suspend_action suspend_action",
-    ),
-    example(
-        "stopped-and-run-again: MBX-54",
-        "The loop is suspended before mails that waited; its next run goes on with them.",
-        "execute:one a.suspend run execute:two count run",
-    ),
-    example(
-        "stopped-by-a-mail: MBX-54",
-        "A mail suspends the loop; what is behind it in the batch stays for the next run.",
-        "execute:one { suspend } execute:two run run",
-    ),
-    example(
-        "stopped-by-its-action: MBX-54",
-        "The action suspends the loop, and does not run again before the next run.",
-        "run execute:m run",
-        "execute:one suspend execute:two",
-    ),
-    example(
-        "stopped-while-it-waits: MBX-54, MBX-49",
-        "A loop that waits for mails is suspended by another thread; its action stays suspended.",
-        "run a.suspend run b.resume",
-        "suspend_action",
-    ),
-    example(
-        "completed-for-good: MBX-55",
-        "A completed loop does nothing when it is run again.",
-        "a.all_actions_completed execute:one run execute:two run",
-    ),
-    example(
-        "completed-while-it-waits: MBX-55",
-        "A loop that waits for mails is completed by another thread.",
-        "run a.all_actions_completed execute:m run",
-        "suspend_action",
-    ),
-    example(
-        "too-late-to-steer: MBX-56",
-        "Once the mailbox is closed steering is harmless, and the loop can't be run.",
-        "suspend_action close a.suspend b.all_actions_completed c.resume suspend run",
-    ),
-    example(
-        "too-late-to-steer-what-is-quiesced: MBX-56",
-        "The same while it is quiesced.",
-        "suspend_action prepare_close a.suspend b.all_actions_completed c.resume count",
-    ),
-    example(
-        "the-error-of-another-thread: MBX-57",
-        "A reported error is raised before mails that waited; they stay inside.",
-        "execute:one execute:two a.report_error run count run",
-    ),
-    example(
-        "the-error-of-another-thread-while-it-waits: MBX-57",
-        "A loop that waits for mails raises what another thread reports.",
-        "run a.report_error",
-        "suspend_action",
-    ),
-    example(
-        "what-is-left-at-the-end: MBX-58, MBX-33",
-        "What is inside runs once; what it sends is refused.",
-        "execute:one { execute:again } execute:two@2~ create_batch execute:three prepare_close "
-        "run_what_is_left count close_processor",
-    ),
-    example(
-        "an-urgent-mail-of-what-is-left: MBX-58, MBX-19",
-        "The first mail sends an urgent one, which takes nobody's place.",
-        "execute:one { execute:two^ } execute:three run_what_is_left count",
-    ),
-    example(
-        "what-is-left-when-one-raises: MBX-58, MBX-46",
-        "The error ends the draining; the others are given back.",
-        "execute:one! execute:two execute:three! prepare_close run_what_is_left count close",
-    ),
-    example(
-        "no-loop-without-an-open-mailbox: MBX-59",
-        "A loop says so when it is run over a mailbox that is quiesced.",
-        "execute:one prepare_close run run_what_is_left",
-    ),
-    example(
-        "busy-beside-a-neighbour: MBX-60",
+    *examples("""
+# Sending and taking
+a-mail-that-is-taken-is-gone: MBX-1, MBX-2
+    A mail that was taken is not there for the next taker, nor in the end.
+    steps: a.execute:m try_take try_take execute:n drain try_take execute:o
+ten-senders-at-once: MBX-1, MBX-2, MBX-3, MBX-4
+    Mails of three senders that are sent at the same time come out once, each sender's in the order
+    in which it sent them.
+    steps: take take take storm:s#8 run
+a-storm-over-a-waiting-loop: MBX-1, MBX-2, MBX-51
+    A loop whose action is suspended runs all that three senders send at the same time.
+    steps: run storm:s#8 a.resume#0
+    action: suspend_action
+a-hundred-mails: MBX-1, MBX-2, MBX-3, MBX-28
+    However many wait, one more is taken in.
+    steps: storm:s#34 count has_mail drain count
+in-the-order-of-sending: MBX-4, MBX-10
+    Three mails come out as they were sent, whoever sent them.
+    steps: a.execute:one b.execute:two execute:three try_take try_take try_take
+in-the-order-of-sending-for-the-loop: MBX-4, MBX-10
+    The loop runs three mails as they were sent.
+    steps: a.execute:one b.execute:two execute:three run
+a-higher-priority-waits-its-turn: MBX-5
+    A taker that sees everything gets the mail of a lower priority first, which came first.
+    steps: a.execute:low@-1 b.execute:high@2 execute:mid@1 try_take try_take try_take
+an-operator-sees-its-own: MBX-2, MBX-6, MBX-7
+    A taker with a higher priority gets what it sees from behind what it does not, and leaves the
+    rest as it was.
+    steps: execute:main@-1 execute:own@1 execute:next execute:later@1 try_take@1 try_run_one@1
+        try_take@1 try_take@0 try_take execute:last@-1 try_take
+the-unseen-stay-in-front: MBX-8
+    Mails that a taker did not see are run before those of their kind that came later.
+    steps: execute:one@-1 execute:own execute:two@-1 try_take@0 execute:three@-1 try_take try_take
+        try_take
+a-batch-is-looked-through: MBX-6, MBX-7, MBX-8, MBX-17
+    A mail that is not in the batch is taken past one in it that is not seen.
+    steps: execute:low@-1 execute:high@1 create_batch execute:later@1 execute:last@-1 try_take@1
+        try_take@1 try_take@1 try_take_from_batch try_take
+refused-for-good: MBX-9, MBX-33, MBX-37
+    A mail that is refused is not among those that are given back.
+    steps: a.execute:m quiesce a.execute:n execute:o@-1 submit:p count close execute:q
+run-by-the-owner-only: MBX-10
+    A mail that the owner sends to itself is not run before it is taken, either.
+    steps: execute:m submit:n try_take execute:o { execute:p } try_take try_take try_take
+woken-by-what-it-sees: MBX-11, MBX-6
+    A waiting taker is woken by a mail that it sees, not by one that it does not.
+    steps: take@1 a.execute:low b.execute:high@1 try_take
+an-operator-waits-for-its-mail: MBX-10, MBX-11, MBX-46
+    Who waits to run one mail runs the first that comes, and is given its error.
+    steps: run_one@0 a.execute:m run_one@0 a.execute:n!
+other-threads-are-refused: MBX-12
+    What is the owner's is refused to another thread, and changes nothing.
+    steps: execute:m create_batch execute:n a.try_take a.try_take_from_batch b.create_batch
+        c.try_run_one a.drain b.quiesce c.close a.suspend_action count state
+other-threads-are-refused-what-an-action-may: MBX-12
+    The loop has ended; another thread has kept what its action was given.
+    steps: run a.suspend_action is_idle
+    action: execute:m
+cancelled-as-the-mail-comes: MBX-13, MBX-2
+    A mail that comes in the instant in which the wait is cancelled is there for the next.
+    steps: take a.execute:m& cancel_wait take cancel_wait& a.execute:n drain
+cancelled-as-an-operator-waits: MBX-13
+    The same for who waits to run a mail.
+    steps: run_one@0 a.execute:m@1& cancel_wait run_one@0 cancel_wait& a.execute:n drain
+cancelled-some-turns-after-the-mail-came: MBX-13, MBX-2
+    Whoever waited may be on its way with the mail: it has it, or the mail is still there.
+    steps: take a.execute:l& cancel_wait drain take a.execute:m& cancel_wait#1 drain take
+        a.execute:n& cancel_wait#2 drain take a.execute:o& cancel_wait#3 drain take a.execute:p&
+        cancel_wait#5 drain
+cancelled-some-turns-after-the-mail-of-an-operator-came: MBX-13
+    The same for who waits to run a mail.
+    steps: run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 drain
+        run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& cancel_wait#4 drain
+nobody-asks-what-it-is-about: MBX-14
+    A mail that is sent and run is described to nobody.
+    steps: a.execute:m% submit:n% execute:o%@-1 run run
+# Batches
+a-batch-of-what-was-there: MBX-15, MBX-16, MBX-18
+    What came before the batch is taken from it, and what came later from the next one.
+    steps: create_batch a.execute:one execute:two create_batch b.execute:late try_take_from_batch
+        try_take_from_batch try_take_from_batch create_batch try_take_from_batch create_batch
+a-batch-and-the-queue-behind-it: MBX-17, MBX-28, MBX-29
+    Whoever takes gets the rest of the batch first; both are counted.
+    steps: execute:one execute:two create_batch execute:three count has_mail try_take try_take count
+        try_take has_mail count
+a-batch-that-was-left: MBX-18, MBX-15
+    Nothing is added, and yet there is something to take.
+    steps: execute:one execute:two create_batch try_take_from_batch create_batch try_take_from_batch
+        create_batch
+a-batch-is-all-there-is: MBX-29, MBX-30, MBX-28
+    What is in the batch is mail that waits.
+    steps: has_mail should_interrupt@1 execute:low@-1 create_batch has_mail should_interrupt@1 count
+        try_take_from_batch has_mail should_interrupt@1
+# Urgent mails
+urgent-ahead-of-all: MBX-19
+    An urgent mail is taken before those that were sent earlier.
+    steps: execute:one execute:two a.execute:now^ try_take try_take try_take
+urgent-amid-a-batch: MBX-20, MBX-21, MBX-19
+    Urgent mails that are sent while a batch is taken come next, in their order.
+    steps: execute:one execute:two execute:three create_batch try_take_from_batch execute:now^
+        a.execute:then^ try_take_from_batch try_take_from_batch try_take_from_batch
+        try_take_from_batch
+urgent-amid-a-round: MBX-20, MBX-19
+    A mail sends an urgent one; the loop runs it before the next of its batch.
+    steps: execute:one { execute:now^@-1 } execute:two run
+several-urgent-ones: MBX-21
+    Urgent mails come out in the order in which they were sent, before and after a batch.
+    steps: a.execute:one^ b.execute:two^ execute:plain create_batch c.execute:three^ try_take
+        try_take_from_batch try_take try_take
+urgent-and-still-not-seen: MBX-19, MBX-22
+    An urgent mail of the main loop is hidden from an operator that waits for room.
+    steps: execute:now^@-1 execute:own@1 try_take@1 try_run_one@0 execute:main@-1 try_take try_take
+a-timer-behind-a-checkpoint: MBX-23, MBX-15
+    A batch that is made while an urgent mail waits holds the others, too.
+    steps: execute:timer execute:checkpoint^ create_batch try_take_from_batch try_take_from_batch
+        execute:last
+a-timer-behind-a-checkpoint-in-the-loop: MBX-51, MBX-19
+    A loop whose action is suspended runs the mail that came with an urgent one.
+    steps: run execute:unused a.execute:timer& b.execute:checkpoint^ a.execute:later a.resume#0
+    action: suspend_action
+# Mails that can be deferred
+deferred-by-operators: MBX-24, MBX-25
+    A mail that can be deferred is run by the main loop, in its place, and by nobody else.
+    steps: execute:later~@2 try_take@2 try_run_one@1 try_take@0 execute:plain@2 execute:more~
+        execute:last@-1 try_take try_take try_take try_take
+deferred-by-a-waiting-operator: MBX-24, MBX-11
+    Who waits for a mail is not woken by one that can be deferred.
+    steps: run_one@0 a.execute:later~@1 b.execute:own try_take
+deferred-in-a-batch: MBX-25
+    In a batch, and for the loop, a mail that can be deferred keeps its place.
+    steps: execute:one~@1 execute:two create_batch try_take_from_batch try_take_from_batch
+        execute:three~ execute:four run
+nothing-of-ones-own-is-left: MBX-26, MBX-27
+    Who finishes runs what was deferred, as far as it is its own.
+    steps: execute:watermark~@1 execute:other~ execute:main@-1 try_run_one@1 try_run_one*@1
+        try_run_one*@1 try_run_one*@0 try_run_one*@0 try_take
+# Asking
+told-by-whom-it-concerns: MBX-30
+    Long work makes way for a mail that its own executor does not see.
+    steps: should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5
+asked-amid-a-section: MBX-31
+    The owner asks for mail while another thread has the mailbox for itself.
+    steps: execute:m a.exclusively { has_mail a.execute:n } drain
+idle-or-not: MBX-32, MBX-49
+    Idle needs all of it: a suspended action, no mail, an open mailbox.
+    steps: is_idle run execute:m! a.execute:wake! is_idle
+    action: suspend_action is_idle execute:now is_idle
+idle-between-two-runs: MBX-32
+    What is suspended before the loop runs is idle, until it is resumed or quiesced.
+    steps: is_idle suspend_action is_idle execute:m@-1 is_idle@5 try_take is_idle resume#0 is_idle
+        suspend_action is_idle quiesce is_idle
+# The end
+quiesced-and-emptied: MBX-33, MBX-34, MBX-36
+    After quiescing nothing comes in, and what is inside is taken in every way.
+    steps: state execute:a1 execute:b1 execute:c1 execute:d1 execute:e1 quiesce state a.execute:late
+        b.submit:later^ try_take try_run_one create_batch try_take_from_batch take run_one try_take
+        quiesce state
+quiesced-amid-a-mail: MBX-33, MBX-9
+    What a mail sends after quiescing is refused.
+    steps: execute:m { quiesce execute:n submit:o } try_take
+closed: MBX-33, MBX-35, MBX-36
+    A closed mailbox refuses who sends and who takes, and stays closed.
+    steps: execute:m close state a.execute:n submit:o try_take take run_one try_run_one
+        try_take_from_batch quiesce state
+given-back-in-order: MBX-37, MBX-38
+    Closing returns what is urgent, what is left of the batch, and the queue; again nothing.
+    steps: execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ close
+        close count has_mail
+futures-of-the-dropped: MBX-39
+    Closing cancels the futures of what nobody ran, in batch and queue.
+    steps: submit:one create_batch submit:two a.submit:now^ try_take close
+futures-of-the-dropped-by-the-loop: MBX-33, MBX-39
+    A queued future is untouched by the preparations to close, and cancelled by closing.
+    steps: submit:one prepare_close a.execute:late count close_processor state
+drained: MBX-40
+    Draining gives what is urgent, the batch, and the queue, and leaves nothing.
+    steps: execute:one execute:two create_batch execute:three execute:now^ drain count execute:four
+        try_take
+not-interrupted: MBX-41, MBX-42
+    What another thread sends while the owner is in a section comes in afterwards.
+    steps: exclusively { execute:one a.execute:other execute:two } drain
+not-closed-amid-a-section: MBX-41, MBX-37
+    The owner closes while another thread is in a section: all of its mails are given back.
+    steps: a.exclusively { a.execute:one close a.execute:two a.execute:three }
+a-section-sends-and-returns: MBX-42
+    Within a section the mailbox is used as ever.
+    steps: exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }
+# Executors
+an-outcome-for-the-sender: MBX-43, MBX-44
+    What a submitted mail returns or raises is in its future; who runs it goes on.
+    steps: a.submit:good submit:bad! submit:worse! try_run_one try_run_one run_one try_run_one
+an-outcome-for-the-sender-by-the-loop: MBX-43
+    The loop goes on after a submitted mail has raised.
+    steps: submit:bad! execute:next run
+tried-until-there-is-none: MBX-10, MBX-44
+    True once for each mail that is seen, then false, although there is one that is not seen.
+    steps: try_run_one@0 execute:main@-1 execute:m try_run_one@0 try_run_one@0
+nobody-wants-it: MBX-45
+    A mail whose future was cancelled does nothing; the next one runs.
+    steps: submit:m execute:n cancel_future:m try_run_one try_run_one submit:o cancel_future:o run
+errors-pass: MBX-46
+    What a mail raises is raised by what runs it, and the next one can be run.
+    steps: execute:m! execute:n! execute:o! execute:p try_run_one run_one run run try_run_one
+# The loop
+a-mail-that-sends-itself-again: MBX-47, MBX-55
+    Three rounds: three actions, three mails.
+    steps: execute:one { execute:two { execute:three { execute:four } } } run
+    action:
+    action:
+    action:
+all-mails-before-each-action: MBX-47, MBX-48
+    What is there at the beginning of a round runs before its action.
+    steps: execute:one { execute:again } execute:two execute:three run
+    action: execute:four execute:five execute:six
+    action: execute:seven execute:eight
+suspended-until-resumed: MBX-49, MBX-50, MBX-51
+    While it is suspended the action does not run and mails do; then it runs.
+    steps: run a.execute:one b.execute:two a.resume#0
+    action: suspend_action
+suspended-and-resumed-time-and-again: MBX-49, MBX-50
+    The action runs once for each time that it is resumed, by whomever.
+    steps: run a.resume#0 execute:unused b.resume#1 c.resume#2
+    action: suspend_action
+    action: suspend_action
+    action: suspend_action
+resumed-by-a-mail: MBX-49, MBX-50
+    A mail resumes the action, in the owner's own thread.
+    steps: run a.execute:m { resume#0 }
+    action: suspend_action
+resumed-before-it-ends: MBX-49, MBX-50
+    An action that is resumed in the step that suspended it just runs again.
+    steps: run
+    action: suspend_action resume#0 suspend_action resume#1
+resumed-too-late: MBX-52, MBX-49
+    A resume of the first suspension does nothing to the second.
+    steps: run a.resume#0 a.resume#0 b.execute:m { resume#0 } c.resume#1
+    action: suspend_action
+    action: suspend_action
+suspended-twice: MBX-53
+    The second suspension is refused, and the first one can be resumed.
+    steps: run a.resume#0
+    action: suspend_action suspend_action
+stopped-and-run-again: MBX-54
+    The loop is suspended before mails that waited; its next run goes on with them.
+    steps: execute:one a.suspend run execute:two count run
+stopped-by-a-mail: MBX-54
+    A mail suspends the loop; what is behind it in the batch stays for the next run.
+    steps: execute:one { suspend } execute:two run run
+stopped-by-its-action: MBX-54
+    The action suspends the loop, and does not run again before the next run.
+    steps: run execute:m run
+    action: execute:one suspend execute:two
+stopped-while-it-waits: MBX-54, MBX-49
+    A loop that waits for mails is suspended by another thread; its action stays suspended.
+    steps: run a.suspend run b.resume#0
+    action: suspend_action
+completed-for-good: MBX-55
+    A completed loop does nothing when it is run again.
+    steps: a.all_actions_completed execute:one run execute:two run
+completed-while-it-waits: MBX-55
+    A loop that waits for mails is completed by another thread.
+    steps: run a.all_actions_completed execute:m run
+    action: suspend_action
+too-late-to-steer: MBX-56
+    Once the mailbox is closed steering is harmless, and the loop can't be run.
+    steps: suspend_action close a.suspend b.all_actions_completed c.resume#0 suspend run
+too-late-to-steer-what-is-quiesced: MBX-56
+    The same while it is quiesced.
+    steps: suspend_action prepare_close a.suspend b.all_actions_completed c.resume#0 count
+the-error-of-another-thread: MBX-57
+    A reported error is raised before mails that waited; they stay inside.
+    steps: execute:one execute:two a.report_error run count run
+the-error-of-another-thread-while-it-waits: MBX-57
+    A loop that waits for mails raises what another thread reports.
+    steps: run a.report_error
+    action: suspend_action
+what-is-left-at-the-end: MBX-58, MBX-33
+    What is inside runs once; what it sends is refused.
+    steps: execute:one { execute:again } execute:two~@2 create_batch execute:three prepare_close
+        run_what_is_left count close_processor
+an-urgent-mail-of-what-is-left: MBX-58, MBX-19
+    The first mail sends an urgent one, which takes nobody's place.
+    steps: execute:one { execute:two^ } execute:three run_what_is_left count
+what-is-left-when-one-raises: MBX-58, MBX-46
+    The error ends the draining; the others are given back.
+    steps: execute:one! execute:two execute:three! prepare_close run_what_is_left count close
+no-loop-without-an-open-mailbox: MBX-59
+    A loop says so when it is run over a mailbox that is quiesced.
+    steps: execute:one prepare_close run run_what_is_left
+"""),
+    MailboxExample(
+        "busy-beside-a-neighbour",
+        ("MBX-60",),
         "The loop always has something to do, and another task goes on all the same.",
-        "execute:m run",
-        *["execute:n" + str(number) for number in range(24)],
-        has_neighbour=True,
+        program(
+            "execute:m run", *(f"execute:n{number}" for number in range(24)), has_neighbour=True
+        ),
     ),
-    example(
-        "an-action-that-is-awaited: MBX-51, MBX-50",
-        "A coroutine function is a default action, too.",
-        "run a.execute:m a.resume",
-        "suspend_action",
-        "execute:n",
-        is_awaited=True,
-    ),
-    example(
-        "figures: MBX-61",
-        "What the loop has run is counted, and what waits.",
-        "metrics execute:one execute:two metrics run_what_is_left metrics execute:three "
-        "metrics execute:four! run metrics",
-    ),
-    example(
-        "nothing-happens: MBX-62",
-        "Who waits for a mail, and a loop without input, take no time of the processor.",
-        "run a.execute:m a.suspend take",
-        "suspend_action",
-    ),
-    example(
-        "an-operator-that-nobody-answers: MBX-62",
-        "Nor does who waits for a mail to run, although one waits that it does not see.",
-        "execute:m@-1 run_one@1 a.execute:n@1 run_one@1",
-    ),
-    example(
-        "nothing-but-what-is-said: MBX-63",
-        "What there is to do and to ask raises nothing, be there mail or not, before the end and "
-        "after it.",
-        "create_batch try_take try_take_from_batch try_run_one has_mail count state "
-        "should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n "
-        "create_batch count has_mail metrics try_take drain exclusively { execute:o } suspend "
-        "run suspend_action a.resume quiesce quiesce prepare_close has_mail metrics is_idle "
-        "run_what_is_left close count state has_mail should_interrupt is_idle metrics "
-        "suspend resume close_processor close_processor close",
-    ),
-    example(
-        "an-action-that-raises: MBX-64, MBX-2",
-        "The loop raises what its action raises, and can be run again; a mail that came stays.",
-        "execute:m run count run",
-        "execute:n fail",
-        "execute:o",
-    ),
-    example(
-        "an-awaited-action-that-raises: MBX-64",
-        "So does the error of a coroutine function.",
-        "run run",
-        "suspend_action resume fail",
-        is_awaited=True,
-    ),
+    *examples("""
+an-action-that-is-awaited: MBX-51, MBX-50
+    A coroutine function is a default action, too.
+    steps: run a.execute:m a.resume#0
+    action: suspend_action
+    action: execute:n
+    the default action is a coroutine function
+figures: MBX-61
+    What the loop has run is counted, and what waits.
+    steps: metrics execute:one execute:two metrics run_what_is_left metrics execute:three metrics
+        execute:four! run metrics
+nothing-happens: MBX-62
+    Who waits for a mail, and a loop without input, take no time of the processor.
+    steps: run a.execute:m a.suspend take
+    action: suspend_action
+an-operator-that-nobody-answers: MBX-62
+    Nor does who waits for a mail to run, although one waits that it does not see.
+    steps: execute:m@-1 run_one@1 a.execute:n@1 run_one@1
+nothing-but-what-is-said: MBX-63
+    What there is to do and to ask raises nothing, be there mail or not, before the end and after
+    it.
+    steps: create_batch try_take try_take_from_batch try_run_one has_mail count state
+        should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n create_batch
+        count has_mail metrics try_take drain exclusively { execute:o } suspend run suspend_action
+        a.resume#0 quiesce quiesce prepare_close has_mail metrics is_idle run_what_is_left close
+        count state has_mail should_interrupt is_idle metrics suspend resume#0 close_processor
+        close_processor close
+an-action-that-raises: MBX-64, MBX-2
+    The loop raises what its action raises, and can be run again; a mail that came stays.
+    steps: execute:m run count run
+    action: execute:n fail
+    action: execute:o
+an-awaited-action-that-raises: MBX-64
+    So does the error of a coroutine function.
+    steps: run run
+    action: suspend_action resume#0 fail
+    the default action is a coroutine function
+"""),
 )

@@ -20,15 +20,18 @@ amid a step stands in brackets behind it:
     run ( act! )       the action raised an error
     take ( waits )     it waits                             run ( <m> )?raised-m     and raised
     take ( stirs=40 )  it waits, and takes turns
+    )2=False           the second step ends before the one that it stands in
+    future:m=pending   what became of the future of m
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asyncwait.conformance.evidence import entries
 from asyncwait.spec.mailbox.program import (
     OWNER,
     FutureSeen,
@@ -55,6 +58,7 @@ _STEP = re.compile(
     r"(?:@(?P<priority>-?\d+))?(?P<more>[\^~!%]*)(?:#(?P<number>\d+))?(?P<at_once>&)?"
     r"(?:=(?P<gave>[^?]*))?(?:\?(?P<error>.*))?"
 )
+_CLOSES = re.compile(r"\)(?P<of>\d+)?(?:=(?P<gave>[^?]*))?(?:\?(?P<error>.*))?")
 _SENDS = {"execute", "submit", "cancel_future", "storm"}
 _GIVES_MAILS = {"try_take_from_batch", "try_take", "take", "drain", "close"}
 _RUNS = {"try_take_from_batch", "try_take", "take"}
@@ -66,18 +70,46 @@ def program(text: str, *action: str, **options: Any) -> Program:
     return Program(tuple(_steps(iter(text.split()))), runs, **options)
 
 
-def example(about: str, sentence: str, *written: str, **options: Any) -> MailboxExample:
-    """Return the example "name: RULE-1, RULE-2" of the program that is `written`."""
+def program_of(lines: Iterable[str]) -> Program:
+    """Return the program that is written as `notation_of` gives it.
+
+    Raises:
+        ValueError: a line says nothing of a program, or a word is no step.
+    """
+    steps: list[str] = []
+    options: dict[str, Any] = {}
+    for line in lines:
+        head, _, words = line.partition(":")
+        if head in {"steps", "action"}:
+            steps.append(words)
+        elif line in _OPTIONS:
+            options[_OPTIONS[line]] = True
+        else:
+            raise ValueError(f"{line!r} says nothing of a program; see the notation")
+    return program(*steps, **options)
+
+
+def examples(text: str) -> tuple[MailboxExample, ...]:
+    """Return the examples that `text` tells: names and rules, and below each a sentence and lines.
+
+    Raises:
+        ValueError: a line says nothing of a program, or a word is no step.
+    """
+    return tuple(_example(about, below) for about, below in entries(text))
+
+
+def _example(about: str, below: Sequence[str]) -> MailboxExample:
     name, rules = about.split(": ")
-    return MailboxExample(name, tuple(rules.split(", ")), sentence, program(*written, **options))
+    begins = next(number for number, line in enumerate(below) if line.startswith("steps:"))
+    told = program_of(below[begins:])
+    return MailboxExample(name, tuple(rules.split(", ")), " ".join(below[:begins]), told)
 
 
-def mailbox_trace(text: str, **futures: str) -> MailboxTrace:
+def mailbox_trace(text: str) -> MailboxTrace:
     """Return the trace that `text` tells."""
     writer = _Writer()
     writer.write(text.split())
-    seen = tuple(FutureSeen(mail, state) for mail, state in futures.items())
-    return MailboxTrace(tuple(writer.events), seen)
+    return MailboxTrace(tuple(writer.events), tuple(writer.futures))
 
 
 def _steps(words: Iterator[str]) -> list[Step]:
@@ -135,6 +167,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.events: list[Seen] = []
+        self.futures: list[FutureSeen] = []
         self._steps = 0
         self._actions = 0
         self._open: list[tuple[int, str]] = []  # number and owner of steps that are not over
@@ -161,7 +194,10 @@ class _Writer:
         elif word.startswith("stirs="):
             self.events.append(Seen("stirs", of=self._open[-1][0], value=_value(word[6:])))
         elif word.startswith(")"):
-            self._end(re.fullmatch(r"\)(?:=(?P<gave>[^?]*))?(?:\?(?P<error>.*))?", word))
+            self._end(_CLOSES.fullmatch(word))
+        elif word.startswith("future:"):
+            mail, _, state = word.removeprefix("future:").partition("=")
+            self.futures.append(FutureSeen(mail, state.replace("-", " ")))
         elif word.startswith("described:"):
             self.events.append(Seen("described", mail=word.partition(":")[2]))
         elif word != "(" and not word.startswith("<"):
@@ -182,7 +218,10 @@ class _Writer:
 
     def _end(self, found: re.Match[str] | None, step: Step | None = None) -> None:
         assert found is not None
-        number, by = self._open.pop()
+        last = self._open[-1][0] if self._open else 0
+        ends = int(found["of"] or last) if step is None else last
+        number, by = next(each for each in self._open if each[0] == ends)
+        self._open.remove((number, by))
         gave, error = found["gave"], (found["error"] or "").replace("-", " ")
         mails = tuple(filter(None, (gave or "").split(",")))
         gives_mails = step is not None and step.does in _GIVES_MAILS
@@ -205,6 +244,11 @@ def _value(text: str) -> bool | int | str:
 MOST_LINES = 60
 """Of a trace that is shown."""
 
+_OPTIONS = {
+    "the default action is a coroutine function": "is_awaited",
+    "another task asks for its turn meanwhile": "has_neighbour",
+}
+
 LONGEST = 300
 """Characters of what is said of an event."""
 
@@ -215,10 +259,7 @@ def notation_of(program: Program) -> tuple[str, ...]:
     """Return `program` in the notation of examples: its steps, then a line for each action."""
     lines = [f"steps:   {_joined(program.steps)}"]
     lines.extend(f"action:  {_joined(run)}" for run in program.action)
-    if program.is_awaited:
-        lines.append("the default action is a coroutine function")
-    if program.has_neighbour:
-        lines.append("another task asks for its turn meanwhile")
+    lines.extend(line for line, option in _OPTIONS.items() if getattr(program, option))
     return tuple(line.rstrip() for line in lines)
 
 

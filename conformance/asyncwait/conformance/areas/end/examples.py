@@ -1,7 +1,7 @@
 """END: examples of how an operator ends, and of what it leaves behind."""
 
-from asyncwait.conformance.evidence import Example, example, examples, replies
-from asyncwait.spec.scenario import SinkStep
+from asyncwait.conformance.evidence import Example, example, examples
+from asyncwait.spec.scenario import Plan, SinkStep, Step
 
 _FINISHING = "abcdefghijklmn"
 
@@ -81,7 +81,7 @@ given-up-wait-in-the-very-instant: END-9
         "Waits are cancelled 0 to 6 turns into instants in which records finish: nothing is lost.",
         f"capacity {len(_FINISHING)}; 0: {' '.join(_FINISHING)}",
         plans=tuple(
-            replies(each, 40 * number, f"{each}1", f"{each}2")
+            Plan(each, (Step(after=40 * number, results=(f"{each}1", f"{each}2")),))
             for number, each in enumerate(_FINISHING, 1)
         ),
         sink=tuple(

@@ -1,10 +1,8 @@
 """POLICY: examples of records that fail, and of what their handler makes of it."""
 
-from asyncwait.conformance.evidence import Example, example, examples
-from asyncwait.spec.scenario import Handler, Plan, Step
+from asyncwait.conformance.evidence import examples
 
-EXAMPLES: tuple[Example, ...] = (
-    *examples("""
+EXAMPLES = examples("""
 a-default-for-what-failed: POLICY-1, POLICY-2, POLICY-7, ELEM-1, ELEM-2
     The call of a raises at 80; its default takes its place before b, which waited for it.
     failures_handled; 0: a@5/k b; a: 80 raises, failed gives a?; b: 40 gives b1
@@ -92,17 +90,10 @@ late-in-a-back-off-and-handled: POLICY-1, POLICY-7, RETRY-11
     first one raised is not the cause.
     timeout 160; failures_handled; retry initial=400; 0: a@5/k b; a: 40 raises, failed gives a?;
     source_ends_at 800
-"""),
-    example(
-        "many-failures-one-after-the-other: POLICY-1, POLICY-2, CAP-2",
-        "Twelve records fail in turn, and each frees its slot.",
-        "capacity 2; failures_handled; 0: 1 2 3 4 5 6 7 8 9 10 11 12",
-        plans=tuple(
-            Plan(n, (Step("raise", 40, error="ValueError"),), failure=Handler("reply", (-n,)))
-            for n in range(1, 13)
-        ),
-    ),
-    *examples("""
+many-failures-one-after-the-other: POLICY-1, POLICY-2, CAP-2
+    Twelve records fail in turn, and each frees its slot.
+    capacity 2; failures_handled; 0: 1 2 3 4 5 6 7 8 9 10 11 12;
+    plan 1 2 3 4 5 6 7 8 9 10 11 12: 40 raises, failed gives -*
 restored-and-failed: POLICY-1, REST-1
     What is restored fails and is handled like what is read; again after the crash.
     failures_handled; restore |9(a@5/k+c); 0: b ^1; a: 120 raises, failed gives a?;
@@ -124,5 +115,4 @@ a-timeout-handler-that-gives-text-and-is-handled: POLICY-1, POLICY-2, POLICY-7
     At 80 the timeout handler gives a text, no results; the failure handler has some.
     timeout 80; handled; failures_handled; 0: a@5/k b;
     a: never, late misreturns text, failed gives a?; b: 40 gives b1
-"""),
-)
+""")

@@ -1,6 +1,6 @@
 """TIME: examples of deadlines, handlers, and calls that outlive their records."""
 
-from asyncwait.conformance.evidence import Example, at, example, examples
+from asyncwait.conformance.evidence import Example, example, examples
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Timed
 
@@ -103,7 +103,7 @@ handler-that-blocks-the-loop: TIME-1, TIME-3
         "The source and the consumer block the loop while deadlines pass.",
         "timeout 80; handled; a b: never, late gives *-late; c: 40 gives c1, late gives c?;"
         "sink read 1, block 120",
-        inputs=(*at(0, Record("a")), Timed(40, Record("b"), blocks=80), *at(80, Record("c"))),
+        inputs=(Timed(0, Record("a")), Timed(40, Record("b"), blocks=80), Timed(80, Record("c"))),
     ),
     *examples("""
 late-completion-while-another-is-in-its-place: TIME-3, TIME-6

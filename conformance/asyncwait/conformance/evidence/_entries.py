@@ -1,0 +1,17 @@
+"""How a text of many examples or witnesses is taken apart."""
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent
+
+
+def entries(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each line that stands at the margin, and the lines that stand below it.
+
+    A line that stands further in goes on with the one before. What begins with `#` at the margin
+    is a remark.
+    """
+    for entry in re.split(r"\n(?=\S)", dedent(text).strip()):
+        head, *below = (" ".join(each.split()) for each in re.split(r"\n {4}(?=\S)", entry))
+        if not head.startswith("#"):
+            yield head, below
