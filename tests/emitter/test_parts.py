@@ -151,6 +151,3 @@ async def test_a_consumer_that_takes_on_and_on_starves_no_barrier() -> None:
     place = out.index(next(element for element in out if isinstance(element, Snapshot)))
     assert place == 2
     assert out[place] == Snapshot(1, tuple(map(Record, range(1, 5))))
-
-
-A, B, C = map(Record, "abc")
