@@ -1,4 +1,7 @@
-"""Flink's own operator behind the contract: what it lets out, takes in, stores and fails with."""
+"""Flink's own operators behind the contract: what they let out, take in, store and fail with.
+
+Where they depart, a page draws (`test_defects_page`).
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,17 +9,27 @@ from typing import Any
 
 import pytest
 
-from asyncwait.backends.flink import FlinkFailed, open_operator
+from asyncwait.backends.flink import (
+    FlinkFailed,
+    FlinkUnavailable,
+    _jvm,
+    open_keyed_operator,
+    open_operator,
+)
+from asyncwait.backends.flink._state import restorable_by_key
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
     Element,
     InvalidConfig,
+    InvalidKey,
     InvalidResult,
+    OpenOperator,
     OperatorConfig,
     Record,
     Retry,
     Snapshot,
+    Watermark,
     WatermarkStatus,
 )
 
@@ -30,17 +43,32 @@ async def stream(*elements: Element) -> AsyncIterator[Element]:
 
 
 def outputs(
-    fn: Any, *elements: Element, restore: Snapshot | None = None, **config: Any
+    fn: Any,
+    *elements: Element,
+    restore: Snapshot | None = None,
+    opens: OpenOperator = open_operator,
+    **config: Any,
 ) -> list[Element]:
     """What comes out, in order."""
     options: dict[str, Any] = {"mode": "ordered", "capacity": 3, "timeout": None, **config}
 
     async def main() -> list[Element]:
-        opened = open_operator(OperatorConfig(**options), fn, stream(*elements), restore)
+        opened = opens(OperatorConfig(**options), fn, stream(*elements), restore)
         async with opened as results:
             return [element async for element in results]
 
     return asyncio.run(main())
+
+
+def keyed_outputs(fn: Any, *elements: Element, **options: Any) -> list[Element]:
+    """The same of the key-ordered one."""
+    keyed = {"opens": open_keyed_operator, "mode": "key-ordered", "capacity": 6}
+    return outputs(fn, *elements, **(keyed | options))
+
+
+async def at_once(value: Any) -> list[Any]:
+    """Answer at once."""
+    return [value]
 
 
 async def late(value: Any) -> list[Any]:
@@ -111,15 +139,78 @@ def test_failures_name_their_records_where_flink_does(how: str, error: Any, told
 
 
 @pytest.mark.parametrize(
-    ("config", "name"),
+    ("called", "config", "name"),
     [
-        ({"mode": "key-ordered"}, "mode"),
-        ({"max_held": 5}, "max_held"),
-        ({"retry": Retry(jitter=0.5)}, r"retry\.jitter"),
-        ({"retry": Retry(attempt_timeout=1)}, r"retry\.attempt_timeout"),
+        (outputs, {"mode": "key-ordered"}, "mode"),
+        (outputs, {"max_held": 5}, "max_held"),
+        (outputs, {"retry": Retry(jitter=0.5)}, r"retry\.jitter"),
+        (outputs, {"retry": Retry(attempt_timeout=1)}, r"retry\.attempt_timeout"),
+        (keyed_outputs, {"mode": "ordered"}, "mode"),
+        (keyed_outputs, {"max_held": 5}, "max_held"),
+        (keyed_outputs, {"retry": Retry()}, "retry"),
     ],
 )
-def test_what_flink_has_no_word_for_is_refused(config: Any, name: str) -> None:
-    """Before anything is read."""
+def test_what_flink_has_no_word_for_is_refused(called: Any, config: Any, name: str) -> None:
+    """By name, before anything is read."""
     with pytest.raises(InvalidConfig, match=f"^{name} must be "):
-        outputs(late, **config)
+        called(late, **config)
+
+
+# The key-ordered one
+
+LEAST = Watermark(-(2**63))
+A, B, C = (Record(value, when, "x") for when, value in enumerate("abc"))
+D, E = (Record(value, key="y") for value in "de")
+
+
+@pytest.mark.parametrize(
+    ("stored", "place"),
+    [
+        ((), 0),
+        ((A, D, Watermark(3), B, Watermark(5), E), 6),
+        ((Watermark(3), A), 2),
+        ((A, Watermark(3)), 1),
+        ((A, Watermark(3), Watermark(5), B), 1),
+        ((A, Watermark(3), B, Watermark(3), C), 3),
+        ((A, Watermark(3), B, Watermark(2), C), 3),
+        ((LEAST, A), 0),
+        ((A, WatermarkStatus(idle=True), B), 1),
+        ((A, Watermark(3), WatermarkStatus(idle=True), B), 1),
+    ],
+)
+def test_what_flink_can_not_store_by_keys(stored: Any, place: int) -> None:
+    """From a watermark on that opens no epoch of its own, or a status."""
+    assert restorable_by_key(stored) == (stored[:place], stored[place:])
+
+
+def test_what_flink_can_not_store_is_read_as_input() -> None:
+    """A watermark behind the last record, and what is stored behind it."""
+    stored = (A, Watermark(3), Watermark(5), D)
+    assert keyed_outputs(at_once, restore=Snapshot(1, stored)) == list(stored)
+
+
+class Odd:
+    """A key that can't be looked up."""
+
+    def __hash__(self) -> int:
+        raise ValueError("odd")
+
+
+@pytest.mark.parametrize("stored", [(), (Record(1, key=Odd()),)])
+def test_a_key_that_can_not_be_looked_up(stored: Any) -> None:
+    """It fails the operator, as input or restored, and the record is named."""
+    with pytest.raises(InvalidKey) as raised:
+        keyed_outputs(at_once, Record(1, key=Odd()), restore=Snapshot(1, stored))
+    assert raised.value.record.value == 1
+    assert repr(raised.value.__cause__) == "ValueError('odd')"
+
+
+def test_a_flink_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said where the operator should be."""
+
+    def nothing(name: str) -> Any:
+        raise TypeError(name)
+
+    monkeypatch.setattr(_jvm, "flink", nothing)
+    with pytest.raises(FlinkUnavailable, match=r"flink-table-runtime-2\.3\.0\.jar"):
+        _jvm.require_tables()

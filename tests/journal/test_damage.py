@@ -117,24 +117,21 @@ def of_bytes(mutate: BytesMutation) -> Damage:
 DAMAGE: tuple[Damage, ...] = (*map(of_bytes, OF_BYTES), swap, blank, garbage, graft, head)
 
 
-@pytest.mark.parametrize("in_place", [True, False])
 @pytest.mark.parametrize("mutate", DAMAGE, ids=lambda each: each.__name__)
 def test_no_damage_makes_a_wrong_payload(
     on_disk: Journal,
     parts: tuple[Files, Files, Files],
     monkeypatch: pytest.MonkeyPatch,
     mutate: Damage,
-    *,
-    in_place: bool,
 ) -> None:
-    """Each find gives what was added or nothing, or the journal is refused by name; 2,000 times."""
-    monkeypatch.setattr(_index, "_WORTH", 1 if in_place else 1000)
+    """Each find gives what was added or nothing, or the journal is refused by name; 1,000 times."""
     files, twin, foreign = parts
     strangers = [*twin.values(), *foreign.values()]
     # A whole file of a twin would be right; its payloads are others only to be told apart.
-    chance = Random(f"{mutate.__name__} {in_place}")
+    chance = Random(mutate.__name__)
     seen = {"refused": 0, "found all": 0, "found less": 0}
     for round_ in range(100):
+        monkeypatch.setattr(_index, "_WORTH", chance.choice((1, 1000)))  # searched in place, or not
         name = chance.choice(list(files))
         changed = mutate(chance, files[name], strangers)
         lay_out(on_disk, files | {name: changed})

@@ -1,16 +1,12 @@
 """Timers, step by step on a clock made of one number, and on the virtual clocks of both loops."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 import pytest
 
-from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.reference import TimerService
 from asyncwait.spec.mailbox import Loop
-from asyncwait.toolkit import running_loop
 
 
 class HandClock:
@@ -92,57 +88,3 @@ def test_an_alarm_that_rings_a_tick_early_fires_what_it_was_set_for(
     clock.move_to(1.0 - 1e-9)
 
     assert fired == ["due"]
-
-
-def test_closing_cancels_all_timers_and_the_alarm(clock: HandClock, timers: TimerService) -> None:
-    """Nothing rings for an operator that is over."""
-    timers.register(1.0, list)
-
-    timers.close()
-
-    assert clock.ring is None
-    assert len(timers) == 0
-
-
-@pytest.mark.anyio
-async def test_timers_fire_on_time_on_either_loop() -> None:
-    """Also one that is registered late and due early, while the alarm sleeps for another."""
-    fired: list[tuple[str, float]] = []
-    async with anyio.create_task_group() as tasks:
-        timers = TimerService(running_loop(), run_at_once, tasks.start_soon)
-
-        def fire_at(when: float, name: str) -> None:
-            timers.register(when, lambda: fired.append((name, anyio.current_time())))
-
-        fire_at(5.0, "first registered")
-        await anyio.sleep(1)
-        fire_at(2.0, "earlier")
-        fire_at(7.0, "later")
-        await anyio.sleep(5)
-        fire_at(6.0, "due at once")
-        await anyio.sleep(2)
-        timers.close()
-        tasks.cancel_scope.cancel()
-
-    assert fired == [
-        ("earlier", 2.0),
-        ("first registered", 5.0),
-        ("due at once", 6.0),
-        ("later", 7.0),
-    ]
-
-
-@pytest.mark.anyio
-async def test_no_timer_of_the_loop_is_left_after_closing(anyio_backend_name: str) -> None:
-    """On asyncio the alarm is a timer of the loop, which would outlive the operator."""
-    if anyio_backend_name == "trio":
-        return  # there the alarm is a task, and ends with the others
-    timers = TimerService(running_loop(), run_at_once, spawn=pytest.fail)
-    timers.register(1.0, list)
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
-    assert loop.pending_timers() == 1
-
-    timers.close()
-
-    assert loop.pending_timers() == 0

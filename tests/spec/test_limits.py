@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from judged import OPERATORS, broken_rules, each_operator
+from judged import broken_rules, each_operator
+from operators import OPERATORS
 
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import play

@@ -1,24 +1,14 @@
 """What all checks say of a run, and the operators and loops that play some."""
 
-from collections.abc import Mapping
-
 import pytest
+from operators import OPERATORS
 
-import asyncwait.backends.emitter
-import asyncwait.backends.pool
-import asyncwait.reference
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import LoopName
 from asyncwait.conformance.judging import Judged, Judgement
 from asyncwait.conformance.judging import judge as judge_all
-from asyncwait.spec import OpenOperator
 
-OPERATORS: Mapping[str, OpenOperator] = {
-    "reference": asyncwait.reference.open_operator,
-    "pool": asyncwait.backends.pool.open_operator,
-    "emitter": asyncwait.backends.emitter.open_operator,
-}
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
 each_operator = pytest.mark.parametrize("operator", OPERATORS)

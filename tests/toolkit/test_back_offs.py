@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from asyncwait.spec import CallFailed, InvalidResult, Record, Retry, RetryAfter
-from asyncwait.toolkit import BackOffs, attempt_timed_out, call_failed
+from asyncwait.spec import CallFailed, Record, Retry
+from asyncwait.toolkit import BackOffs, call_failed
 
 A = Record("a")
 
@@ -50,51 +50,6 @@ def test_what_is_no_exception_is_no_reason_by_itself() -> None:
 
     assert BackOffs(Retry()).after_failure(cancelled, 1) is None
     assert BackOffs(Retry(on_error=BaseException)).after_failure(cancelled, 1) == 0.1
-
-
-def test_an_invalid_result_is_never_a_reason() -> None:
-    """Not even for a predicate that says yes to everything: it is not asked."""
-    back_offs = BackOffs(Retry(on_error=BaseException))
-
-    assert back_offs.after_failure(InvalidResult(A, "None"), 1) is None
-
-
-def test_results_are_a_reason_if_the_predicate_says_so() -> None:
-    """Without one they never are."""
-    assert BackOffs(Retry()).after_results(A, (), 1) is None
-    back_offs = BackOffs(Retry(on_result=lambda results: not results))
-    assert back_offs.after_results(A, (), 1) == 0.1
-    assert back_offs.after_results(A, (0,), 1) is None
-
-
-def test_nothing_is_a_reason_after_the_last_attempt() -> None:
-    """Neither an error, nor results, nor RetryAfter; and no predicate is asked."""
-    asked: list[object] = []
-    ask: Callable[[object], bool] = lambda outcome: not asked.append(outcome)  # noqa: E731
-    back_offs = BackOffs(Retry(max_attempts=2, on_error=ask, on_result=ask))
-
-    assert back_offs.after_failure(failure(ValueError()), 2) is None
-    assert back_offs.after_failure(failure(RetryAfter(1)), 2) is None
-    assert back_offs.after_results(A, (), 2) is None
-    assert asked == []
-
-
-def test_retry_after_sets_the_back_off() -> None:
-    """Beyond the cap, and whatever `on_error` says; the predicate is not asked."""
-    back_offs = BackOffs(Retry(cap=1, on_error=KeyError, jitter=1))
-
-    assert back_offs.after_failure(failure(RetryAfter(90)), 1) == 90
-    assert back_offs.after_failure(failure(RetryAfter(0)), 1) == 0
-
-
-def test_an_attempt_that_took_too_long_failed_with_a_timeout_error() -> None:
-    """So that `on_error` can tell it from others."""
-    late = attempt_timed_out(A, 0.5)
-
-    assert (late.record, type(late.__cause__)) == (A, TimeoutError)
-    assert "0.5 s" in str(late)
-    assert BackOffs(Retry(on_error=TimeoutError)).after_failure(late, 1) == 0.1
-    assert BackOffs(Retry(on_error=ValueError)).after_failure(late, 1) is None
 
 
 @pytest.mark.parametrize("name", ["on_error", "on_result"])

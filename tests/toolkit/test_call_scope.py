@@ -3,13 +3,10 @@
 import asyncio
 from typing import Any
 
-import anyio
-import anyio.lowlevel
 import pytest
-import trio
 from operators import seconds_now, virtual_loop
 
-from asyncwait.toolkit import CallScope, call_scope
+from asyncwait.toolkit import call_scope
 
 pytestmark = pytest.mark.anyio
 
@@ -20,74 +17,6 @@ on_asyncio = pytest.mark.parametrize("anyio_backend", [virtual_loop("asyncio")],
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """Both loops, on virtual clocks."""
     return virtual_loop(request.param)
-
-
-async def cancel_after(seconds: float, *scopes: CallScope) -> None:
-    """Cancel them all, one at a time."""
-    for scope in scopes:
-        await anyio.sleep(seconds)
-        scope.cancel()
-
-
-async def test_a_call_ends_by_its_cancellation() -> None:
-    """What stands behind it goes on, and its task is as good as new."""
-    async with anyio.create_task_group() as group:
-        scope = call_scope()
-        group.start_soon(cancel_after, 1, scope)
-        with scope:
-            await anyio.sleep(9)
-        assert seconds_now() == 1
-        assert scope.cancel_called
-        await anyio.sleep(1)
-    assert seconds_now() == 2
-
-
-async def test_a_call_that_is_not_cancelled_gives_what_it_gives() -> None:
-    """An error passes."""
-    scope = call_scope()
-
-    async def run() -> None:
-        with scope:
-            await anyio.lowlevel.checkpoint()
-            raise ValueError("planned")
-
-    with pytest.raises(ValueError, match="planned"):
-        await run()
-    assert not scope.cancel_called
-
-
-async def test_a_call_is_cancelled_once_on_asyncio() -> None:
-    """However often it is asked for; on trio each wait is cancelled."""
-    ended: list[float] = []
-    async with anyio.create_task_group() as group:
-        scope = call_scope()
-        group.start_soon(cancel_after, 1, scope, scope, scope)
-        with scope:
-            try:
-                await anyio.sleep(9)
-            finally:
-                await anyio.sleep(5)
-                ended.append(seconds_now())
-
-    assert ended == ([] if trio.lowlevel.in_trio_run() else [6])
-
-
-@on_asyncio
-async def test_no_scope_of_anyio_reaches_into_a_call() -> None:
-    """Whoever cancels all tasks has to cancel each call."""
-    ended: list[float] = []
-
-    async def run(scope: CallScope) -> None:
-        with scope:
-            await anyio.sleep(5)
-            ended.append(seconds_now())
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(run, call_scope())
-        await anyio.sleep(1)
-        group.cancel_scope.cancel()
-
-    assert ended == [5]
 
 
 @on_asyncio

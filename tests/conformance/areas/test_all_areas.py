@@ -1,5 +1,6 @@
 import pytest
-from judged import OPERATORS, broken_rules, each_loop, each_operator, judge, texts
+from judged import broken_rules, each_loop, each_operator, judge, texts
+from operators import OPERATORS
 
 from asyncwait.conformance.areas import EXAMPLES, NEAR_MISSES, WITNESSES
 from asyncwait.conformance.evidence import Example, NearMiss, Run, Witness

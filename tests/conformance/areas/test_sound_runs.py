@@ -1,8 +1,9 @@
 """Scenarios in which a rule once took sound operators for faulty, by what it had overlooked."""
 
 import pytest
-from judged import LOOPS, OPERATORS
+from judged import LOOPS
 from odd import ODD, sound
+from operators import OPERATORS
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import scenario_of

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
 import pytest
-from judged import OPERATORS, broken_rules, each_loop
+from judged import broken_rules, each_loop
 from msgspec.structs import replace
+from operators import OPERATORS
 from sample import some
 
 from asyncwait.conformance.areas import EXAMPLES
