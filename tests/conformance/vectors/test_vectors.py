@@ -4,7 +4,6 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
@@ -68,10 +67,9 @@ def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None
     assert not schema.is_valid({**documents["order.json"], "format": 2})
 
 
-@pytest.mark.parametrize("name", ["pool-trio", "emitter-asyncio"])
-def test_sound_operators_come_to_the_same(name: str) -> None:
-    """They share nothing with the one that the outcomes were taken from."""
-    with open_backend(name) as backend:
+def test_another_sound_operator_comes_to_the_same() -> None:
+    """It shares nothing with the one that the outcomes were taken from."""
+    with open_backend("emitter-trio") as backend:
         found = list(run_vectors(backend, all_vectors()))
 
     assert [(each.vector.name, each.why) for each in found if each.kind != "pass"] == []
@@ -209,10 +207,3 @@ def test_a_program_plays_vectors_without_the_suite(outside: Folder) -> None:
     assert int(right.out.split()[0]) > 100
     assert other.code == 1
     assert "the-last-finishes-first (ORD-1,ORD-2):\n  expected " in other.out
-
-
-def test_values_go_into_files_and_come_back() -> None:
-    """Each file is read as what was written."""
-    for file in shipped_vectors().values():
-        assert vectors_from_json(vectors_to_json(file)) == file
-        assert msgspec.json.decode(vectors_to_json(file))["area"] == file.area
