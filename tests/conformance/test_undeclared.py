@@ -39,6 +39,7 @@ def test_an_operator_that_has_everything_is_told_so() -> None:
     assert seen(open_operator) == OTHERS
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("lacked", OTHERS)
 def test_what_is_refused_is_not_there(lacked: Capability) -> None:
     """All others still are."""

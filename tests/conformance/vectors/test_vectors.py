@@ -152,8 +152,8 @@ def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
     """What fails is told by its name, with the rule and with the outcome."""
     watermarks = str(DATA / "watermarks.json")
 
-    sound = outside.asyncwait("vectors", "run", "pool-asyncio", watermarks)
-    broken = outside.asyncwait("vectors", "run", "--exec", node("broken.js"), watermarks)
+    sound = outside.here("vectors", "run", "pool-asyncio", watermarks)
+    broken = outside.here("vectors", "run", "--exec", node("broken.js"), watermarks)
 
     count = len(shipped_vectors()["watermarks.json"].vectors)
     assert (sound.code, sound.out) == (0, f"pool-asyncio: {count} vectors: {count} pass\n")
@@ -168,9 +168,9 @@ def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
     outside.write("it.json", '{"format": 1}')
     outside.path.joinpath("empty").mkdir()
 
-    wrong = outside.asyncwait("vectors", "run", "pool-asyncio", "it.json")
-    empty = outside.asyncwait("vectors", "run", "pool-asyncio", "empty")
-    nobody = outside.asyncwait("vectors", "run")
+    wrong = outside.here("vectors", "run", "pool-asyncio", "it.json")
+    empty = outside.here("vectors", "run", "pool-asyncio", "empty")
+    nobody = outside.here("vectors", "run")
 
     assert (wrong.code, wrong.err) == (
         2,
@@ -185,7 +185,7 @@ def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
 
 def test_what_can_not_be_played_is_inconclusive(outside: Folder) -> None:
     """A run without a single vector that passes proves nothing."""
-    few = outside.asyncwait(
+    few = outside.here(
         "vectors", "run", "--exec", node("main.js"), str(DATA / "snapshots.json"), "--jobs", "1"
     )
 
