@@ -318,7 +318,7 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
     outside.block("trio", "pyarrow", "jpype")
 
     done = outside.asyncwait("verify", "--all", *ONE)
-    named = outside.asyncwait("verify", "--all", "pool-trio", *ONE)
+    named = outside.asyncwait("verify", "--all", "pool-trio")
 
     assert (named.code, named.out) == (2, "")
     assert named.err.startswith("error: trio is not installed; ")

@@ -67,8 +67,8 @@ from asyncwait.spec.texts import joined
 from asyncwait.spec.vectors import Vector
 from asyncwait.toolkit import call_failed, collect_results, join_errors
 
-TEXTS = 10_000
-SEEDS = 5
+TEXTS = 3_000
+SEEDS = 2
 """Reports; each takes some of the texts, so that all of them go through every form."""
 
 Texts = Iterator[str]

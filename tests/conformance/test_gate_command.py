@@ -248,25 +248,6 @@ def test_a_newer_rule_is_advisory_until_the_backend_moves(gate: Folder) -> None:
     assert "(1 rule passes, 1 fail, " in last(moved)
 
 
-def test_pytest_holds_the_backend_of_the_project(gate: Folder) -> None:
-    """With its expected failures, which have to match."""
-    gate.write(
-        "pyproject.toml",
-        "[tool.asyncwait]\nbackend = 'gate:backend'\nexpected-failures = 'known.toml'\ncount = 1\n",
-    )
-    gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "COPY-1"))
-
-    done = gate.pytest("--pyargs", "asyncwait.conformance", "--asyncwait", "-rxf")
-
-    assert done.code == 1
-    assert re.search(
-        r"^XFAIL .*::test_rule\[ORD-1\] - .*we promise no order$", done.out, re.MULTILINE
-    )
-    assert "::test_every_expected_failure_matches" in done.out
-    assert "\nCOPY-1: " in done.out
-    assert " [tool.asyncwait]: backend gate:backend, " in done.out
-
-
 def test_pytest_wants_one_backend(outside: Folder) -> None:
     """Each has a verdict of its own."""
     outside.write("pyproject.toml", "[tool.asyncwait]\nbackend = ['a:b', 'c:d']\n")

@@ -63,7 +63,7 @@ def test_every_kind_of_input_is_mutated() -> None:
 
 
 @linux
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", COUNTS)
 def test_mutated_input_is_read_or_refused_in_a_line(kind: str) -> None:
     """In a process that may have a gigabyte, and a bound for each; both happen."""
@@ -89,7 +89,7 @@ def test_a_mutated_scenario_leaves_no_process_behind(
     monkeypatch.setenv("TEST_MARK", str(tmp_path))
     sound = [scenarios_to_json((example.scenario,)) for example in EXAMPLES[:40]]
     codes = set()
-    for number in range(6):
+    for number in range(4):
         chance = Random(number)
         outside.path.joinpath("it.json").write_bytes(mutated(chance, chance.choice(sound)))
         done = outside.asyncwait("play", "reference-asyncio", "it.json")

@@ -83,7 +83,7 @@ def left_by(folder: Folder, backend: str, typed: str) -> str:
     return done.out
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])
 @pytest.mark.parametrize("typed", ["q\n", "exit\n", "n\nquit\n", ""], ids=repr)
 def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend: str) -> None:

@@ -1,6 +1,5 @@
 """The pytest plug-in: inert without its option; with it, the same result as the command."""
 
-import json
 import re
 
 import pytest
@@ -13,15 +12,6 @@ BACKEND = "--asyncwait-backend"
 
 # What an ordinary test run may not load because of the plug-in.
 HEAVY = ("hypothesis", "rich", "click", "trio", "asyncwait.conformance.suite")
-
-VERDICT = """
-import json
-
-from asyncwait.conformance._verify import Coverage, verify
-
-verdict = verify("{backend}", Coverage(1, 0))
-print(json.dumps([verdict.line, {{r.rule.id: r.status for r in verdict.results}}]))
-"""
 
 
 def test_without_the_option_nothing_of_ours_is_collected(outside: Folder) -> None:
@@ -73,19 +63,46 @@ def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(
 
 
 def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Folder) -> None:
-    """The items that fail are the rules that the command finds broken, with the same words."""
-    name = "faulty-fails-with-a-group"
-    verified = outside.python("-c", VERDICT.format(backend=name))
-    line, statuses = json.loads(verified.out)
+    """The items that fail are the rules that the project does not expect to be broken.
 
-    done = outside.pytest(*SUITE, BACKEND, name, "--asyncwait-count", "1")
+    What it expects has to match.
+    """
+    known = "[[expected-failure]]\nrule = 'TIME-4'\nkind = 'future'\nreason = 'with 2.0'\n"
+    outside.write("known.toml", known + known.replace("TIME-4", "COPY-1"))
+    outside.write(
+        "gate.py",
+        """
+        from msgspec.structs import replace
+        from asyncwait.conformance.running import load_backend
 
+        def backend():
+            made = load_backend("faulty-fails-with-a-group")
+            return replace(made, capabilities=made.capabilities - {"copies"})
+        """,
+    )
+    outside.write(
+        "pyproject.toml",
+        """
+        [tool.asyncwait]
+        backend = "gate:backend"
+        expected-failures = "known.toml"
+        count = 1
+        """,
+    )
+
+    done = outside.pytest(*SUITE, "--asyncwait", "--asyncwait-report", "told", "-rxf")
+
+    (told,) = read_lines(outside.path / "told" / "report.jsonl").runs
     failed = re.findall(r"^FAILED .*::test_rule\[([A-Z]+-\d+)\]", done.out, re.MULTILINE)
     assert done.code == 1
-    assert failed == [rule for rule, status in statuses.items() if status in {"fail", "untested"}]
+    assert set(failed) == {r.rule for r in told.results if r.status in {"fail", "untested"}}
     assert "FAIL-9" in failed
-    assert line in done.out.splitlines()
+    assert re.search(r"^XFAIL .*::test_rule\[TIME-4\] - .*with 2.0$", done.out, re.MULTILINE)
+    assert "::test_every_expected_failure_matches" in done.out
+    assert "\nCOPY-1: " in done.out
+    assert told.line in done.out.splitlines()
     assert "\n  MUST: " in done.out
+    assert " [tool.asyncwait]: backend gate:backend, " in done.out
 
 
 def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> None:
@@ -115,11 +132,10 @@ def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> No
     assert re.search(r"^gate:backend: inconclusive after 0 of ", done.out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("backend", ["pol-asyncio", "gate:backend"])
-def test_a_backend_that_cant_be_had_is_a_usage_error(outside: Folder, backend: str) -> None:
+def test_a_backend_that_cant_be_had_is_a_usage_error(outside: Folder) -> None:
     """Before anything is collected, in one line."""
-    done = outside.pytest(*SUITE, BACKEND, backend)
+    done = outside.pytest(*SUITE, BACKEND, "gate:backend")
 
     assert done.code == 4
-    assert f" '{backend}': " in done.err
+    assert " 'gate:backend': " in done.err
     assert "Traceback" not in done.out + done.err

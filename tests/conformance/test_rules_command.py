@@ -10,8 +10,8 @@ BOTH = [*rules().values(), *mailbox_rules().values()]
 
 def test_a_rule_is_shown_in_any_letters() -> None:
     """Nobody looks up how ids are written."""
-    assert run("rules", "cap-6").stdout == run("rules", "CAP-6").stdout
-    assert run("rules", "Mbx-4").stdout == run("rules", "MBX-4").stdout
+    assert run("rules", "cap-6").stdout.startswith("CAP-6 ")
+    assert run("rules", "Mbx-4").stdout.startswith("MBX-4 ")
 
 
 def test_the_rules_are_listed() -> None:

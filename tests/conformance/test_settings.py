@@ -31,34 +31,17 @@ def test_the_table_says_what_is_verified_and_by_what(tmp_path: Path) -> None:
     )
 
 
-def test_one_backend_may_stand_by_itself(tmp_path: Path) -> None:
-    """Most projects have one."""
-    file = project(tmp_path, "backend = 'mypkg.gate:backend'")
-
-    assert find_settings(tmp_path) == Settings(file, ("mypkg.gate:backend",))
-
-
-def test_it_is_looked_for_upwards(tmp_path: Path) -> None:
-    """A project of a workspace that has no table of ours is passed over."""
-    file = project(tmp_path, "backend = 'a:b'")
+def test_the_nearest_counts(tmp_path: Path) -> None:
+    """Upwards, and as a whole; a project without a table of ours is passed over."""
+    outer = project(tmp_path, "backend = 'a:b'", "seed = 7")
     below = tmp_path / "one" / "tests"
     below.mkdir(parents=True)
     (tmp_path / "one" / "pyproject.toml").write_text("[project]\nname = 'one'\n")
 
-    found = find_settings(below)
-
-    assert found is not None
-    assert (found.file, found.folder) == (file, tmp_path)
-
-
-def test_the_nearest_counts(tmp_path: Path) -> None:
-    """As a whole: nothing is taken from one above it."""
-    project(tmp_path, "backend = 'a:b'", "seed = 7")
-    below = tmp_path / "below"
-    below.mkdir()
-    file = project(below, "backend = 'c:d'")
-
-    assert find_settings(below) == Settings(file, ("c:d",))
+    assert find_settings(below) == Settings(outer, ("a:b",), seed=7)
+    assert outer.parent == tmp_path
+    inner = project(tmp_path / "one", "backend = 'c:d'")
+    assert find_settings(below) == Settings(inner, ("c:d",))
 
 
 def test_without_a_table_there_are_none(tmp_path: Path) -> None:
@@ -92,23 +75,22 @@ def test_a_wrong_key_is_told_with_its_file(tmp_path: Path, line: str) -> None:
     assert str(caught.value).startswith(f"{file}: [tool.asyncwait]: ")
 
 
-def test_a_value_in_place_of_the_table_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool]\nasyncwait = 'a:b'\n", "[tool.asyncwait] must be a table, got 'a:b'"),
+        # Whether there is a table in it, nobody knows.
+        ("[tool\n", "this is no TOML: Expected ']'"),
+    ],
+)
+def test_a_file_without_a_table_that_can_be_read_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
     """It says nothing."""
     file = tmp_path / "pyproject.toml"
-    file.write_text("[tool]\nasyncwait = 'a:b'\n")
+    file.write_text(text)
 
     with pytest.raises(InvalidConfig) as caught:
         find_settings(tmp_path)
 
-    assert str(caught.value) == f"{file}: [tool.asyncwait] must be a table, got 'a:b'"
-
-
-def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
-    """Whether there is a table in it, nobody knows."""
-    file = tmp_path / "pyproject.toml"
-    file.write_text("[tool\n")
-
-    with pytest.raises(InvalidConfig) as caught:
-        find_settings(tmp_path)
-
-    assert str(caught.value).startswith(f"{file}: this is no TOML: Expected ']'")
+    assert str(caught.value).startswith(f"{file}: {said}")

@@ -98,26 +98,6 @@ def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
     assert verdict.word == "conformant with expected failures"
 
 
-def test_a_failing_example_is_not_shrunk(gate: Folder) -> None:
-    """It is as small as somebody could make it."""
-    write(gate, UNORDERED.replace("== 6", "== 4"))
-
-    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",), fails_fast=True))
-
-    names = {example.name for example in EXAMPLES}
-    assert verdict.results[0].failures[0].case.name in names
-
-
-def test_a_missing_ability_takes_its_rules_out(gate: Folder) -> None:
-    """And the line counts them."""
-    write(gate, more=", lacks=['on-demand-snapshot', 'copies']")
-
-    verdict = verify("gate:backend", Coverage(1, rules=("SNAP-8", "COPY-1", "END-14")))
-
-    found = {result.rule.id: result.status for result in verdict.results}
-    assert found == {"SNAP-8": "not-applicable", "COPY-1": "not-applicable", "END-14": "pass"}
-
-
 def test_scenarios_that_are_one_to_a_backend_are_played_once(gate: Folder) -> None:
     """Without watermarks many examples about them are the same, and a name is that of the first.
 
@@ -200,14 +180,13 @@ class Further(StreamBackend, frozen=True):
 
 
 def backend():
-    return Further(open_operator, batch={batch})
+    return Further(open_operator, batch=True)
 """
 
 
-@pytest.mark.parametrize("batch", [True, False])
-def test_further_runs_of_a_backend_are_judged_with_the_others(gate: Folder, *, batch: bool) -> None:
+def test_further_runs_of_a_backend_are_judged_with_the_others(gate: Folder) -> None:
     """They count, break rules under their own names, and may end in errors."""
-    gate.write("gate.py", FURTHER.replace("{batch}", str(batch)))
+    gate.write("gate.py", FURTHER)
 
     verdict = verify("gate:backend", Coverage(count=1))
 
@@ -229,9 +208,9 @@ def test_the_verdict_does_not_depend_on_how_many_play(gate: Folder) -> None:
 
     verdicts = [
         verify("gate:backend", Coverage(20, rules=rules, jobs=jobs, shrinks=False))
-        for jobs in (1, 2, 5)
+        for jobs in (1, 3)
     ]
 
-    alone, *others = (msgspec.structs.replace(each, seconds=0) for each in verdicts)
-    assert others == [alone, alone]
+    alone, other = (msgspec.structs.replace(each, seconds=0) for each in verdicts)
+    assert other == alone
     assert [result.rule.id for result in alone.results] == ["ORD-1", "COPY-1"]

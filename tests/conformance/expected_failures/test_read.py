@@ -28,18 +28,6 @@ reason = "comes with 2.0"
 """
 
 
-def entry(**changes: object) -> str:
-    """A file of one entry."""
-    keys: dict[str, object] = {
-        "rule": "'ORD-1'",
-        "kind": "'unsupported'",
-        "reason": "'why'",
-        **changes,
-    }
-    lines = (f"{key} = {value}" for key, value in keys.items() if value is not None)
-    return "\n".join(["[[expected-failure]]", *lines])
-
-
 def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
     """Only rule, kind and reason have to be there."""
     assert entries_of(WHOLE, "file.toml") == (
@@ -54,36 +42,6 @@ def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
         ),
         Entry(rule="CAP-5", kind="future", reason="comes with 2.0"),
     )
-
-
-def test_a_file_without_entries_expects_nothing() -> None:
-    """It may be left from better times."""
-    assert entries_of("# none\n", "file.toml") == ()
-
-
-@pytest.mark.parametrize("key", ["link='https://example.org/7'", "expires=2027-01-31"])
-def test_a_regression_is_followed_or_ends(key: str) -> None:
-    """Either is enough."""
-    name, _, value = key.partition("=")
-
-    (read,) = entries_of(entry(kind="'regression'", **{name: value}), "file.toml")
-
-    assert read.kind == "regression"
-
-
-def test_a_rule_may_have_an_entry_for_each_of_several_backends() -> None:
-    """They are broken for different reasons."""
-    text = entry(backend="'a'") + "\n" + entry(backend="'b'")
-
-    assert [each.backend for each in entries_of(text, "file.toml")] == ["a", "b"]
-
-
-def test_a_file_that_is_not_there_says_who_writes_it(tmp_path: Path) -> None:
-    """Nobody has to begin with an empty one."""
-    file = tmp_path / "none.toml"
-
-    with pytest.raises(InvalidConfig, match="--update-expected-failures"):
-        read_entries(file)
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

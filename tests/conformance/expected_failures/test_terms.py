@@ -110,7 +110,7 @@ def test_an_entry_counts_for_its_backend_and_its_time(
     assert " ".join(terms.stale) == stale
 
 
-PINNED = settled(spec="0.1")
+PINNED = settled(backend=Backend(spec="0.1"))
 EXPIRED = settled(entry(expires=YESTERDAY))
 
 
@@ -167,12 +167,6 @@ def test_what_expired_is_an_entry_that_nothing_shows() -> None:
     assert not any(result.is_forgiven for result in kept.results)
 
 
-def test_a_backend_may_say_itself_what_it_claims() -> None:
-    """Or the project; both may say the same."""
-    assert settled(backend=Backend(spec="0.1")).newer == {"CAP-1"}
-    assert settled(backend=Backend(spec="0.1"), spec="0.1").spec == "0.1"
-
-
 @pytest.mark.parametrize(
     ("entries", "backend", "said", "wrong"),
     [
@@ -184,14 +178,11 @@ def test_a_backend_may_say_itself_what_it_claims() -> None:
             r"^file\.toml: ORD-1 .* 'mine' .*\('known'\)",
         ),
         # A rule that there is not is a slip, whichever backend it is about.
-        *(
-            (
-                (entry(), entry(rule, backend="yours")),
-                Backend(),
-                "",
-                rf"^file\.toml: entry 2: rule\b.*\b{rule}\b",
-            )
-            for rule in ("ORD-11", "snap-8", "MBX-1")
+        (
+            (entry(), entry("ORD-11", backend="yours")),
+            Backend(),
+            "",
+            r"^file\.toml: entry 2: rule\b.*\bORD-11\b",
         ),
         ((), Backend(), "0.3", "^spec must .* got '0.3'.*newer"),
         ((), Backend(), "0.0", "^spec must .* got '0.0'"),

@@ -96,13 +96,6 @@ def test_a_file_that_is_not_there_is_begun() -> None:
     assert told(first) == ["ORD-1 added"]
 
 
-def test_what_it_has_written_needs_no_change() -> None:
-    """The same run asks for the same file."""
-    text = update("", "ORD-1", "END-4").text
-
-    assert update(text, "ORD-1", "END-4") == Update(text, ())
-
-
 OLD = f"""\
 # Our expected failures.
 
@@ -186,26 +179,19 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
     assert found.lines[3].startswith("mine stays inconclusive, ")
 
 
-def test_an_entry_that_was_not_judged_for_one_of_two_stays_for_that_one() -> None:
-    """The other has shown that it does not need it."""
+def test_an_entry_stays_for_whom_it_is_not_known_whether_it_is_needed() -> None:
+    """One was not judged by its rule, one could not be verified; another does not need it."""
     mine = played(OLD, "ORD-1", "END-4", backend="mine", untested=("CAP-1",))
     yours = played(OLD, "ORD-1", "END-4", backend="yours")
 
     found = updated(OLD, "file.toml", [mine, yours], TODAY)
+    other = updated(OLD, "file.toml", [yours], TODAY, {"theirs": "not installed"})
 
     assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["mine"], "END-4": [""]}
     assert found.lines[1].startswith("CAP-1 kept for mine: ")
     assert found.lines[2].startswith("mine stays inconclusive, ")
-
-
-def test_an_entry_stays_for_a_backend_that_could_not_be_verified() -> None:
-    """It is not known whether that one needs it."""
-    found = updated(
-        OLD, "file.toml", [played(OLD, "ORD-1", "END-4")], TODAY, {"theirs": "not installed"}
-    )
-
-    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["theirs"], "END-4": [""]}
-    assert "(not installed)" in found.lines[2]
+    assert backends_of(other) == {"ORD-1": [""], "CAP-1": ["theirs"], "END-4": [""]}
+    assert "(not installed)" in other.lines[2]
 
 
 def test_what_only_generated_scenarios_show_is_seldom() -> None:
@@ -214,16 +200,6 @@ def test_what_only_generated_scenarios_show_is_seldom() -> None:
 
     assert entries_of(seldom, "file.toml")[0].seldom
     assert updated(seldom, "file.toml", [played(seldom)], TODAY) == Update(seldom, ())
-
-
-def test_an_entry_that_matches_nothing_goes() -> None:
-    """It speaks against the backend."""
-    few = ALL_CAPABILITIES - {Capability.ON_DEMAND_SNAPSHOT}
-    text = OLD.replace("CAP-1", "SNAP-8")
-
-    found = updated(text, "file.toml", [played(text, "ORD-1", "END-4", can=few)], TODAY)
-
-    assert told(found) == ["SNAP-8 dropped"]
 
 
 def test_an_entry_that_has_expired_is_left_to_its_author() -> None:

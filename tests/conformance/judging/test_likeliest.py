@@ -19,7 +19,7 @@ from asyncwait.reference import open_operator as reference
 from asyncwait.spec import OpenOperator, Record
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed, Trace
 
-SEEDS = some(range(110), 3, "tied")
+SEEDS = some(range(110), 5, "tied")
 OPERATORS: dict[str, OpenOperator] = {
     "reference": reference,
     "pool": pool,

@@ -21,8 +21,6 @@ PARTIAL = {
     **{f"core-{mode}": declared([mode]) for mode in ("ordered", "unordered")},
 }
 
-each_partial = pytest.mark.parametrize("capabilities", PARTIAL.values(), ids=PARTIAL)
-
 
 @pytest.fixture(scope="module")
 def many(quick_scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
@@ -36,35 +34,17 @@ def test_an_able_backend_gets_each_scenario_as_it_is(many: tuple[Scenario, ...])
     assert all(adapted(scenario, ALL_CAPABILITIES) is scenario for scenario in many)
 
 
-@each_partial
+@pytest.mark.parametrize("capabilities", PARTIAL.values(), ids=PARTIAL)
 def test_an_adapted_scenario_needs_nothing_that_is_missing(
     many: tuple[Scenario, ...], capabilities: frozenset[Capability]
 ) -> None:
-    """So adapting it again changes nothing."""
-    fitting = [adapted(scenario, capabilities) for scenario in many]
-
-    assert [scenario for scenario in fitting if not needs(scenario) <= capabilities] == []
-    assert all(adapted(scenario, capabilities) is scenario for scenario in fitting)
-
-
-@each_partial
-def test_a_scenario_that_needs_nothing_that_is_missing_stays_as_it_is(
-    many: tuple[Scenario, ...], capabilities: frozenset[Capability]
-) -> None:
-    """The very same: no sound part is lost on the way."""
+    """So adapting it again changes nothing, nor one that needs no more; and it is still data."""
     possible = [scenario for scenario in many if needs(scenario) <= capabilities]
-
-    assert possible
-    assert all(adapted(scenario, capabilities) is scenario for scenario in possible)
-
-
-@each_partial
-def test_an_adapted_scenario_is_still_data(
-    many: tuple[Scenario, ...], capabilities: frozenset[Capability]
-) -> None:
-    """It comes back equal from its JSON, checks of its fields included."""
     fitting = tuple(adapted(scenario, capabilities) for scenario in many)
 
+    assert [scenario for scenario in fitting if not needs(scenario) <= capabilities] == []
+    assert possible
+    assert all(adapted(each, capabilities) is each for each in (*possible, *fitting))
     assert scenarios_from_json(scenarios_to_json(fitting)) == fitting
 
 

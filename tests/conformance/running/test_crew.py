@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -29,10 +30,6 @@ SCENARIO = Scenario(
 )
 
 
-PATIENCE = 2.0
-"""Seconds. A machine that is busy with other things must not pass for a program that blocks."""
-
-
 def program(body: str) -> list[str]:
     """A program that says that it is ready, and does `body` with each line that it reads."""
     loop = f"print(flush=True)\nfor number, line in enumerate(sys.stdin):\n    {body}\n"
@@ -52,11 +49,10 @@ def endings(traces: Iterable[Trace]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_children_play_as_this_process_does(jobs: int) -> None:
     """The traces that come back through pipes are the same, in the order of the scenarios."""
-    scenarios = [
-        msgspec.structs.replace(SCENARIO, capacity=number) for number in range(1, 3 * TURN)
-    ]
+    short = [msgspec.structs.replace(SCENARIO, capacity=number) for number in range(1, 3 * TURN)]
+    expected = [*(play(open_operator, each) for each in short), *[play(open_operator, LONG)] * 9]
     with open_backend("reference-asyncio", jobs=jobs) as backend:
-        assert list(backend.play(scenarios)) == [play(open_operator, each) for each in scenarios]
+        assert list(backend.play([*short, *[LONG] * 9])) == expected
 
 
 PID = 'print(\'{"error": "%d"}\' % os.getpid())'
@@ -201,12 +197,6 @@ def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
     assert (how, detail.partition(":")[0]) == ("error", "the reply is no trace")
 
 
-def test_long_requests_are_played() -> None:
-    """By our own child, and the traces are those of this process."""
-    with open_backend("reference-asyncio", jobs=1) as backend:
-        assert list(backend.play([LONG] * 9)) == [play(open_operator, LONG)] * 9
-
-
 NOT_READY = "it did not become ready to play: "
 SPEAKS = f"of JSON lines, and asyncwait {version('asyncwait')} speaks versions 1 to 2: "
 
@@ -343,16 +333,6 @@ def test_a_program_that_has_lost_count_is_replaced(body: str, detail: str) -> No
     assert {before} != set(after)
 
 
-def test_the_traces_of_a_foreign_program_are_marked() -> None:
-    """They are its own words."""
-    encoded = msgspec.json.encode(Reply(trace=play(open_operator, SCENARIO))).decode()
-    with crew(program(f"print({encoded!r})")) as children:
-        (trace,) = children.play([SCENARIO])
-
-    assert trace.self_reported
-    assert trace.legs == play(open_operator, SCENARIO).legs
-
-
 GUIDE = Path(asyncwait.spec.scenario.__file__).with_name("json-lines.md")
 
 
@@ -379,24 +359,14 @@ def test_the_guide_says_what_a_program_is_given() -> None:
     assert f"no longer than {_process.LONGEST_LINE >> 20} MiB" in guide
 
 
-class Child:
-    """A child that has waited for a processor for so many seconds."""
-
-    starved = 0.0
-
-
-def over_after(starved_each: float, bound: float = 10.0) -> float:
-    """After how many seconds a wait is over, if of each second the child starves for a part."""
-    wait, child = _crew.Wait(bound), Child()
-    while not wait.is_over(child):  # type: ignore[arg-type]
-        wait.passed += 0.5
-        child.starved += 0.5 * starved_each
-    return wait.passed
-
-
 @pytest.mark.parametrize(
     ("starved", "seconds"), [(0.0, 10.5), (0.5, 14.5), (0.9, 50.5), (1.0, 100.5)]
 )
 def test_time_without_a_processor_is_not_the_childs(starved: float, seconds: float) -> None:
     """On a busy machine it gets as much time as on an idle one; within a limit, too."""
-    assert over_after(starved) == pytest.approx(seconds, abs=0.5)
+    wait, child = _crew.Wait(10.0), SimpleNamespace(starved=0.0)
+    while not wait.is_over(child):  # type: ignore[arg-type]
+        wait.passed += 0.5
+        child.starved += 0.5 * starved
+
+    assert wait.passed == pytest.approx(seconds, abs=0.5)

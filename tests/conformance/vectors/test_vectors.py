@@ -4,7 +4,6 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
@@ -68,10 +67,9 @@ def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None
     assert not schema.is_valid({**documents["order.json"], "format": 2})
 
 
-@pytest.mark.parametrize("name", ["pool-trio", "emitter-asyncio"])
-def test_sound_operators_come_to_the_same(name: str) -> None:
-    """They share nothing with the one that the outcomes were taken from."""
-    with open_backend(name) as backend:
+def test_another_sound_operator_comes_to_the_same() -> None:
+    """It shares nothing with the one that the outcomes were taken from."""
+    with open_backend("emitter-trio") as backend:
         found = list(run_vectors(backend, all_vectors()))
 
     assert [(each.vector.name, each.why) for each in found if each.kind != "pass"] == []
@@ -154,8 +152,8 @@ def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
     """What fails is told by its name, with the rule and with the outcome."""
     watermarks = str(DATA / "watermarks.json")
 
-    sound = outside.asyncwait("vectors", "run", "pool-asyncio", watermarks)
-    broken = outside.asyncwait("vectors", "run", "--exec", node("broken.js"), watermarks)
+    sound = outside.here("vectors", "run", "pool-asyncio", watermarks)
+    broken = outside.here("vectors", "run", "--exec", node("broken.js"), watermarks)
 
     count = len(shipped_vectors()["watermarks.json"].vectors)
     assert (sound.code, sound.out) == (0, f"pool-asyncio: {count} vectors: {count} pass\n")
@@ -170,9 +168,9 @@ def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
     outside.write("it.json", '{"format": 1}')
     outside.path.joinpath("empty").mkdir()
 
-    wrong = outside.asyncwait("vectors", "run", "pool-asyncio", "it.json")
-    empty = outside.asyncwait("vectors", "run", "pool-asyncio", "empty")
-    nobody = outside.asyncwait("vectors", "run")
+    wrong = outside.here("vectors", "run", "pool-asyncio", "it.json")
+    empty = outside.here("vectors", "run", "pool-asyncio", "empty")
+    nobody = outside.here("vectors", "run")
 
     assert (wrong.code, wrong.err) == (
         2,
@@ -187,7 +185,7 @@ def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
 
 def test_what_can_not_be_played_is_inconclusive(outside: Folder) -> None:
     """A run without a single vector that passes proves nothing."""
-    few = outside.asyncwait(
+    few = outside.here(
         "vectors", "run", "--exec", node("main.js"), str(DATA / "snapshots.json"), "--jobs", "1"
     )
 
@@ -209,10 +207,3 @@ def test_a_program_plays_vectors_without_the_suite(outside: Folder) -> None:
     assert int(right.out.split()[0]) > 100
     assert other.code == 1
     assert "the-last-finishes-first (ORD-1,ORD-2):\n  expected " in other.out
-
-
-def test_values_go_into_files_and_come_back() -> None:
-    """Each file is read as what was written."""
-    for file in shipped_vectors().values():
-        assert vectors_from_json(vectors_to_json(file)) == file
-        assert msgspec.json.decode(vectors_to_json(file))["area"] == file.area

@@ -42,4 +42,11 @@ ORD-5: call 1 of 'a' belongs to no record
     # The second call is told to be for a record beyond the last.
     plan: retry; 0: a; a: gives a1
     breaks: 0: waits, takes 0, calls a#0, #0 gives a1, calls a#1, out a1
+ORD-3
+    # Of two equal records the second gives, in time, what the handler would have given for the
+    # first; at the deadline of that one the consumer is gone.
+    plan: unordered; timeout 60; handled; 0: a@1 a@1; a: never, 40 gives late, late gives late;
+        cancel_at 60
+    keeps: 0: takes 0 1, calls a a; 40: #1 gives late, waits, out late@1; 60: #0 cancelled,
+        ends left
 """)

@@ -103,4 +103,10 @@ RETRY-12: call 0 of Record 'a' (input 0) was cancelled early
     also: TIME-5
     plan: retry attempt_timeout=80; 0: a; a: never, gives a1
     breaks: 0: waits, takes 0, calls a; 40: #0 cancelled; 120: calls a, #1 gives a1, out a1
+RETRY-10: call 1 of Record 'a' (input 0) began, call 0 ran
+    # What begins before there is a reason for it is no attempt; the one at 80 is the second.
+    also: ORD-5 RETRY-2
+    plan: retry max_attempts=2; 0: a; a: 40 raises
+    breaks: 0: waits, takes 0, calls a; 20: calls a; 40: #0 raises; 60: #1 raises; 80: calls a;
+        120: #2 raises, ends failed CallFailed record=a cause=ValueError attempts=2
 """)
