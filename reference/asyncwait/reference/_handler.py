@@ -1,8 +1,5 @@
 """What becomes of one record: its attempts, its deadline, and which of them decides it."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from __future__ import annotations
 
 import math

@@ -1,8 +1,5 @@
 """The operator: admits one element after the other, and has the function called for records."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from __future__ import annotations
 
 from collections import deque

@@ -44,7 +44,9 @@ class Call(Struct, frozen=True):
             "schema": _spark_columns(self.results.fields, nulls=True),
             "many": str(self.many),
         }
-        if any(_has_instants(field.dataType) for field in (*self.given, *self.results.fields)):
+        fields = (*self.given, *self.results.fields)
+        kinds = (kind for field in fields for kind in _all_types(field.dataType))
+        if any(isinstance(kind, sql.TimestampType) for kind in kinds):
             named["zone"] = self.zone
         return tuple((name, _bounded(text)) for name, text in named.items())
 
@@ -114,10 +116,6 @@ def _or_null(text: str, nullable: bool, nulls: bool) -> str:  # noqa: FBT001 - a
 
 def _quoted(name: str) -> str:
     return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
-
-
-def _has_instants(kind: sql.DataType) -> bool:
-    return any(isinstance(each, sql.TimestampType) for each in _all_types(kind))
 
 
 def require_values(fields: Iterable[sql.StructField]) -> None:

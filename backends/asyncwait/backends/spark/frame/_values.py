@@ -246,12 +246,8 @@ def _encodable(value: str, _kind: pa.DataType) -> str:
     return value
 
 
-def _as_scalar(value: Any, kind: pa.DataType) -> Any:
-    return pa.scalar(value, kind).as_py()
-
-
 def _as_decimal(value: Decimal | int, kind: pa.DataType) -> Any:
-    return _as_scalar(Decimal(value), kind)
+    return pa.scalar(Decimal(value), kind).as_py()
 
 
 def _as_bytes(value: Any, _kind: pa.DataType) -> bytes:

@@ -36,7 +36,7 @@ def reach_of(session: Any) -> Reach:
     """
     if session is None:
         return _of_the_active_session()
-    if _is_connect(session):
+    if type(session).__module__.startswith("pyspark.sql.connect"):
         return _on_the_way_to(session)
     if not hasattr(session, "sparkContext"):
         expected = "a SparkSession, or None for the active one"
@@ -55,10 +55,6 @@ def _of_the_active_session() -> Reach:
         if session is not None:
             return _on_the_way_to(session)
     return Reach()
-
-
-def _is_connect(session: Any) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _as_spark_has_it(context: Any) -> Reach:
