@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.reference._mail import Mail
+from asyncwait.reference._mailbox import Mail
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import OperatorError, Record

@@ -22,7 +22,6 @@ from asyncwait.backends.journal._format import (
     encode_entry,
     encode_header,
 )
-from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import (
     LOOSE,
     MERGED,
@@ -33,6 +32,7 @@ from asyncwait.backends.journal._store import (
     undisturbed,
 )
 from asyncwait.backends.journal._summary import JournalSummary, summary
+from asyncwait.backends.journal._writers import open_store
 
 MANY_FILES = 64
 """More loose files than these are merged when a job begins."""
