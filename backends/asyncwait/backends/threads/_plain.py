@@ -66,11 +66,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
 
 
 def _without_a_loop(source: Any) -> Any:
-    """Return the source as it is read for somebody who has no loop.
-
-    Raises:
-        InvalidConfig: it needs one.
-    """
+    """Return the source as it is read for somebody who has no loop."""
     if isinstance(source, AsyncIterable):
         raise InvalidConfig.of("source", source, "an iterable, or `async with` for an async one")
     # What is all there blocks nobody; and what can't be iterated is refused behind this.

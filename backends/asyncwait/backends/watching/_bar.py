@@ -20,9 +20,6 @@ class Bar:
         total: how many records there will be; None if nobody knows.
         description: of them.
         console: where to; None for standard error.
-
-    Raises:
-        InvalidConfig: `console` is none.
     """
 
     def __init__(

@@ -107,9 +107,6 @@ def instruments_of(meter: Any) -> Instruments:
 
     Args:
         meter: given by the user; None for the global one.
-
-    Raises:
-        InvalidConfig: it is none.
     """
     if meter is None:
         meter = _global_meter()

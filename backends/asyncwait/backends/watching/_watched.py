@@ -47,9 +47,6 @@ def require_watched(results: Any, every: Any) -> None:
     Args:
         results: given as what is to be watched.
         every: given as the seconds from one reading to the next.
-
-    Raises:
-        InvalidConfig: `results` has no figures, or `every` is not a finite number above 0.
     """
     if not callable(getattr(results, "statistics", None)):
         expected = "what an operator gives, as in `async with ordered_wait(...) as results`"

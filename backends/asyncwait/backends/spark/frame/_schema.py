@@ -42,11 +42,7 @@ def schema_of(schema: Any, fn: Any, *, many: bool) -> sql.StructType:
 
 
 def require_different(names: Iterable[str], what: str) -> None:
-    """Refuse columns that Spark takes for one: it does not tell upper from lower case.
-
-    Raises:
-        InvalidConfig: there are two of a name.
-    """
+    """Refuse columns that Spark takes for one: it does not tell upper from lower case."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
@@ -121,9 +117,6 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
     Args:
         name: of the field, for the message.
         kind: as msgspec reads the annotation.
-
-    Raises:
-        InvalidConfig: Spark has no such type.
     """
     match kind:
         case kinds.UnionType(types=some):
@@ -149,11 +142,7 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
 
 
 def arrow_schema(schema: sql.StructType, what: str = "schema") -> pa.Schema:
-    """Return the columns as Arrow has them.
-
-    Raises:
-        InvalidConfig: one of them can't come out of Python.
-    """
+    """Return the columns as Arrow has them."""
     try:
         return pa.schema([_arrow_field(field) for field in schema.fields])
     except _NoType as error:

@@ -119,11 +119,7 @@ def _quoted(name: str) -> str:
 
 
 def require_values(fields: Iterable[sql.StructField]) -> None:
-    """Refuse columns of which Python has no values, before a job fails with them.
-
-    Raises:
-        InvalidConfig: there is one.
-    """
+    """Refuse columns of which Python has no values, before a job fails with them."""
     for field in fields:
         for kind in _all_types(field.dataType):
             if (why := _no_value(kind)) is not None:

@@ -34,11 +34,7 @@ class Column:
         self._take = _nullable(field, zone)
 
     def take(self, value: Any) -> Any:
-        """Return `value` as Arrow takes it.
-
-        Raises:
-            SchemaMismatch: it does not fit.
-        """
+        """Return `value` as Arrow takes it."""
         try:
             return self._take(value)
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:

@@ -44,9 +44,6 @@ def reach_of(session: Any) -> Reach:
 
     Args:
         session: of Spark; None for the one that is active, or none at all.
-
-    Raises:
-        InvalidConfig: it is no session.
     """
     if session is None:
         return _of_the_active_session()
