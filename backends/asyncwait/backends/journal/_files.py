@@ -56,12 +56,6 @@ def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | N
 
     The footer is believed when the index has been read (`index_pieces`).
 
-    Args:
-        store: where it is.
-        name: of the file.
-        size: in bytes.
-        owner: whose journal it is.
-
     Raises:
         FileNotFoundError: it has gone.
         JournalCorrupt: it has no header.

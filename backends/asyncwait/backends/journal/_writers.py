@@ -74,14 +74,7 @@ def open_store(path: str) -> Store:
 
 
 def open_writer(store: Store, name: str, owner: Owner, flush_rows: int) -> Writer:
-    """Return what writes an attempt's entries; it makes no file before the first.
-
-    Args:
-        store: where the files are.
-        name: of the attempt.
-        owner: whose journal it is.
-        flush_rows: entries in a part, where files are written whole.
-    """
+    """Return what writes an attempt's entries; it makes no file before the first."""
     if is_remote(store.path):
         from asyncwait.backends.journal._remote_writer import RemoteWriter
 

@@ -86,13 +86,7 @@ def threads_wait(mode: Literal["key-ordered"]) -> KeyedThreadsWait: ...
 def threads_wait(
     mode: Mode, opens: OpenPlain = open_plain, loop_factory: LoopFactory = asyncio.new_event_loop
 ) -> Any:
-    """Build the plain-value form of a mode.
-
-    Args:
-        mode: of the function to build.
-        opens: the operator.
-        loop_factory: makes the loop for those who have none.
-    """
+    """Build the plain-value form of a mode."""
     wait: Any = plain_wait(open_operator, mode, opens)
     signature = inspect.signature(wait)
 

@@ -42,12 +42,7 @@ class Interval:
 
 
 def require_watched(results: Any, every: Any) -> None:
-    """Refuse what can't be watched.
-
-    Args:
-        results: given as what is to be watched.
-        every: given as the seconds from one reading to the next.
-    """
+    """Refuse what can't be watched."""
     if not callable(getattr(results, "statistics", None)):
         expected = "what an operator gives, as in `async with ordered_wait(...) as results`"
         raise InvalidConfig.of("results", results, expected)

@@ -52,12 +52,7 @@ def digest() -> Any:
 
 
 class Untold(Exception):
-    """There is no telling what something is.
-
-    Args:
-        what: it is.
-        label: leads to it, from what the walk is at.
-    """
+    """There is no telling what something is."""
 
     def __init__(self, what: str, label: str = "") -> None:
         super().__init__(what)

@@ -187,12 +187,7 @@ class Payloads:
 
 
 class PaidFunction(Around):
-    """A function of rows that are not completed yet; for the others it gives what was.
-
-    Args:
-        of_rows: the function, with its hooks and handlers; it keeps what its calls give.
-        payloads: of the journal.
-    """
+    """A function of rows that are not completed yet; for the others it gives what was."""
 
     def __init__(self, of_rows: Any, payloads: Payloads) -> None:
         super().__init__(of_rows)

@@ -81,11 +81,7 @@ def _from_annotation(fn: Any, *, many: bool) -> Any:
 
 
 def _forget(kind: Any) -> None:
-    """Take away what msgspec has noted on classes: those of a script travel whole, and that can't.
-
-    Args:
-        kind: as msgspec reads an annotation.
-    """
+    """Take away what msgspec notes on classes: those of a script travel whole, and that can't."""
     cls = getattr(kind, "cls", None)
     if isinstance(cls, type) and "__msgspec_cache__" in vars(cls):
         del cls.__msgspec_cache__  # type: ignore[attr-defined]
@@ -112,12 +108,7 @@ _LEAVES: dict[type[kinds.Type], sql.DataType] = {
 
 
 def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
-    """Return the type of a column, and whether it may be null.
-
-    Args:
-        name: of the field, for the message.
-        kind: as msgspec reads the annotation.
-    """
+    """Return the type of a column, and whether it may be null."""
     match kind:
         case kinds.UnionType(types=some):
             others = [each for each in some if not isinstance(each, kinds.NoneType)]

@@ -82,12 +82,7 @@ def _spark(kind: sql.DataType, nulls: bool) -> str:  # noqa: FBT001 - as in `_ar
 
 
 def arrow_columns(fields: Iterable[pa.Field], *, nulls: bool) -> str:
-    """Return a text that is another one for other columns, as Arrow has them.
-
-    Args:
-        fields: the columns.
-        nulls: whether it counts that one may be null.
-    """
+    """Return a text that is another one for other columns, as Arrow has them."""
     columns = [
         f"{_quoted(field.name)} {_or_null(_arrow(field.type, nulls), field.nullable, nulls)}"
         for field in fields

@@ -80,14 +80,7 @@ class Enrichment(Struct, frozen=True):
         attempt: Attempt | None = None,
         **options: Any,
     ) -> Partition:
-        """Return the operator on a partition, which has to be closed.
-
-        Args:
-            batches: of the partition.
-            number: of it.
-            attempt: the journal, open; None for none.
-            options: see `Partition`.
-        """
+        """Return the operator on a partition, which has to be closed."""
         shape = replace(self.shape, partition=number)
         if self.options.error_column is not None:
             error = pa.field(self.options.error_column, ERROR_TYPE)

@@ -265,15 +265,7 @@ def open_served(
     *,
     crew: Callable[[ThreadsLoop, Server], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
-    """Open the operator with a function that asks a server on the loop.
-
-    Args:
-        config: as of the operator.
-        fn: in coroutine form; it is run on the loop.
-        elements: as of the operator.
-        restore: as of the operator.
-        crew: makes the threads.
-    """
+    """Open the operator with a function that asks a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     server = Server(fn, loop)
 
