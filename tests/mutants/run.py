@@ -41,7 +41,7 @@ LONGEST_TESTS = 1_200
 LONGEST_PLAY = 3_600
 """Seconds for playing the corpus, which is done once."""
 
-MAILBOX = {"_executor.py", "_mail.py", "_mailbox.py", "_processor.py"}
+MAILBOX = {"_executor.py", "_mailbox.py", "_processor.py"}
 """Modules of the reference whose mutants are asked what the mailbox suite asks, too."""
 
 SPARED = {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}

@@ -1,12 +1,10 @@
 """The reference operator: slow enough to be read, sound enough to be believed."""
 
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
-from asyncwait.reference._alarms import Alarm, LoopAlarm, TaskAlarm
 from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
-from asyncwait.reference._mail import OPERATOR, Mail
-from asyncwait.reference._mailbox import TaskMailbox
+from asyncwait.reference._mailbox import OPERATOR, Mail, TaskMailbox
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
 from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
@@ -26,7 +24,7 @@ from asyncwait.reference._queues import (
 from asyncwait.reference._source import End, SourceReader
 from asyncwait.reference._stream import ResultStream
 from asyncwait.reference._task import InputStatus, StreamTask
-from asyncwait.reference._timers import Timer, TimerService
+from asyncwait.reference._timers import Alarm, LoopAlarm, TaskAlarm, Timer, TimerService
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxMetrics, MailboxState
 from asyncwait.toolkit import plain_wait

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from asyncwait.reference._mail import Mail
-from asyncwait.reference._mailbox import TaskMailbox
+from asyncwait.reference._mailbox import Mail, TaskMailbox
 from asyncwait.spec.mailbox import MAIN, Description, MailboxState
 from asyncwait.toolkit import reraise_fatal
 

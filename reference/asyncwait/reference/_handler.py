@@ -1,8 +1,5 @@
 """What becomes of one record: its attempts, its deadline, and which of them decides it."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from __future__ import annotations
 
 import math
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.reference._mail import Mail
+from asyncwait.reference._mailbox import Mail
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import OperatorError, Record

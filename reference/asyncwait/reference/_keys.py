@@ -1,8 +1,5 @@
 """Which record of a key is called, and which ones wait until it is decided."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from __future__ import annotations
 
 from collections import deque

@@ -1,8 +1,5 @@
 """The operator: admits one element after the other, and has the function called for records."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from __future__ import annotations
 
 from collections import deque
@@ -24,13 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from asyncwait.reference._abandoned import CancelledCalls
-    from asyncwait.reference._alarms import Spawn
     from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._keys import KeyLines
     from asyncwait.reference._mailbox import TaskMailbox
     from asyncwait.reference._output import Output
     from asyncwait.reference._queues import ElementQueue
-    from asyncwait.reference._timers import TimerService
+    from asyncwait.reference._timers import Spawn, TimerService
 
 
 class AsyncWaitOperator:

@@ -1,8 +1,5 @@
 """The consumer's side of an operator: what it takes, in which order, and how it waits."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from __future__ import annotations
 
 from collections import deque

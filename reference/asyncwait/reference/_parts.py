@@ -1,8 +1,5 @@
 """What an operator is put together from, and the function that opens it."""
 
-# Collaborators know each other's types, which is no import at run time.
-# pyright: reportImportCycles=false
-
 from collections.abc import AsyncIterable, Mapping
 from types import MappingProxyType
 from typing import Any

@@ -17,8 +17,7 @@ from typing import ClassVar
 from anyio.lowlevel import checkpoint
 
 from asyncwait.reference._executor import MailboxExecutor
-from asyncwait.reference._mail import Mail
-from asyncwait.reference._mailbox import TaskMailbox
+from asyncwait.reference._mailbox import Mail, TaskMailbox
 from asyncwait.spec.mailbox import (
     HIGHEST,
     MAIN,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from asyncwait.reference._mail import Mail
+from asyncwait.reference._mailbox import Mail
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
 from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics, Stored
 from asyncwait.spec.mailbox import HIGHEST, MAIN

@@ -1,12 +1,77 @@
 """Timers over the loop's clock; what they call runs as a mail."""
 
+import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from asyncwait.reference._alarms import Alarm, LoopAlarm, Spawn, TaskAlarm
-from asyncwait.spec.mailbox import Loop
+import anyio
+
+from asyncwait.spec.mailbox import CallAt, Loop
+
+Spawn: TypeAlias = Callable[..., Any]
+"""Starts a coroutine function, with its arguments, as a task that ends with the operator."""
+
+
+class Alarm(Protocol):
+    """Rings once, at the time that was set last."""
+
+    def set(self, when: float) -> None:
+        """Ring at `when`, in seconds of the loop's clock, and not at the time set before."""
+
+
+class LoopAlarm:
+    """A timer of the asyncio loop.
+
+    Args:
+        call_at: the loop's.
+        ring: called when it is time.
+    """
+
+    def __init__(self, call_at: CallAt, ring: Callable[[], object]) -> None:
+        self._call_at = call_at
+        self._ring = ring
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, when: float) -> None:
+        """Ring at `when`, in seconds of the loop's clock, and not at the time set before."""
+        if self._handle is not None:
+            self._handle.cancel()
+        self._handle = None if when == math.inf else self._call_at(when, self._ring)
+
+
+class TaskAlarm:
+    """A task that sleeps, for any loop; it exists as soon as a time was set.
+
+    Args:
+        spawn: starts the task.
+        ring: called when it is time.
+    """
+
+    def __init__(self, spawn: Spawn, ring: Callable[[], object]) -> None:
+        self._spawn = spawn
+        self._ring = ring
+        self._when = math.inf
+        self._moved: anyio.Event | None = None
+
+    def set(self, when: float) -> None:
+        """Ring at `when`, in seconds of the loop's clock, and not at the time set before."""
+        self._when = when
+        if self._moved is not None:
+            self._moved.set()
+        elif when != math.inf:
+            self._moved = anyio.Event()
+            self._spawn(self._run)
+
+    async def _run(self) -> None:
+        while True:
+            self._moved = moved = anyio.Event()
+            with anyio.CancelScope(deadline=self._when) as sleep:
+                await moved.wait()
+            if sleep.cancelled_caught:
+                self._ring()
+
 
 Post: TypeAlias = Callable[[Callable[[], object]], Any]
 """Sends a mail, from any thread; does nothing once the operator is over."""

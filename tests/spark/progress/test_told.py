@@ -15,7 +15,7 @@ from rich.console import Console
 from terminals import drawn, written
 
 from asyncwait.backends.spark.progress import Progress, TaskFigures, _bar
-from asyncwait.backends.spark.progress._reach import Reach, reach_of
+from asyncwait.backends.spark.progress._progress import Reach, reach_of
 
 # Where workers find the driver
 

@@ -192,7 +192,7 @@ class CallScope(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(self, *raised: Any) -> bool | None:
+    def __exit__(self, kind: Any, error: Any, traceback: Any, /) -> bool | None:
         """Leave; an exception by which its own cancellation has ended the call goes no further."""
         ...
 

@@ -12,11 +12,7 @@ from asyncwait.toolkit import FunctionParts, is_collection
 
 
 def batching(fn: Any) -> "_BatchingCall | _BatchingCallback":
-    """Return a function that does as `fn` does, with the results of each record in one tuple.
-
-    Raises:
-        InvalidConfig: it is no function for an operator.
-    """
+    """Return a function that does as `fn` does, with the results of each record in one tuple."""
     parts = FunctionParts.of(fn)
     return _BatchingCall(parts) if parts.invoke is None else _BatchingCallback(parts)
 

@@ -21,9 +21,6 @@ class Gate:
         elements: the source of the chain.
         capacity: elements in the first operator at most, undecided or held.
         inside: elements in it from the start, because they are restored.
-
-    Raises:
-        InvalidConfig: `elements` can't be iterated.
     """
 
     def __init__(self, elements: AsyncIterable[Element], capacity: int, inside: int) -> None:

@@ -111,11 +111,7 @@ class Chain:
         return first, second, between
 
     def _restored_upstream(self, restore: Any) -> Snapshot | None:
-        """Return the part of a snapshot that is the first operator's.
-
-        Raises:
-            InvalidConfig: it is no snapshot of such a chain.
-        """
+        """Return the part of a snapshot that is the first operator's."""
         check_restore(restore)
         if restore is None:
             return None

@@ -11,6 +11,7 @@ from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._lock import CheckpointLock
 from asyncwait.backends.emitter._operator import (
     EmitterOperator,
+    EmitterResults,
     key_ordered_wait,
     open_operator,
     open_with,
@@ -22,7 +23,6 @@ from asyncwait.backends.emitter._parts import Parts
 from asyncwait.backends.emitter._queues import KeyOrderedQueue, OrderedQueue, UnorderedQueue
 from asyncwait.backends.emitter._reader import Reader
 from asyncwait.backends.emitter._records import Records
-from asyncwait.backends.emitter._results import EmitterResults
 from asyncwait.backends.emitter._retries import Retries
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec.exports import claim_exports

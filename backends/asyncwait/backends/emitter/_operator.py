@@ -1,20 +1,57 @@
 """Entering and leaving an operator."""
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextvars import copy_context
 from typing import Any
 
 import anyio
 
+from asyncwait.backends.emitter._checkpoints import Checkpoints
+from asyncwait.backends.emitter._outlet import Outlet
 from asyncwait.backends.emitter._parts import Parts
-from asyncwait.backends.emitter._results import EmitterResults
-from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
+from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot, Statistics
 from asyncwait.toolkit import (
     OperatorContext,
     check_arguments,
     close_source,
     plain_wait,
 )
+
+
+class EmitterResults:
+    """The output of an open emitter operator, for one consumer at a time.
+
+    See `asyncwait.spec.OperatorResults` and `SnapshotOnDemand`.
+
+    Args:
+        outlet: where elements are taken.
+        checkpoints: where snapshots are requested.
+        statistics: gives the present figures.
+    """
+
+    def __init__(
+        self, outlet: Outlet, checkpoints: Checkpoints, statistics: Callable[[], Statistics]
+    ) -> None:
+        self._outlet = outlet
+        self._checkpoints = checkpoints
+        self._statistics = statistics
+
+    def __aiter__(self) -> AsyncIterator[Element]:
+        return self
+
+    async def __anext__(self) -> Element:
+        return await self._outlet.take()
+
+    def statistics(self) -> Statistics:
+        """Return the present figures."""
+        return self._statistics()
+
+    def request_snapshot(self, checkpoint_id: int) -> None:
+        """Put a Snapshot out as the next output, whether there is room or not.
+
+        After the end or a failure it does nothing.
+        """
+        self._checkpoints.request(checkpoint_id)
 
 
 class EmitterOperator(OperatorContext[EmitterResults]):

@@ -591,6 +591,15 @@ class GivesUpInABackOff(ResultHandler):
             super().decide_despite(failure)
 
 
+async def _run_until(
+    end: anyio.Event, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any
+) -> None:
+    try:
+        await function(*args)
+    finally:
+        end.set()
+
+
 @breaks("END-3", behind="TIME-9", why="a call of a task of its own may begin after the failure")
 class WaitsAMinuteForCleanUp(StreamTask):
     """Waits for calls that clean up, but for a minute at most."""
@@ -602,15 +611,8 @@ class WaitsAMinuteForCleanUp(StreamTask):
 
     def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """Start a task of the loop."""
-        self.ends.append(end := anyio.Event())
-
-        async def run() -> None:
-            try:
-                await function(*args)
-            finally:
-                end.set()
-
-        _start_beside(run)
+        self.ends = [*(end for end in self.ends if not end.is_set()), anyio.Event()]
+        _start_beside(_run_until, self.ends[-1], function, *args)
 
     async def run(self) -> None:
         try:

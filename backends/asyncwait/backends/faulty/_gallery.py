@@ -23,23 +23,11 @@ REFERENCE_ROLES: Roles = {
 """The collaborators of the reference, and what each is called among its parts; but the queues."""
 
 EMITTER_ROLES: Roles = {
-    emitter.CheckpointLock: "lock_class",
-    emitter.Checkpoints: "checkpoints_class",
-    emitter.Emitter: "emitter_class",
-    emitter.Intake: "intake_class",
-    emitter.KeyChains: "chains_class",
-    emitter.Outlet: "outlet_class",
-    emitter.Reader: "reader_class",
-    emitter.Records: "records_class",
-    emitter.Timers: "timers_class",
+    part: name for name, part in vars(emitter.Parts).items() if name.endswith("_class")
 }
 """The same of the emitter's operator."""
 
-EMITTER_QUEUES: Mapping[Mode, type] = {
-    "ordered": emitter.OrderedQueue,
-    "unordered": emitter.UnorderedQueue,
-    "key-ordered": emitter.KeyOrderedQueue,
-}
+EMITTER_QUEUES = emitter.Parts.queue_classes
 
 
 def varied(*changes: type) -> OpenOperator:

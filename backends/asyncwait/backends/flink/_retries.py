@@ -63,12 +63,12 @@ def strategy(
     builder.ifException(_java_predicate(tokens, is_reason))
     if (refuses := retry.on_result) is not None:
         asked = _within(context, refuses)
-        builder.ifResult(_java_predicate(tokens, lambda given: _is_refused(given, turns, asked)))
+
+        def is_refused(given: Any) -> bool:
+            return bool(turns.ask(lambda: asked(tuple(given.given))))
+
+        builder.ifResult(_java_predicate(tokens, is_refused))
     return builder.build()
-
-
-def _is_refused(given: Any, turns: Turns, refuses: Callable[[Any], Any]) -> bool:
-    return bool(turns.ask(lambda: refuses(tuple(given.given))))
 
 
 def _predicate(on_error: Any) -> Callable[[BaseException], Any]:

@@ -165,12 +165,7 @@ def _pairs(backend: Any) -> Iterator[Any]:
 
 
 def written_keyed_state(elements: Iterable[Restorable], token: Naming) -> Any:
-    """Return a snapshot of Flink's that holds `elements`, as far as they are `restorable_by_key`.
-
-    Args:
-        elements: in their order.
-        token: what is to stand for a record, and tells its key.
-    """
+    """Return a snapshot of Flink's that holds `elements`, which are `restorable_by_key`."""
     backend = state_context(None, strings()).keyedStateBackend()
     state = _keyed_list_state(backend)
     for key, pairs in _by_key(elements, token).items():

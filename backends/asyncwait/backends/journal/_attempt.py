@@ -9,9 +9,8 @@ from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, Jour
 from asyncwait.backends.journal._files import payload_of, read_entry
 from asyncwait.backends.journal._format import KEY_BYTES, MOST, Owner
 from asyncwait.backends.journal._index import Index
-from asyncwait.backends.journal._open import open_writer
 from asyncwait.backends.journal._store import Store, entry_files, undisturbed
-from asyncwait.backends.journal._writers import Writer
+from asyncwait.backends.journal._writers import Writer, open_writer
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
 

@@ -22,7 +22,6 @@ from asyncwait.backends.journal._format import (
     encode_entry,
     encode_header,
 )
-from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import (
     LOOSE,
     MERGED,
@@ -33,6 +32,7 @@ from asyncwait.backends.journal._store import (
     undisturbed,
 )
 from asyncwait.backends.journal._summary import JournalSummary, summary
+from asyncwait.backends.journal._writers import open_store
 
 MANY_FILES = 64
 """More loose files than these are merged when a job begins."""
@@ -85,7 +85,10 @@ def _merge(store: Store, owner: Owner, *, is_whole: bool) -> None:
 def _merge_once(store: Store, owner: Owner, *, is_whole: bool) -> None:
     sizes = _chosen(store, is_whole=is_whole)
     opened = {name: open_file(store, name, size, owner) for name, size in sizes.items()}
-    if len(opened) <= 1 and all(_is_merged(store, file) for file in opened.values()):
+    if len(opened) <= 1 and all(
+        file is not None and file.name.endswith(MERGED) and has_index(store, file)
+        for file in opened.values()
+    ):
         return
     files = [file for file in opened.values() if file is not None]
     spots = _spots(store, files)
@@ -94,10 +97,6 @@ def _merge_once(store: Store, owner: Owner, *, is_whole: bool) -> None:
             _write(store, files, spots, owner, write)
     for name in sizes:
         store.delete(name)
-
-
-def _is_merged(store: Store, file: EntryFile | None) -> bool:
-    return file is not None and file.name.endswith(MERGED) and has_index(store, file)
 
 
 def _chosen(store: Store, *, is_whole: bool) -> dict[str, int]:

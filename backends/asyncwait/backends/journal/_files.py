@@ -56,12 +56,6 @@ def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | N
 
     The footer is believed when the index has been read (`index_pieces`).
 
-    Args:
-        store: where it is.
-        name: of the file.
-        size: in bytes.
-        owner: whose journal it is.
-
     Raises:
         FileNotFoundError: it has gone.
         JournalCorrupt: it has no header.
@@ -114,7 +108,6 @@ def index_pieces(store: Store, file: EntryFile) -> Iterator[bytes]:
 
     Raises:
         IndexDamagedError: they are not.
-        FileNotFoundError: the file has gone.
     """
     assert file.index is not None
     end = file.index + file.count * RECORD.size
@@ -131,11 +124,7 @@ def index_pieces(store: Store, file: EntryFile) -> Iterator[bytes]:
 
 
 def has_index(store: Store, file: EntryFile) -> bool:
-    """Say whether a file has an index that is right.
-
-    Raises:
-        FileNotFoundError: the file has gone.
-    """
+    """Say whether a file has an index that is right."""
     if file.index is None:
         return False
     try:
@@ -194,9 +183,6 @@ def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
     """Return the records of all entries of a file, and whether it ends torn.
 
     They are those of its index, if it is sealed; else it is read through.
-
-    Raises:
-        FileNotFoundError: the file has gone.
     """
     if file.index is not None:
         try:
@@ -207,11 +193,7 @@ def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
 
 
 def read_entry(store: Store, file: EntryFile, at: int, key: bytes) -> bytes | None:
-    """Return an entry, the whole of it; None if it is none of that file, or has another key.
-
-    Raises:
-        FileNotFoundError: the file has gone.
-    """
+    """Return an entry, the whole of it; None if it is none of that file, or has another key."""
     entry = store.read(file.name, at, _NEAR)
     size = int.from_bytes(entry[:4], "little") + AROUND
     if entry[4 : BEFORE.size] != key or size > MOST + AROUND:

@@ -34,7 +34,6 @@ class Table:
 
     Raises:
         IndexDamagedError: its checksum is wrong.
-        FileNotFoundError: the file has gone.
     """
 
     def __init__(self, store: Store, file: EntryFile) -> None:
@@ -55,11 +54,7 @@ class Table:
         self._whole = b"".join(kept)
 
     def find(self, key: bytes) -> int | None:
-        """Return where the entry with that key begins; None if there is none.
-
-        Raises:
-            FileNotFoundError: the file has gone.
-        """
+        """Return where the entry with that key begins; None if there is none."""
         block = bisect_right(self._first, key) - 1
         if block < 0:
             return None
@@ -133,11 +128,7 @@ class Index:
         self._places.update((key, number | at) for key, at in RECORD.iter_unpack(records))
 
     def find(self, key: bytes) -> Place | None:
-        """Return where the entry with that key is; None if there is none.
-
-        Raises:
-            FileNotFoundError: a file has gone.
-        """
+        """Return where the entry with that key is; None if there is none."""
         if (place := self._places.get(key)) is not None:
             return self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
         for table in self._tables:

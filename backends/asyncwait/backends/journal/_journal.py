@@ -18,7 +18,6 @@ from asyncwait.backends.journal._format import (
     digest_of,
     encode_identity,
 )
-from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import (
     IDENTITY_NAME,
     Store,
@@ -27,6 +26,7 @@ from asyncwait.backends.journal._store import (
     need_identity,
     read_identity,
 )
+from asyncwait.backends.journal._writers import open_store
 from asyncwait.spec import InvalidConfig
 
 _LONGEST = 200

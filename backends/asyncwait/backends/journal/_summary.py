@@ -19,8 +19,8 @@ from asyncwait.backends.journal._files import (
     records_of,
 )
 from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Header, Owner
-from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import LOOSE, Store, entry_files, need_identity, undisturbed
+from asyncwait.backends.journal._writers import open_store
 
 
 class FileSummary(Struct, frozen=True):

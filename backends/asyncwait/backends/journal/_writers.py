@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from asyncwait.backends.journal._format import AROUND, END, RECORD, TAIL
+from asyncwait.backends.journal._format import AROUND, END, RECORD, TAIL, Owner
+from asyncwait.backends.journal._store import Store, is_remote
 
 PER_ENTRY = AROUND + RECORD.size
 """Bytes that an entry takes beside its payload, in the index too."""
@@ -54,3 +55,30 @@ class Writer(Protocol):
         Args:
             room: bytes that may be written; an index is left out if it needs more.
         """
+
+
+def open_store(path: str) -> Store:
+    """Return the files at a path; the folder may be missing.
+
+    Raises:
+        InvalidConfig: fsspec knows nothing of that kind.
+        MissingExtra: it is a URL, and fsspec is not installed.
+    """
+    if is_remote(path):
+        from asyncwait.backends.journal._remote import RemoteStore
+
+        return RemoteStore(path)
+    from asyncwait.backends.journal._local import LocalStore  # Windows has no locks of this kind.
+
+    return LocalStore(path)
+
+
+def open_writer(store: Store, name: str, owner: Owner, flush_rows: int) -> Writer:
+    """Return what writes an attempt's entries; it makes no file before the first."""
+    if is_remote(store.path):
+        from asyncwait.backends.journal._remote_writer import RemoteWriter
+
+        return RemoteWriter(store, name, owner, flush_rows)
+    from asyncwait.backends.journal._local_writer import LocalWriter
+
+    return LocalWriter(store.path, name, owner)

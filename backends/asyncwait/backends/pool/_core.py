@@ -28,11 +28,6 @@ class Core(State):
     """What is in flight, and what may happen next.
 
     What is done for each record is written out rather than called, where a call would cost as much.
-
-    Args:
-        config: of the operator.
-        restore: what goes first.
-        plain: if values come in and go out; None for elements.
     """
 
     __slots__ = ("on_failure", "on_results")

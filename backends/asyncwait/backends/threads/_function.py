@@ -33,11 +33,7 @@ _SCARCELY = 0.01
 
 
 def require_plain(fn: Any) -> None:
-    """Refuse what can't be called in threads.
-
-    Raises:
-        InvalidConfig: it is no plain function.
-    """
+    """Refuse what can't be called in threads."""
     if not is_plain_function(fn):
         expected = "a plain function, to be called in threads; the pool takes the others"
         raise InvalidConfig.of("fn", fn, expected)

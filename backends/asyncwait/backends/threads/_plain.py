@@ -66,11 +66,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
 
 
 def _without_a_loop(source: Any) -> Any:
-    """Return the source as it is read for somebody who has no loop.
-
-    Raises:
-        InvalidConfig: it needs one.
-    """
+    """Return the source as it is read for somebody who has no loop."""
     if isinstance(source, AsyncIterable):
         raise InvalidConfig.of("source", source, "an iterable, or `async with` for an async one")
     # What is all there blocks nobody; and what can't be iterated is refused behind this.
@@ -90,13 +86,7 @@ def threads_wait(mode: Literal["key-ordered"]) -> KeyedThreadsWait: ...
 def threads_wait(
     mode: Mode, opens: OpenPlain = open_plain, loop_factory: LoopFactory = asyncio.new_event_loop
 ) -> Any:
-    """Build the plain-value form of a mode.
-
-    Args:
-        mode: of the function to build.
-        opens: the operator.
-        loop_factory: makes the loop for those who have none.
-    """
+    """Build the plain-value form of a mode."""
     wait: Any = plain_wait(open_operator, mode, opens)
     signature = inspect.signature(wait)
 

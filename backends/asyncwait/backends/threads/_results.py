@@ -18,12 +18,7 @@ _AT_ONCE = 1000
 
 
 class Results(Iterator[Any]):
-    """The results of an operator that runs on a loop in a thread of its own.
-
-    Args:
-        open_operator: is called there.
-        loop_factory: makes the loop.
-    """
+    """The results of an operator that runs on a loop in a thread of its own."""
 
     def __init__(
         self,

@@ -2,8 +2,7 @@
 
 from asyncwait.backends.watching._metrics import export_metrics
 from asyncwait.backends.watching._progress import show_progress
-from asyncwait.backends.watching._statistics_of import statistics_of
-from asyncwait.backends.watching._watched import Watched
+from asyncwait.backends.watching._watched import Watched, statistics_of
 from asyncwait.spec.exports import claim_exports
 
 __all__ = ["Watched", "export_metrics", "show_progress", "statistics_of"]

@@ -13,17 +13,7 @@ from asyncwait.toolkit import running_loop
 
 
 class Bar:
-    """Draws a bar, or writes one line at the end where there is nothing to draw on.
-
-    Args:
-        results: of the operator.
-        total: how many records there will be; None if nobody knows.
-        description: of them.
-        console: where to; None for standard error.
-
-    Raises:
-        InvalidConfig: `console` is none.
-    """
+    """Draws a bar, or writes one line at the end where there is nothing to draw on."""
 
     def __init__(
         self, results: Watched, total: int | None, description: str, console: Console | None

@@ -103,14 +103,7 @@ _MAKING = Lock()
 
 
 def instruments_of(meter: Any) -> Instruments:
-    """Return the instruments of a meter, which are made once.
-
-    Args:
-        meter: given by the user; None for the global one.
-
-    Raises:
-        InvalidConfig: it is none.
-    """
+    """Return the instruments of a meter, which are made once."""
     if meter is None:
         meter = _global_meter()
     if not isinstance(meter, Meter):

@@ -1,6 +1,7 @@
 """What can be watched, and how often."""
 
 import math
+from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
 import anyio
@@ -41,18 +42,44 @@ class Interval:
 
 
 def require_watched(results: Any, every: Any) -> None:
-    """Refuse what can't be watched.
-
-    Args:
-        results: given as what is to be watched.
-        every: given as the seconds from one reading to the next.
-
-    Raises:
-        InvalidConfig: `results` has no figures, or `every` is not a finite number above 0.
-    """
+    """Refuse what can't be watched."""
     if not callable(getattr(results, "statistics", None)):
         expected = "what an operator gives, as in `async with ordered_wait(...) as results`"
         raise InvalidConfig.of("results", results, expected)
     is_number = isinstance(every, int | float) and not isinstance(every, bool)
     if not is_number or not 0 < every < math.inf:
         raise InvalidConfig.of("every", every, "a finite number of seconds > 0")
+
+
+def statistics_of(results: Watched, every: float = 1.0) -> AsyncIterator[Statistics]:
+    """Give the figures of an operator at once, and every so many seconds.
+
+    Figures don't tell that an operator is over, so this has no end: iterate it in a task group,
+    and cancel that when there are no more results. It holds no task and no timer, so it can be
+    dropped at any time, and a cancelled wait can be followed by another one.
+
+    Args:
+        results: what `async with` of an operator gives.
+        every: seconds, by the clock of the loop, from one to the next. Whoever takes longer over
+            one misses those that were due meanwhile.
+
+    Raises:
+        InvalidConfig: `results` or `every` is not what it should be.
+    """
+    require_watched(results, every)
+    return _StatisticsOf(results, every)
+
+
+class _StatisticsOf(AsyncIterator[Statistics]):
+    """It is no generator: one ends when a wait for its next value is cancelled."""
+
+    def __init__(self, results: Watched, every: float) -> None:
+        self._results = results
+        self._every = every
+        self._interval: Interval | None = None
+
+    async def __anext__(self) -> Statistics:
+        if self._interval is None:
+            self._interval = Interval(self._every, anyio.current_time())
+        await self._interval.wait()
+        return self._results.statistics()

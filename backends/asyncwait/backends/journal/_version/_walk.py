@@ -52,12 +52,7 @@ def digest() -> Any:
 
 
 class Untold(Exception):
-    """There is no telling what something is.
-
-    Args:
-        what: it is.
-        label: leads to it, from what the walk is at.
-    """
+    """There is no telling what something is."""
 
     def __init__(self, what: str, label: str = "") -> None:
         super().__init__(what)
@@ -96,22 +91,14 @@ class Walk:
         return "".join(self._path)
 
     def through(self, thing: Any) -> None:
-        """Add a thing and all that it leads to.
-
-        Raises:
-            Untold: there is no telling what some of it is.
-        """
+        """Add a thing and all that it leads to."""
         self.of(thing)
         while self._queue:
             each, self._path = self._queue.popleft()
             self._add(self, each)
 
     def of(self, thing: Any, label: str = "") -> None:
-        """Add a thing, with all that it consists of.
-
-        Raises:
-            Untold: there is no telling what it is.
-        """
+        """Add a thing, with all that it consists of."""
         if (data := plain(thing)) is not None:
             self.digest.update(data)
             return
@@ -172,11 +159,7 @@ class Walk:
         self.digest.update(b"".join(digests))
 
     def apart(self, thing: Any) -> bytes:
-        """Return a digest of a thing by itself, which tells whatever was met before.
-
-        Raises:
-            Untold: there is no telling what it is.
-        """
+        """Return a digest of a thing by itself, which tells whatever was met before."""
         before = self.digest, self._is_apart, len(self._met), len(self._path)
         self.digest, self._is_apart = digest(), True
         try:

@@ -69,11 +69,6 @@ async def _put_in_its_place(_value: str) -> list[tuple[str]]:
     raise NotImplementedError  # Whoever calls it has not put the planned one in its place.
 
 
-def _key(mode: Mode) -> str:
-    """Return the column that tells rows apart in errors; in key-ordered mode that of the keys."""
-    return "place" if mode == "key-ordered" else "value"
-
-
 def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
     """Return what the public function plans for the records of a leg."""
     config = leg.config
@@ -85,7 +80,7 @@ def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
             _SCHEMA,
             columns="value",
             carry=ELEMENT_SCHEMA.names,
-            key=_key(config.mode),
+            key="place" if config.mode == "key-ordered" else "value",
             timeout=config.timeout,
             capacity=config.capacity,
             max_held=config.max_held or 0,

@@ -24,10 +24,6 @@ class LoopSide:
     """The loop of one leg, and what happens on it.
 
     Virtual and real legs differ in two parameters of the operator: the loop, and the reader.
-
-    Args:
-        plan: of the leg.
-        real: on the real clock, with rows that are read while calls run.
     """
 
     def __init__(self, plan: LegStart, *, real: bool) -> None:

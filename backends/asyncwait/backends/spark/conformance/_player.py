@@ -20,11 +20,6 @@ class PartitionPlayer:
 
     Each row of a batch is an element taken. The consumer gives up, leaves and crashes by having its
     wait cancelled, and by closing the operator's iterator.
-
-    Args:
-        plan: of the leg.
-        way: how its rows pass through the operator.
-        real: see `LoopSide`.
     """
 
     def __init__(self, plan: LegStart, way: ElementWay, *, real: bool) -> None:

@@ -82,7 +82,9 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
             batches = _arrived(batches)
             if not plan.scenario.is_timed:
                 _await_quiet()
-        way = ElementWay() if job.works is None else _frame_way(job.works.value[number])
+        way = ElementWay()
+        if job.works is not None:  # of this job, as the function itself is
+            way = FrameWay(pickle.loads(job.works.value[number]))  # noqa: S301 - see above
         player = PartitionPlayer(plan, way, real=job.real)
         for batch in player.play(batches):
             yield _numbered(batch, number)
@@ -97,10 +99,6 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     _file(report, Path(job.folder), f"{number}.{context.taskAttemptId()}")
     if job.raises and failure is not None:
         raise failure.with_traceback(None)
-
-
-def _frame_way(work: bytes) -> FrameWay:
-    return FrameWay(pickle.loads(work))  # noqa: S301 - of this job, as the function itself is
 
 
 def _file(report: bytes, folder: Path, name: str) -> None:

@@ -22,14 +22,7 @@ class ElementWay:
     def open(
         self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
     ) -> Partition:
-        """Return the operator, open.
-
-        Args:
-            batches: the rows.
-            plan: of the leg.
-            fn: the function as planned.
-            options: see `Partition`.
-        """
+        """Return the operator, open."""
         opens = on_elements(plan.config, fn, plan.restored)
         return Partition(batches, opens, ElementRows(), **options)
 

@@ -176,10 +176,6 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
 
     A result that does not fit is no reason to call again, nor is one that can't be kept; and what
     was completed is not judged twice.
-
-    Args:
-        retry: as it was configured.
-        many: the function gives a collection for each row.
     """
     if retry is None:
         return None

@@ -52,15 +52,7 @@ class Options(Struct, frozen=True):
 
 
 class Opening:
-    """Opens the operator of one task.
-
-    Args:
-        fn: the user's function, or its class, of which one is made.
-        shape: of the rows.
-        zone: of timestamps that say none.
-        options: of the operator.
-        attempt: the journal, open; None for none.
-    """
+    """Opens the operator of one task."""
 
     def __init__(
         self, fn: Any, shape: Shape, zone: tzinfo | None, options: Options, attempt: Attempt | None

@@ -216,11 +216,7 @@ def says_too_many(error: BaseException) -> bool:
 
 
 class Ceilings(Struct, frozen=True):
-    """What a job may do; see `asyncwait.backends.spark.ordered_wait`.
-
-    Raises:
-        InvalidConfig: one of them is none.
-    """
+    """What a job may do; see `asyncwait.backends.spark.ordered_wait`."""
 
     max_in_flight: int | None
     calls_per_second: float | None
@@ -262,11 +258,7 @@ class Ceilings(Struct, frozen=True):
 
 
 def _slots(df: Any) -> int:
-    """Return how many tasks the cluster can run at a time, now.
-
-    Raises:
-        InvalidConfig: the session does not tell.
-    """
+    """Return how many tasks the cluster can run at a time, now."""
     try:
         return int(df.sparkSession.sparkContext.defaultParallelism)
     except Exception as error:  # Connect has no such thing, and says so in a class of its own.

@@ -163,7 +163,9 @@ class Payloads:
                 return given  # The operator says what is wrong with it.
             given = tuple(given)
         rows = given if isinstance(given, tuple) else (given,)
-        if all(isinstance(each, OutputRow) for each in rows) and not self._is_asked_again(rows):
+        if all(isinstance(each, OutputRow) for each in rows) and not (
+            self._again is not None and self._again(rows)
+        ):
             length = len(self._end)
             fields = [each.fields[: len(each.fields) - length] for each in rows]
             self._add(row.key, _ENCODER.encode(fields))
@@ -183,17 +185,9 @@ class Payloads:
         except OSError as error:
             raise JournalError(f"the journal can't be written: {error}") from error
 
-    def _is_asked_again(self, rows: tuple[OutputRow, ...]) -> bool:
-        return self._again is not None and bool(self._again(rows))
-
 
 class PaidFunction(Around):
-    """A function of rows that are not completed yet; for the others it gives what was.
-
-    Args:
-        of_rows: the function, with its hooks and handlers; it keeps what its calls give.
-        payloads: of the journal.
-    """
+    """A function of rows that are not completed yet; for the others it gives what was."""
 
     def __init__(self, of_rows: Any, payloads: Payloads) -> None:
         super().__init__(of_rows)

@@ -104,11 +104,7 @@ class FramePlan:
 
 
 def _names(what: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:
-    """Return columns by the names that the DataFrame has for them.
-
-    Raises:
-        InvalidConfig: it has no such column.
-    """
+    """Return columns by the names that the DataFrame has for them."""
     if given is None:
         return tuple(names)
     if isinstance(given, str) or not isinstance(given, Sequence):

@@ -42,11 +42,7 @@ def schema_of(schema: Any, fn: Any, *, many: bool) -> sql.StructType:
 
 
 def require_different(names: Iterable[str], what: str) -> None:
-    """Refuse columns that Spark takes for one: it does not tell upper from lower case.
-
-    Raises:
-        InvalidConfig: there are two of a name.
-    """
+    """Refuse columns that Spark takes for one: it does not tell upper from lower case."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
@@ -85,11 +81,7 @@ def _from_annotation(fn: Any, *, many: bool) -> Any:
 
 
 def _forget(kind: Any) -> None:
-    """Take away what msgspec has noted on classes: those of a script travel whole, and that can't.
-
-    Args:
-        kind: as msgspec reads an annotation.
-    """
+    """Take away what msgspec notes on classes: those of a script travel whole, and that can't."""
     cls = getattr(kind, "cls", None)
     if isinstance(cls, type) and "__msgspec_cache__" in vars(cls):
         del cls.__msgspec_cache__  # type: ignore[attr-defined]
@@ -116,15 +108,7 @@ _LEAVES: dict[type[kinds.Type], sql.DataType] = {
 
 
 def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
-    """Return the type of a column, and whether it may be null.
-
-    Args:
-        name: of the field, for the message.
-        kind: as msgspec reads the annotation.
-
-    Raises:
-        InvalidConfig: Spark has no such type.
-    """
+    """Return the type of a column, and whether it may be null."""
     match kind:
         case kinds.UnionType(types=some):
             others = [each for each in some if not isinstance(each, kinds.NoneType)]
@@ -149,11 +133,7 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
 
 
 def arrow_schema(schema: sql.StructType, what: str = "schema") -> pa.Schema:
-    """Return the columns as Arrow has them.
-
-    Raises:
-        InvalidConfig: one of them can't come out of Python.
-    """
+    """Return the columns as Arrow has them."""
     try:
         return pa.schema([_arrow_field(field) for field in schema.fields])
     except _NoType as error:

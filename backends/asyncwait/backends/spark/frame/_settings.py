@@ -44,7 +44,9 @@ class Call(Struct, frozen=True):
             "schema": _spark_columns(self.results.fields, nulls=True),
             "many": str(self.many),
         }
-        if any(_has_instants(field.dataType) for field in (*self.given, *self.results.fields)):
+        fields = (*self.given, *self.results.fields)
+        kinds = (kind for field in fields for kind in _all_types(field.dataType))
+        if any(isinstance(kind, sql.TimestampType) for kind in kinds):
             named["zone"] = self.zone
         return tuple((name, _bounded(text)) for name, text in named.items())
 
@@ -80,12 +82,7 @@ def _spark(kind: sql.DataType, nulls: bool) -> str:  # noqa: FBT001 - as in `_ar
 
 
 def arrow_columns(fields: Iterable[pa.Field], *, nulls: bool) -> str:
-    """Return a text that is another one for other columns, as Arrow has them.
-
-    Args:
-        fields: the columns.
-        nulls: whether it counts that one may be null.
-    """
+    """Return a text that is another one for other columns, as Arrow has them."""
     columns = [
         f"{_quoted(field.name)} {_or_null(_arrow(field.type, nulls), field.nullable, nulls)}"
         for field in fields
@@ -116,16 +113,8 @@ def _quoted(name: str) -> str:
     return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
 
 
-def _has_instants(kind: sql.DataType) -> bool:
-    return any(isinstance(each, sql.TimestampType) for each in _all_types(kind))
-
-
 def require_values(fields: Iterable[sql.StructField]) -> None:
-    """Refuse columns of which Python has no values, before a job fails with them.
-
-    Raises:
-        InvalidConfig: there is one.
-    """
+    """Refuse columns of which Python has no values, before a job fails with them."""
     for field in fields:
         for kind in _all_types(field.dataType):
             if (why := _no_value(kind)) is not None:

@@ -80,18 +80,13 @@ class Enrichment(Struct, frozen=True):
         attempt: Attempt | None = None,
         **options: Any,
     ) -> Partition:
-        """Return the operator on a partition, which has to be closed.
-
-        Args:
-            batches: of the partition.
-            number: of it.
-            attempt: the journal, open; None for none.
-            options: see `Partition`.
-        """
+        """Return the operator on a partition, which has to be closed."""
         shape = replace(self.shape, partition=number)
         if self.options.error_column is not None:
             error = pa.field(self.options.error_column, ERROR_TYPE)
-            shape = replace(shape, results=_nullable(shape.results).append(error))
+            # A row may tell of an error in place of its results.
+            results = [each.with_nullable(True) for each in shape.results]
+            shape = replace(shape, results=pa.schema([*results, error]))
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
         opening = Opening(self.fn, self.shape, zone_named(self.zone), self.options, attempt)
@@ -176,11 +171,6 @@ def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
     behind = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for each in (error.__cause__, error.__context__, *behind):
         yield from _said(each, seen)
-
-
-def _nullable(schema: pa.Schema) -> pa.Schema:
-    """Return the columns as they are where a row may tell of an error in their place."""
-    return pa.schema([field.with_nullable(True) for field in schema])
 
 
 def find_flush() -> Callable[[], object]:

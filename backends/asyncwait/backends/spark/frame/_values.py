@@ -34,11 +34,7 @@ class Column:
         self._take = _nullable(field, zone)
 
     def take(self, value: Any) -> Any:
-        """Return `value` as Arrow takes it.
-
-        Raises:
-            SchemaMismatch: it does not fit.
-        """
+        """Return `value` as Arrow takes it."""
         try:
             return self._take(value)
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
@@ -246,12 +242,8 @@ def _encodable(value: str, _kind: pa.DataType) -> str:
     return value
 
 
-def _as_scalar(value: Any, kind: pa.DataType) -> Any:
-    return pa.scalar(value, kind).as_py()
-
-
 def _as_decimal(value: Decimal | int, kind: pa.DataType) -> Any:
-    return _as_scalar(Decimal(value), kind)
+    return pa.scalar(Decimal(value), kind).as_py()
 
 
 def _as_bytes(value: Any, _kind: pa.DataType) -> bytes:

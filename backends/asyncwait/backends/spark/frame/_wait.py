@@ -204,11 +204,7 @@ def frame_wait(mode: Mode) -> FrameWait:
 
 
 def _held(max_held: Any, capacity: Any) -> Any:
-    """Return what an operator is given for `max_held`.
-
-    Raises:
-        InvalidConfig: it is no number of rows.
-    """
+    """Return what an operator is given for `max_held`."""
     if max_held is not None and (not isinstance(max_held, int) or max_held < 0 or max_held is True):
         raise InvalidConfig.of("max_held", max_held, "a whole number >= 0, or None")
     if max_held is None and isinstance(capacity, int):
@@ -239,11 +235,7 @@ def _require_function(fn: Any) -> None:
 
 
 def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
-    """Refuse what can't be called as it will be, where that can be told here.
-
-    Raises:
-        InvalidConfig: it takes other arguments.
-    """
+    """Refuse what can't be called as it will be, where that can be told here."""
     try:
         takes = signature(fn)
     except (ValueError, TypeError):  # it does not tell

@@ -20,11 +20,7 @@ _EVERY = 0.25
 
 
 def console_of(given: Any) -> Console:
-    """Return where to draw; None is standard error, or the notebook.
-
-    Raises:
-        InvalidConfig: it is no console.
-    """
+    """Return where to draw; None is standard error, or the notebook."""
     if not isinstance(given, Console | None):
         raise InvalidConfig.of("console", given, "a Console of rich, or None")
     return given or Console(stderr=True)

@@ -23,13 +23,7 @@ _DRAIN = 0.5
 
 
 class _Connection:
-    """What the server knows of one that has connected.
-
-    Args:
-        link: its number.
-        stream: what is read.
-        messages: made of that.
-    """
+    """What the server knows of one that has connected."""
 
     def __init__(self, link: int, stream: socket.socket, messages: Messages) -> None:
         self.link = link

@@ -70,9 +70,6 @@ class Tally:
     An attempt is given up when it says that it failed, when its connection breaks before it has
     said how it ended, and when a later attempt at the same partition reports. Two that have the
     same number stand side by side: operators that follow each other in one task.
-
-    Args:
-        total: rows that there will be; None if nobody knows.
     """
 
     def __init__(self, total: int | None = None) -> None:

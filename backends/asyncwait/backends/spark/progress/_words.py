@@ -6,12 +6,7 @@ from asyncwait.backends.spark.progress._figures import JobFigures
 
 
 def line(figures: JobFigures, silence: str) -> str:
-    """Say what a job does at this moment.
-
-    Args:
-        figures: of it.
-        silence: what to say of tasks as long as none has reported.
-    """
+    """Say what a job does at this moment."""
     if not figures.reported:
         return f"tasks unknown, {silence}"
     return ", ".join([f"{_rows(figures)} rows", *_pace(figures), *_told(figures)])

@@ -96,12 +96,7 @@ def _outcome(future: asyncio.Future[Any], function: Callable[[], Any]) -> Callab
 
 
 class _Lent(asyncio.AbstractEventLoop):
-    """The loop of the suite, as one that a thread runs: it does what is asked of that.
-
-    Args:
-        loop: of the suite.
-        reader: asks, and waits for what it asks for.
-    """
+    """The loop of the suite, as one that a thread runs: it does what is asked of that."""
 
     def __init__(self, loop: ThreadsLoop, reader: _Reader) -> None:
         self._loop = loop
@@ -297,15 +292,7 @@ class _Front(AbstractAsyncContextManager[_Read]):
 def open_front(
     config: OperatorConfig, fn: Any, elements: Any, restore: Any = None, *, single: bool
 ) -> AbstractAsyncContextManager[Any]:
-    """Open the front with a function that asks a server on the loop.
-
-    Args:
-        config: as of an operator.
-        fn: in coroutine form; it is run on the loop.
-        elements: as of an operator, all there at once.
-        restore: nothing, or something wrong.
-        single: each call gives exactly one result.
-    """
+    """Open the front with a function that asks a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     reader, server = _Reader(loop), Server(fn, loop)
     loop.crews.append(reader)

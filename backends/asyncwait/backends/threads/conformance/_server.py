@@ -6,7 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from contextvars import Context, ContextVar, copy_context
+from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import count
 from types import coroutine
@@ -118,10 +118,6 @@ def told_of_calls(server: "Server") -> Generator[None]:
     assert number in server.running_on, f"{number} calls are told of, not {server.running_on}"
 
 
-def _within(context: Context, function: Callable[[Any], Any], value: Any) -> Any:
-    return context.run(function, value)
-
-
 def _raise(error: BaseException) -> Any:
     raise error
 
@@ -182,7 +178,8 @@ class Server:
             self._requests.remove(request)
             self._loop.was_on_its_way(request.since)
             if request.copy is not None:
-                request.answer(partial(_within, request.context, request.copy))
+                run: Any = request.context.run
+                request.answer(partial(run, request.copy))
                 break  # Its call comes next, before all others.
             self._open += 1
             self._begin(request)
@@ -268,15 +265,7 @@ def open_served(
     *,
     crew: Callable[[ThreadsLoop, Server], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
-    """Open the operator with a function that asks a server on the loop.
-
-    Args:
-        config: as of the operator.
-        fn: in coroutine form; it is run on the loop.
-        elements: as of the operator.
-        restore: as of the operator.
-        crew: makes the threads.
-    """
+    """Open the operator with a function that asks a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     server = Server(fn, loop)
 
