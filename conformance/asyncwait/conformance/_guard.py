@@ -199,6 +199,3 @@ def _drop_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
-
-
-__all__ = ["GuardedGroup"]

@@ -236,6 +236,3 @@ def _cause(cause: BaseException | None, raised: list[BaseException]) -> str:
         return f"{name} without its cause"
     alike = [one for one in raised if type(one) is type(cause)]
     return name if not alike or any(cause is one for one in alike) else f"another {name}"
-
-
-__all__ = ["describe_failure"]

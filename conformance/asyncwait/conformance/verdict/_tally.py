@@ -257,9 +257,10 @@ class Tally:
                 count.error = count.error or f"{case.label}: {error}"
 
     def _add_failures(self, case: Case, broken: Mapping[str, Failure], judged: Judged) -> None:
+        if not broken:
+            return
         said = self._sorted(case, broken)
-        if broken:
-            self.broken.append((case, _violations(broken)))
+        self.broken.append((case, _violations(broken)))
         self.known += bool(said.known)
         if said.findings:
             self.together.append(_failed(case, said.findings, judged))
