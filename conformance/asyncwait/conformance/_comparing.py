@@ -9,13 +9,14 @@ not compared; nor is what an error says, beside its class and what it names.
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import tee, zip_longest
+from itertools import chain, tee, zip_longest
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from asyncwait.conformance._shrink import Search
+from asyncwait.conformance._verify import each_once, generated_cases
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures import ExpectedFailures, moment_of, sort_out
 from asyncwait.conformance.generation import generate
@@ -38,7 +39,6 @@ from asyncwait.spec.scenario import (
     SinkWaits,
     SourceAsked,
     Trace,
-    key_of,
 )
 
 Moment: TypeAlias = tuple[int, float]
@@ -313,7 +313,7 @@ class Comparing:
         found = {pair.case.id: pair}
 
         def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
-            cases = (self._case("shrunk", candidate) for candidate in candidates)
+            cases = (Case("shrunk", c, self._fitting(c), generated=True) for c in candidates)
             for case, tried in self._pairs(cases):
                 if isinstance(tried, Pair) and tried.kind == "unexplained":
                     found[case.id] = tried
@@ -348,21 +348,12 @@ class Comparing:
                 yield case, compare_runs(case, one, other, self.sides)
 
     def _cases(self, count: int, seed: int) -> Iterator[Case]:
-        known: set[bytes] = set()
-        for case in self._all(count, seed):
-            key = key_of(case.scenario)
-            if key not in known:
-                known.add(key)
-                yield case
+        examples = (Case(e.name, e.scenario, self._fitting(e.scenario)) for e in EXAMPLES)
+        generated = generated_cases(generate(count, seed), seed, self._fitting)
+        return (case for _, case in each_once(chain(examples, generated)))
 
-    def _all(self, count: int, seed: int) -> Iterator[Case]:
-        for example in EXAMPLES:
-            yield self._case(example.name, example.scenario, generated=False)
-        for number, scenario in enumerate(generate(count, seed)):
-            yield self._case(f"generated {number} of seed {seed}", scenario)
-
-    def _case(self, name: str, scenario: Scenario, *, generated: bool = True) -> Case:
-        return Case(name, scenario, adapted(scenario, self.can), generated=generated)
+    def _fitting(self, scenario: Scenario) -> Scenario:
+        return adapted(scenario, self.can)
 
 
 def _side(backend: Served) -> Side:

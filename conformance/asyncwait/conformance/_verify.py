@@ -274,14 +274,10 @@ class _Cases:
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield what is played, as soon as it is there."""
-        known: set[bytes] = set()
-        for place, case in enumerate(self._cases):
-            key = key_of(case.scenario)
-            if key not in known:
-                known.add(key)
-                self.asked.append(case)
-                self.places.append(place)
-                yield case.scenario
+        for place, case in each_once(self._cases):
+            self.asked.append(case)
+            self.places.append(place)
+            yield case.scenario
         self.count = len(self.asked)
 
     def _all(self) -> Iterator[Case]:
@@ -290,9 +286,26 @@ class _Cases:
             yield Case(example.name, scenario, self._fitting(scenario), about=example.rules)
         for name, scenario in self._others:
             yield Case(name, scenario, self._fitting(scenario), generated=True)
-        for number, scenario in enumerate(self._generated):
-            name = f"generated {number} of seed {self._seed}"
-            yield Case(name, scenario, self._fitting(scenario), generated=True)
+        yield from generated_cases(self._generated, self._seed, self._fitting)
+
+
+def each_once(cases: Iterable[Case]) -> Iterator[tuple[int, Case]]:
+    """Yield the cases of which no other before plays the same, with their places."""
+    known: set[bytes] = set()
+    for place, case in enumerate(cases):
+        key = key_of(case.scenario)
+        if key not in known:
+            known.add(key)
+            yield place, case
+
+
+def generated_cases(
+    scenarios: Iterable[Scenario], seed: int, adapt: Callable[[Scenario], Scenario]
+) -> Iterator[Case]:
+    """Yield the generated scenarios of a seed as a backend can play them."""
+    for number, scenario in enumerate(scenarios):
+        name = f"generated {number} of seed {seed}"
+        yield Case(name, scenario, adapt(scenario), generated=True)
 
 
 def _all_small() -> Iterator[tuple[str, Scenario]]:

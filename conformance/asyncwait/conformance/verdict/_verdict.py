@@ -1,7 +1,7 @@
 """From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Literal, TypeAlias, get_args
 
@@ -22,40 +22,6 @@ from asyncwait.conformance.verdict._tally import (
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
 from asyncwait.spec.texts import name_of
-
-
-def _kinds_said(kinds: Iterable[str]) -> str:
-    """Return how many expected failures of each kind there are; nothing where none says so."""
-    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items()))
-    return f" [{counts}]" if counts else ""
-
-
-def _expected_failures_said(expired: Mapping[str, date], stale: Iterable[str]) -> list[str]:
-    """Return what is wrong with expected failures, in parts of the verdict line."""
-    over = ", ".join(f"{rule} on {day}" for rule, day in expired.items())
-    idle = ", ".join(stale)
-    return [
-        *([f"expected failures expired: {over}"] if over else []),
-        *([f"expected failures that match nothing: {idle}"] if idle else []),
-    ]
-
-
-def _newer_said(spec: str, newest: str, statuses: Mapping[str, str]) -> str:
-    """Return what is to be told of rules that do not decide."""
-    if not statuses:
-        return ""
-    said = f"; advisory: of {counted(len(statuses), 'rule')} newer than {spec} it"
-    parts = []
-    for status, verb in (("fail", "fails"), ("expected-fail", "fails as expected")):
-        if ids := [rule for rule, each in statuses.items() if each == status]:
-            parts.append(f"{verb} {len(ids)}: {', '.join(ids)}")
-    if open_ := [rule for rule, each in statuses.items() if each not in _DECIDED]:
-        parts.append(f"is not judged by {len(open_)}: {', '.join(open_)}")
-    return f"{said} {'; '.join(parts)}" if parts else f"{said} keeps all: claim {newest}"
-
-
-_DECIDED = {"fail", "expected-fail", "pass", "unexpected-pass"}
-
 
 Status: TypeAlias = Literal[
     "pass",
@@ -88,6 +54,9 @@ WORST_FIRST: tuple[Word, ...] = (
     "conformant with expected failures",
     "conformant",
 )
+
+_VERBS = {"fail": "fails", "expected-fail": "fails as expected", "open": "is not judged by"}
+"""What is said of a rule that does not decide, and does not hold."""
 
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
 
@@ -235,7 +204,7 @@ class Verdict(Struct, frozen=True):
             ),
             *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
             *runs_in_error(self.errors),
-            *_expected_failures_said(self._expired, self.stale),
+            *self._out_of_date(),
             *(["self-reported"] if self.self_reported else []),
             *([self._spared] if self.spared else []),
         ]
@@ -259,7 +228,8 @@ class Verdict(Struct, frozen=True):
         if status != "expected-fail":
             return f"{count:,} {status}"
         where = f" in {counted(self.known, 'scenario')}" if self.known else ""
-        return f"{count:,} {status}{_kinds_said(self.kinds)}{where}"
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(Counter(self.kinds).items()))
+        return f"{count:,} {status}{f' [{kinds}]' if kinds else ''}{where}"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -272,17 +242,31 @@ class Verdict(Struct, frozen=True):
         """What is said of the rules that apply, and are too new to decide."""
         return tuple(r for r in self.results if r.is_advisory and r.status != "not-applicable")
 
-    @property
-    def _expired(self) -> Mapping[str, date]:
-        """The last days of expected failures that count no more, of rules that fail."""
+    def _out_of_date(self) -> Iterator[str]:
+        """Yield what is wrong with expected failures: the last days of those of rules that fail."""
         failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
-        return {rule: self.expired[rule] for rule in failing if rule in self.expired}
+        over = [f"{rule} on {self.expired[rule]}" for rule in failing if rule in self.expired]
+        if over:
+            yield f"expected failures expired: {', '.join(over)}"
+        if self.stale:
+            yield f"expected failures that match nothing: {', '.join(self.stale)}"
 
     @property
     def _newer(self) -> str:
         """What became of the rules that do not decide."""
-        newest = max((r.rule.since for r in self.newer), key=version_key, default="")
-        return _newer_said(self.spec, newest, {r.rule.id: r.status for r in self.newer})
+        if not self.newer:
+            return ""
+        ids: dict[str, list[str]] = defaultdict(list)
+        for result in self.newer:
+            ids["open" if result.is_open else result.status].append(result.rule.id)
+        said = f"; advisory: of {counted(len(self.newer), 'rule')} newer than {self.spec} it"
+        parts = [
+            f"{verb} {len(ids[status])}: {', '.join(ids[status])}"
+            for status, verb in _VERBS.items()
+            if ids[status]
+        ]
+        newest = max((result.rule.since for result in self.newer), key=version_key)
+        return f"{said} {'; '.join(parts) or f'keeps all: claim {newest}'}"
 
     @property
     def _hint(self) -> str:
