@@ -120,6 +120,10 @@ class ElementQueue(ABC):
         """Count the entries that are records."""
         return self._records
 
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the entries in input order."""
+        return tuple(self._entries)
+
     def held(self) -> int:
         """Count the records that are completed; fences always are."""
         return self._done - (self.size() - self._records)
