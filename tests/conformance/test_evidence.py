@@ -86,6 +86,7 @@ def _times(scenario: Scenario) -> list[int]:
     ("text", "says"),
     [
         ("0: a; capactiy 2", "'capactiy 2': a scenario has no such field"),
+        ("capacity 1; capacity 2", "'capacity 2': that has been told already"),
         ("capacity 0", "capacity must be a whole number"),
         ("capacity two", "Expected `int`, got `str` - at `$.capacity`"),
         ("0: ~nine", "'0: ~nine': invalid literal for int"),
@@ -122,8 +123,9 @@ def test_an_error_names_what_it_stands_in() -> None:
     """Of many examples or witnesses in one text."""
     for read, text in (
         (examples, "fine: A-1\n    Is told.\n    0: a\nwrong: A-1\n    Is told.\n    0: a; fine"),
+        (examples, "wrong: A-1\n    0: a; fine"),
         (witnesses, "wrong: text\n    plan: 0: a; fine"),
         (near_misses, "wrong: text\n    beraks: 0: waits"),
     ):
-        with pytest.raises(ValueError, match=r"wrong: .*(fine|beraks)"):
+        with pytest.raises(ValueError, match=r"wrong: .*(fine|beraks|no sentence)"):
             read(text)

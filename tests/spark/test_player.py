@@ -25,7 +25,7 @@ from asyncwait.backends.spark.conformance._player import PartitionPlayer
 from asyncwait.backends.spark.conformance._ways import ElementWay
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.conformance.evidence import Run
+from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.running import adapted
@@ -34,11 +34,9 @@ from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     Leg,
     LegStart,
-    Plan,
     Scenario,
     SinkStep,
     SinkTook,
-    Step,
     Timed,
     Trace,
     next_leg,
@@ -88,16 +86,12 @@ def at_once(*values: str) -> tuple[Timed, ...]:
     return tuple(Timed(0, Record(value)) for value in values)
 
 
-ABC = Scenario(
-    capacity=2,
-    inputs=at_once("a", "b", "c"),
-    plans=(Plan("a", (Step(after=40, results=("a1", "a2")),)), Plan("c", (Step(after=80),))),
-)
+ABC = scenario_of("capacity 2; 0: a b c; a: 40 gives a1 a2; c: 80 gives")
 
 
 def test_what_never_ends_is_a_hang() -> None:
     """A call without an answer and without a deadline is bounded by the harness."""
-    leg = play(Scenario(inputs=at_once("a"), plans=(Plan("a", (Step("never"),)),))).legs[0]
+    leg = play(scenario_of("0: a; a: never")).legs[0]
     assert leg.ending.how == "hung"
 
 
@@ -171,11 +165,7 @@ def test_an_operator_that_does_wrong_is_convicted(
 
 def test_answers_of_the_harness_are_not_the_operators() -> None:
     """A callback that is still to come when the operator is gone is no leak of its."""
-    scenario = Scenario(
-        form="callback",
-        inputs=at_once("a", "b"),
-        plans=(Plan("a", (Step(after=400),)), Plan("b", (Step("raise", 40),))),
-    )
+    scenario = scenario_of("form callback; 0: a b; a: 400 gives; b: 40 raises own")
     trace = play(scenario)
     assert judge("END-4", Run(scenario, trace)).applied
     assert broken_rules(Run(scenario, trace)) == {}

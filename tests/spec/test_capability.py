@@ -4,86 +4,65 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.spec import (
     MODES,
-    Barrier,
     InvalidConfig,
-    LatencyMarker,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
 )
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     PROFILES,
     Capability,
     Crash,
-    Handler,
-    Plan,
-    PlannedRetry,
     Scenario,
-    SnapshotRequest,
-    Step,
-    Timed,
     declaration_from_json,
     declared,
     needs,
     profiles_of,
 )
 
-A, B = Timed(0, Record("a")), Timed(40, Record("b"))
-FENCES = (Timed(0, Watermark(1)), Timed(0, WatermarkStatus(True)), Timed(0, LatencyMarker(1)))
-
 
 @pytest.mark.parametrize("capability", Capability)
 def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) -> None:
     """The very same, except that some mode is needed."""
-    plain = Scenario(inputs=(A,), plans=(Plan("a", (Step("raise"),), Handler("raise")),))
+    plain = scenario_of("0: a; a: raises own, late raises own")
 
     assert needs(plain) == {Capability.ORDERED}
     assert (capability.without(plain) is plain) == (capability != Capability.ORDERED)
 
 
 @pytest.mark.parametrize(
-    ("scenario", "needed"),
+    ("told", "needed"),
     [
-        (Scenario("unordered"), {"unordered"}),
-        (Scenario("key-ordered"), {"key-ordered"}),
-        (Scenario(crashes=(Crash(5, mode="unordered"),)), {"ordered", "unordered", "restore"}),
-        (Scenario(timeout=40), {"ordered", "timeouts"}),
-        (Scenario(handled=True), {"ordered", "timeouts"}),
-        (Scenario(failures_handled=True), {"ordered", "failure-handler"}),
-        (Scenario(max_held=1), {"ordered", "max-held"}),
-        (Scenario(copies=True), {"ordered", "copies", "one-loop"}),
-        (Scenario(figures_at=(0,)), {"ordered", "statistics"}),
-        (Scenario(contexts=True), {"ordered", "contexts", "one-loop"}),
-        (Scenario(unshielded=True), {"ordered", "one-loop", "cancel-calls"}),
-        (Scenario(unequal_keys=True), {"ordered", "one-loop"}),
-        (Scenario(plans=(Plan("a", (Step("never"),)),)), {"ordered", "cancel-calls"}),
-        (Scenario(plans=(Plan("a", (Step(blocks=5),)),)), {"ordered", "cancel-calls"}),
-        (Scenario(form="callback"), {"ordered", "callbacks"}),
-        *((Scenario(inputs=(fence,)), {"ordered", "event-time"}) for fence in FENCES),
-        (Scenario(restore=Snapshot(1)), {"ordered", "restore"}),
-        (
-            Scenario(restore=Snapshot(1, (Watermark(1),))),
-            {"ordered", "restore", "event-time"},
-        ),
-        (Scenario(inputs=(Timed(0, Barrier(1)),)), {"ordered", "snapshots"}),
-        (Scenario(inputs=(Timed(0, Snapshot(1)),)), {"ordered", "snapshots"}),
-        (
-            Scenario(requests=(SnapshotRequest(0, 1),)),
-            {"ordered", "snapshots", "on-demand-snapshot"},
-        ),
-        (Scenario(inputs=(B,)), {"ordered", "timed-input"}),
-        (Scenario(source_ends_at=5), {"ordered", "timed-input"}),
+        ("unordered", {"unordered"}),
+        ("key-ordered", {"key-ordered"}),
+        ("crashes 5 mode=unordered", {"ordered", "unordered", "restore"}),
+        ("timeout 40", {"ordered", "timeouts"}),
+        ("handled", {"ordered", "timeouts"}),
+        ("failures_handled", {"ordered", "failure-handler"}),
+        ("max_held 1", {"ordered", "max-held"}),
+        ("copies", {"ordered", "copies", "one-loop"}),
+        ("figures_at 0", {"ordered", "statistics"}),
+        ("contexts", {"ordered", "contexts", "one-loop"}),
+        ("unshielded", {"ordered", "one-loop", "cancel-calls"}),
+        ("unequal_keys", {"ordered", "one-loop"}),
+        ("a: never", {"ordered", "cancel-calls"}),
+        ("a: gives with blocks=5", {"ordered", "cancel-calls"}),
+        ("form callback", {"ordered", "callbacks"}),
+        *((f"0: {fence}", {"ordered", "event-time"}) for fence in ("~1", "~idle", "!1")),
+        ("restore |1", {"ordered", "restore"}),
+        ("restore |1(~1)", {"ordered", "restore", "event-time"}),
+        ("0: ^1", {"ordered", "snapshots"}),
+        ("0: |1", {"ordered", "snapshots"}),
+        ("requests 0 1", {"ordered", "snapshots", "on-demand-snapshot"}),
+        ("40: b", {"ordered", "timed-input"}),
+        ("source_ends_at 5", {"ordered", "timed-input"}),
     ],
 )
-def test_a_scenario_needs_what_its_fields_ask_for(scenario: Scenario, needed: set[str]) -> None:
+def test_a_scenario_needs_what_its_fields_ask_for(told: str, needed: set[str]) -> None:
     """A backend that lacks one of these is given another scenario."""
-    assert needs(scenario) == needed
+    assert needs(scenario_of(told)) == needed
 
 
 @pytest.mark.parametrize(("mode", "other"), [*pairwise([*MODES, MODES[0]])])
@@ -100,99 +79,76 @@ def test_without_a_mode_everything_is_played_in_the_next(mode: Any, other: Any) 
 @pytest.mark.parametrize(
     ("handler", "step"),
     [
-        (Handler("reply", ("late",)), Step("reply", 80, ("late",), swallow=True, clean_up=40)),
-        (Handler("reply"), Step("reply", 80, (), swallow=True, clean_up=40)),
-        (Handler("none"), Step("raise", 80, clean_up=40)),
-        (Handler("raise", error="ValueError"), Step("raise", 80, error="ValueError", clean_up=40)),
-        (Handler("misreturn", error="text"), Step("misreturn", 80, error="text", clean_up=40)),
+        ("gives late", "80 gives late with swallow clean_up=40"),
+        ("gives", "80 gives with swallow clean_up=40"),
+        ("none", "80 raises own with clean_up=40"),
+        ("raises", "80 raises with clean_up=40"),
+        ("misreturns text", "80 misreturns text with clean_up=40"),
     ],
 )
 def test_without_timeouts_a_call_does_at_its_deadline_what_its_handler_would(
-    handler: Handler, step: Step
+    handler: str, step: str
 ) -> None:
     """So the scenario still comes to its end, and as it would have."""
-    endless = Step("never", results=("later",), swallow=True, clean_up=40)
-    answers = Step(after=200, results=("a",))
-    scenario = Scenario(timeout=80, handled=True, plans=(Plan("a", (endless, answers), handler),))
+    calls = "outlives 40 later, 200 gives a"
+    scenario = scenario_of(f"timeout 80; handled; a: {calls}, late {handler}")
 
-    assert Capability.TIMEOUTS.without(scenario) == Scenario(plans=(Plan("a", (step, answers)),))
+    assert Capability.TIMEOUTS.without(scenario) == scenario_of(f"a: {step}, 200 gives a")
 
 
-FAILING = (Step("raise", 40, error="ValueError"), Step("misreturn", error="none"))
-INSTEAD, LATE = Handler("reply", ("a?",)), Handler("reply", ("late",))
-AGAIN, RETRY = Step("raise", error="ValueError"), PlannedRetry(on_error="some")
-TWICE = Step(after=40, results=("a",), thread=True, twice=True)
-CARRIED = Timed(40, Snapshot(2, (Watermark(1),)))
-BARRIERS = (Timed(0, Barrier(1)), Timed(0, Snapshot(2)))
-ASKED = (SnapshotRequest(0, 1),)
-STORED = (Record("c"), Watermark(1))
-
-WITHOUT: dict[str, tuple[Capability, Scenario, Scenario]] = {
+WITHOUT: dict[str, tuple[Capability, str, str]] = {
     "a deadline that nobody handles is an error of the call": (
         Capability.TIMEOUTS,
-        Scenario(timeout=80, plans=(Plan("a", (Step("never"),), LATE),)),
-        Scenario(plans=(Plan("a", (Step("raise", 80),)),)),
+        "timeout 80; a: never, late gives late",
+        "a: 80 raises own",
     ),
     "a call gives what its failure handler would; what that lets fail, fails": (
         Capability.FAILURE_HANDLER,
-        Scenario(
-            timeout=80,
-            handled=True,
-            failures_handled=True,
-            plans=(
-                Plan("a", FAILING, Handler("none"), INSTEAD),
-                Plan("b", (Step("never"),), LATE, INSTEAD),
-                Plan("c", FAILING, failure=Handler("raise")),
-            ),
+        (
+            "timeout 80; handled; failures_handled; "
+            "a: 40 raises, misreturns none, failed gives a?; "
+            "b: never, late gives late, failed gives a?; "
+            "c: 40 raises, misreturns none, failed raises own"
         ),
-        Scenario(
-            timeout=80,
-            handled=True,
-            plans=(
-                Plan("a", (Step(after=40, results=("a?",)), Step(results=("a?",))), INSTEAD),
-                Plan("b", (Step("never"),), LATE),
-                Plan("c", FAILING),
-            ),
+        (
+            "timeout 80; handled; a: 40 gives a?, gives a?, late gives a?; "
+            "b: never, late gives late; c: 40 raises, misreturns none"
         ),
     ),
     "what is repeated is still repeated": (
         Capability.FAILURE_HANDLER,
-        Scenario(
-            retry=RETRY,
-            failures_handled=True,
-            plans=(Plan("a", (AGAIN, Step("raise")), failure=INSTEAD),),
-        ),
-        Scenario(retry=RETRY, plans=(Plan("a", (AGAIN, Step(results=("a?",)))),)),
+        ("failures_handled; retry on_error=some; a: raises, raises own, failed gives a?"),
+        "retry on_error=some; a: raises, gives a?",
     ),
     "a function without callbacks answers once, from a thread or not": (
         Capability.CALLBACKS,
-        Scenario(form="callback", plans=(Plan("a", (TWICE,)),)),
-        Scenario(plans=(Plan("a", (replace(TWICE, twice=False),)),)),
+        "form callback; a: 40 gives a with thread twice",
+        "a: 40 gives a with thread",
     ),
     "records and barriers are left, also of what is stored; what is carried along stays": (
         Capability.EVENT_TIME,
-        Scenario(inputs=(A, *FENCES, CARRIED), restore=Snapshot(1, STORED)),
-        Scenario(inputs=(A, CARRIED), restore=Snapshot(1, STORED[:1])),
+        "restore |1(c+~1); 0: a ~1 ~idle !1; 40: |2(~1)",
+        "restore |1(c); 0: a; 40: |2(~1)",
     ),
     "nobody asks for a snapshot, and a crash goes on from the beginning": (
         Capability.SNAPSHOTS,
-        Scenario(inputs=(A, *BARRIERS, B), requests=ASKED, crashes=(Crash(5),)),
-        Scenario(inputs=(A, B), crashes=(Crash(5),)),
+        "0: a ^1 |2; 40: b; requests 0 1; crashes 5",
+        "0: a; 40: b; crashes 5",
     ),
     "what was stored is read first, and the run is not torn down": (
         Capability.RESTORE,
-        Scenario(inputs=(B,), crashes=(Crash(5),), restore=Snapshot(1, STORED)),
-        Scenario(inputs=(*(Timed(0, each) for each in STORED), B)),
+        "restore |1(c+~1); 40: b; crashes 5",
+        "0: c ~1; 40: b",
     ),
     "everything is there at once, and so is the end": (
         Capability.TIMED_INPUT,
-        Scenario(inputs=(A, B), source_ends_at=120),
-        Scenario(inputs=(A, Timed(0, Record("b")))),
+        "0: a; 40: b; source_ends_at 120",
+        "0: a b",
     ),
     "only what is on demand goes": (
         Capability.ON_DEMAND_SNAPSHOT,
-        Scenario(inputs=BARRIERS, requests=ASKED),
-        Scenario(inputs=BARRIERS),
+        "0: ^1 |2; requests 0 1",
+        "0: ^1 |2",
     ),
 }
 
@@ -200,50 +156,45 @@ WITHOUT: dict[str, tuple[Capability, Scenario, Scenario]] = {
 @pytest.mark.parametrize("what", WITHOUT)
 def test_without_a_capability_a_scenario_is_as_telling_as_it_was(what: str) -> None:
     """As far as that goes."""
-    capability, scenario, without = WITHOUT[what]
+    capability, told, without = WITHOUT[what]
 
-    assert capability.without(scenario) == without
+    assert capability.without(scenario_of(told)) == scenario_of(without)
 
 
 def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
     """By itself, if there is no limit; and none blocks the loop, on which it does not run."""
-    never, blocks = Step("never"), Step(after=40, blocks=80)
-    scenario = Scenario(plans=(Plan("a", (never, blocks)),), company="inside", unshielded=True)
-    without = Capability.CANCEL_CALLS.without(scenario)
-    ends = Step("reply", after=400)
-    assert without == Scenario(plans=(Plan("a", (ends, Step(after=40))),))
-    limited = Scenario(timeout=40, plans=(Plan("a", (never,)),))
+    scenario = scenario_of("a: never, 40 gives with blocks=80; company inside; unshielded")
+    limited = scenario_of("timeout 40; a: never")
+
+    assert Capability.CANCEL_CALLS.without(scenario) == scenario_of("a: 400 gives, 40 gives")
     assert Capability.CANCEL_CALLS.without(limited) is limited
 
 
 def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_record() -> None:
     """With a limit a call may outlive its record; what raises at once, or without one, does not."""
-    later, at_once = Step("raise", 40, error="SystemExit"), Step("raise", error="KeyboardInterrupt")
-    plans = (Plan("a", (later, at_once)),)
-    instead = (Plan("a", (replace(later, error="ValueError"), at_once)),)
-    for limit in ({"timeout": 80}, {"retry": PlannedRetry(2, attempt_timeout=80)}):
-        scenario = Scenario(plans=plans, **limit)
-        assert Capability.CANCEL_CALLS.without(scenario) == Scenario(plans=instead, **limit)
-    unlimited = Scenario(plans=plans)
-    assert Capability.CANCEL_CALLS.without(unlimited) is unlimited
+    unlimited = "a: 40 raises SystemExit, raises KeyboardInterrupt"
+    instead = "a: 40 raises, raises KeyboardInterrupt"
+    for limit in ("timeout 80", "retry max_attempts=2 attempt_timeout=80"):
+        without = Capability.CANCEL_CALLS.without(scenario_of(f"{limit}; {unlimited}"))
+        assert without == scenario_of(f"{limit}; {instead}")
+    scenario = scenario_of(unlimited)
+    assert Capability.CANCEL_CALLS.without(scenario) is scenario
 
 
 def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
     """What an attempt's limit would end, raises then; who says when to come again says nothing."""
-    told = Step("raise", 40, error="RetryAfter", retry_after=200)
-    steps = (Step("never"), told, Step("reply", after=80), Step("reply", after=40))
-    scenario = Scenario(
-        retry=PlannedRetry(jitter=50, attempt_timeout=80), plans=(Plan("a", steps),)
-    )
-    late, untold = Step("raise", 80, error="ValueError"), Step("raise", 40, error="ValueError")
+    told = "40 raises RetryAfter with retry_after=200"
+    calls = f"never, {told}, 80 gives, 40 gives"
+    retry = "retry jitter=50 attempt_timeout=80"
+    scenario = scenario_of(f"{retry}; a: {calls}")
     expected = {
-        "attempt-timeout": (PlannedRetry(jitter=50), (late, told, late, steps[3])),
-        "retry-after": (scenario.retry, (steps[0], untold, *steps[2:])),
-        "jitter": (PlannedRetry(attempt_timeout=80), steps),
+        "attempt-timeout": f"retry jitter=50; a: 80 raises, {told}, 80 raises, 40 gives",
+        "retry-after": f"{retry}; a: never, 40 raises, 80 gives, 40 gives",
+        "jitter": f"retry attempt_timeout=80; a: {calls}",
     }
-    for name, (retry, kept) in expected.items():
+    for name, kept in expected.items():
         without = Capability(name).without(scenario)
-        assert without == Scenario(retry=retry, plans=(Plan("a", kept),))
+        assert without == scenario_of(kept)
         assert Capability(name).without(without) is without
 
 

@@ -186,7 +186,7 @@ VERIFIED = tuple(
 )
 """Verdicts with files of expected failures."""
 
-A, B = Record("a"), Record("b")
+A = Record("a")
 FAILING = Step("raise", 40, error="ValueError")
 
 DRAWN: Mapping[str, Scenario] = {

@@ -4,21 +4,17 @@ from collections.abc import Mapping
 
 import msgspec
 
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report import Report, report_of
 from asyncwait.conformance.verdict import Case, Cause, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Plan, Scenario, Step, Timed
 
 THEN, LATER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
-SCENARIO = Scenario(
-    inputs=(Timed(0, Record("a")), Timed(40, Record("b"))),
-    plans=(Plan("a", (Step(after=80, results=("x",)),)),),
-)
+SCENARIO = scenario_of("0: a; 40: b; a: 80 gives x")
 CASE = Case("two-records", SCENARIO, SCENARIO)
 FAILURE = Failure(CASE, play(open_operator, SCENARIO), Violation("it is wrong", 40))
 

@@ -19,15 +19,12 @@ from asyncwait.spec.scenario import (
     Leg,
     Misuse,
     MisuseKind,
-    Plan,
     Scenario,
     SinkStep,
-    Step,
     Trace,
 )
 
-A, B = Record("a"), Record("b")
-RAISES = Plan("b", (Step("raise", 80, error="ValueError"),))
+A = Record("a")
 PLANNED = scenario_of(
     "0: a; 40: b; a: outlives 40 late; b: 80 raises; c: 80 misreturns text; d: never; "
     "source_ends_at 120; requests 40 100"

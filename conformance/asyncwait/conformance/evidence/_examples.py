@@ -55,6 +55,8 @@ def examples(text: str) -> tuple[Example, ...]:
 
 def _read(about: str, below: list[str]) -> tuple[Example, ...]:
     sentence, _, planned = " ".join(below).rpartition(". ")
+    if not sentence:
+        raise ValueError(f"{about}: no sentence stands below it")
     ordered = example(about.removesuffix(_IN_BOTH), f"{sentence}.", planned)
     if not about.endswith(_IN_BOTH):
         return (ordered,)

@@ -75,6 +75,8 @@ def _tell(told: dict[str, Any], statement: str) -> None:
         told["mode"] = name
     elif name not in Scenario.__struct_fields__:
         raise ValueError("a scenario has no such field")
+    elif name in told:
+        raise ValueError("that has been told already")
     else:
         told[name] = _field(name, words)
 

@@ -1,10 +1,14 @@
 """Words of which scenarios and traces are told: elements of a stream, values, and options.
 
-a  a@5  a/k  a@5/k     a record, with its timestamp and its key
-~9  ~idle  ~active     a watermark, a status
-!3  !3/s               a latency marker, of a source
-^1                     a barrier
-|1(a+~9+b@5/k)=2       a snapshot of these, with what was read
+    a  a@5  a/k  a@5/k     a record, with its timestamp and its key
+    1  null/["k"]          values and keys that are no texts stand there as JSON
+    ~9  ~idle  ~active     a watermark, a status
+    !3  !3/s               a latency marker, of a source
+    ^1                     a barrier
+    |1(a+~9+b@5/k)=2       a snapshot of these, with what was read
+    |1(a)<|1(b)            one that carries another, of the operator upstream
+
+An option is `name=value`, in which a line stands for a blank, or a name alone, which is true.
 """
 
 import json
@@ -27,8 +31,6 @@ _SNAPSHOT = re.compile(
     r"\|(?P<id>\d+)(?:\((?P<stored>[^<]+)\))?(?:=(?P<read>\d+))?(?:<(?P<upstream>.+))?"
 )
 _STATUSES = {"~idle": True, "~active": False}
-
-
 _JSON = frozenset('"[{-0123456789')
 
 
