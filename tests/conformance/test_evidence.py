@@ -7,13 +7,13 @@ import pytest
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.evidence import (
-    Example,
     examples,
     near_misses,
     scenario_of,
     told,
     witnesses,
 )
+from asyncwait.conformance.generation import TICK
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     GRID,
@@ -51,14 +51,20 @@ def test_examples_are_data() -> None:
     assert scenarios_from_json(scenarios_to_json(scenarios)) == scenarios
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example.name for example in EXAMPLES])
-def test_examples_fit_a_clock_with_coarse_steps(example: Example) -> None:
+def test_scenarios_fit_a_clock_with_coarse_steps(quick_scenarios: tuple[Scenario, ...]) -> None:
     """Planned instants are equal on purpose or a whole step apart, so that they can be played.
 
     Where figures are read amid a step nobody plays them on a real clock.
     """
-    times = () if any(at % GRID for at in example.scenario.figures_at) else _times(example.scenario)
-    assert [at for at in times if at % GRID] == []
+    planned = [(each.name, each.scenario, GRID) for each in EXAMPLES]
+    planned += [(f"generated {n}", each, TICK) for n, each in enumerate(quick_scenarios)]
+    amid = {
+        name: [at for at in _times(scenario) if at % step]
+        for name, scenario, step in planned
+        if not any(at % GRID for at in scenario.figures_at)
+    }
+
+    assert {name: times for name, times in amid.items() if times} == {}
 
 
 def _times(scenario: Scenario) -> list[int]:

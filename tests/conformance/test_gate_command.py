@@ -59,19 +59,6 @@ def last(done: Done) -> str:
     return done.out.splitlines()[-1]
 
 
-@pytest.mark.parametrize("updates", [(), ("--update-expected-failures",)])
-def test_a_rule_that_there_is_not_is_wrong_usage(gate: Folder, updates: tuple[str, ...]) -> None:
-    """Before anything is played, and nothing is written."""
-    file = gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "end-8"))
-    before = file.read_text()
-
-    done = verify(gate, "gate:backend", *KNOWN, *updates)
-
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: known.toml: entry 2: ")
-    assert file.read_text() == before
-
-
 def test_an_expected_failure_that_is_seldom_seen_may_not_show(gate: Folder) -> None:
     """It is told in a line, and decides nothing."""
     seldom = ENTRY.replace("ORD-1", "END-14") + "seldom = true\n"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures import TRAIT_NAMES, traits_of
-from asyncwait.conformance.generation import QUICK, TICK, generate
+from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.conformance.generation.strategies import scenarios
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -80,23 +80,6 @@ def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) ->
         "Snapshot",
     }
     assert sum(len(s.inputs) >= 3 for s in quick_scenarios) > QUICK * 3 / 4
-
-
-def test_all_times_are_on_the_grid(quick_scenarios: tuple[Scenario, ...]) -> None:
-    """Two instants are equal on purpose or a tick apart, so a real clock can play them too."""
-    for scenario in quick_scenarios:
-        times = [timed.at for timed in scenario.inputs]
-        times += [scenario.source_ends_at, scenario.timeout or 0, scenario.cancel_at or 0]
-        times += [crash.at for crash in scenario.crashes]
-        times += [request.at for request in scenario.requests]
-        times += [step.n for step in scenario.sink if step.does != "read"]
-        for plan in scenario.plans:
-            times += [
-                ms for s in plan.steps for ms in (s.after, s.clean_up, s.again, s.retry_after)
-            ]
-        if (retry := scenario.retry) is not None:
-            times += [retry.initial, retry.cap, retry.attempt_timeout or 0]
-        assert [ms for ms in times if ms % TICK] == []
 
 
 def test_every_rule_applies_often_in_the_quick_suite(

@@ -49,30 +49,31 @@ def test_times_are_those_of_the_nearest_instant(
 
 
 def test_the_greatest_lateness_is_kept(clock: Clock) -> None:
-    """Also that of something that was known to be due."""
+    """Of all times that were asked for."""
     recorder = Recorder(Scenario(), clock, grid=40)
     for clock.ms in (47, 82):
         recorder.now()
     assert recorder.late_by == pytest.approx(7, abs=0.01)
-    clock.ms = 125
-    recorder.was_due(75)
-    assert recorder.late_by == pytest.approx(50, abs=0.01)
 
 
-def test_too_early_is_out_of_time_as_well(clock: Clock) -> None:
-    """What comes before it is due, beside others that came late, is no less wrong."""
+@pytest.mark.parametrize(
+    ("ms", "due", "late"),
+    [
+        (125, (75,), 50),
+        # What comes before it is due, beside others that came late, is no less wrong.
+        (5, (205,), 200),
+        # Whoever knows when it came says so.
+        (500, (75, 90), 15),
+    ],
+)
+def test_something_that_was_known_to_be_due_may_be_out_of_time(
+    clock: Clock, ms: float, due: tuple[float, ...], late: float
+) -> None:
+    """Late or early; it may be told later."""
     recorder = Recorder(Scenario(), clock, grid=40)
-    clock.ms = 5
-    recorder.was_due(205)
-    assert recorder.late_by == pytest.approx(200, abs=0.01)
-
-
-def test_how_late_something_came_may_be_told_later(clock: Clock) -> None:
-    """Whoever knows when it came says so."""
-    recorder = Recorder(Scenario(), clock, grid=40)
-    clock.ms = 500
-    recorder.was_due(75, 90)
-    assert recorder.late_by == pytest.approx(15, abs=0.01)
+    clock.ms = ms
+    recorder.was_due(*due)
+    assert recorder.late_by == pytest.approx(late, abs=0.01)
 
 
 def test_a_stall_right_before_the_end_is_measured(clock: Clock) -> None:

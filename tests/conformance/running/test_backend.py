@@ -1,20 +1,23 @@
 """What a backend declares, and what that takes out of a scenario."""
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from asyncwait.conformance import Backend, StreamBackend, stream_backend
+from asyncwait.conformance import Backend, Lacks, StreamBackend, stream_backend
 from asyncwait.conformance.running import (
     UnknownBackend,
     known_backends,
     load_backend,
+    missing_text,
     shipped_backends,
 )
+from asyncwait.conformance.running._child import hello_of
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     PROFILES,
@@ -58,6 +61,7 @@ def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
 
 
 MAPPING = "must be a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
+LACKS = "{'copies': Lacks('not yet', 'with 2.0')}"
 SET = "must be a set of capabilities; see asyncwait.spec.scenario.declared"
 
 
@@ -76,6 +80,12 @@ SET = "must be a set of capabilities; see asyncwait.spec.scenario.declared"
         ),
         ({"expected_failures": ["END-4"]}, f"expected_failures {MAPPING}, got ['END-4'] (list)"),
         ({"expected_failures": []}, f"expected_failures {MAPPING}, got [] (list)"),
+        ({"spec": 0.1}, "version must be two numbers, like '0.1', got 0.1 (float)"),
+        ({"spec": "new"}, "version must be two numbers, like '0.1', got 'new' (str)"),
+        (
+            {"lacks": {"copies": "soon"}},
+            f"lacks['copies'] must be a Lacks, like {LACKS}, got 'soon' (str)",
+        ),
         (
             {"expected_failures": {"END-4": None}},
             f"expected_failures {MAPPING}, got {{'END-4': None}} (dict)",
@@ -90,6 +100,82 @@ def test_wrong_arguments_are_refused(changes: dict[str, Any], said: str) -> None
         stream_backend(**arguments)
 
     assert str(caught.value) == said
+
+
+def test_what_is_lacked_may_say_how_far_away_it_is() -> None:
+    """It is lacked as any other."""
+    lacks = {"copies": Lacks("not yet", "with 2.0"), "retry": Lacks("impossible")}
+
+    backend = stream_backend(open_operator, lacks=lacks)
+
+    assert backend.capabilities == declared(lacks=["copies", "retry"])
+    assert backend.lacking == lacks
+
+
+def test_a_profile_that_is_not_named_may_say_so_too() -> None:
+    """It is missing with or without a word."""
+    lacks = {"retry": Lacks("not yet")}
+
+    backend = stream_backend(open_operator, profiles=["ordered"], lacks=lacks)
+
+    assert backend.capabilities == declared(["ordered"])
+    assert backend.lacking == {Capability.RETRY: Lacks("not yet")}
+
+
+def test_of_what_is_missing_without_a_word_nothing_is_known() -> None:
+    """Names alone are enough."""
+    assert stream_backend(open_operator, lacks=["copies"]).lacking == {}
+    assert Lacks() == Lacks("unknown", "")
+
+
+@pytest.mark.parametrize(
+    ("rule", "lacking", "said"),
+    [
+        ("ORD-1", {}, ""),
+        ("COPY-1", {}, "needs copies, one-loop"),
+        (
+            "COPY-1",
+            {"copies": Lacks("not yet", "with 2.0"), "one-loop": Lacks("impossible")},
+            "needs copies, one-loop (copies not yet: with 2.0; one-loop impossible)",
+        ),
+        ("RETRY-5", {"retry": Lacks("not yet")}, ("needs retry, retry-after (retry not yet; "
+         "retry-after not yet)")),
+    ],
+)  # fmt: skip
+def test_a_rule_that_does_not_apply_says_why(rule: str, lacking: Any, said: str) -> None:
+    """Of a part of a profile what is said of the profile."""
+    can = ALL_CAPABILITIES - {"copies", "one-loop", "retry", "retry-after"}  # type: ignore[operator]
+
+    assert missing_text(rules()[rule], can, lacking) == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("soon",), "level must be one of unknown, impossible, not yet, got 'soon' (str)"),
+        (("not yet", 2), "reason must be a text, got 2 (int)"),
+    ],
+)
+def test_what_nobody_can_go_by_is_refused(arguments: Any, said: str) -> None:
+    """At once, where it was written."""
+    with pytest.raises(InvalidConfig) as caught:
+        Lacks(*arguments)
+
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("spec", "lacking"), [(7, {}), ("0.1", {"copies": Lacks()}), ("0.1", {Capability.COPIES: 7})]
+)
+def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any) -> None:
+    """It has these attributes or not."""
+    backend: Any = SimpleNamespace(capabilities=ALL_CAPABILITIES, expected_failures={}, batch=False)
+    assert hello_of("mine", backend).spec == ""
+
+    backend.spec, backend.lacking = spec, lacking
+
+    with pytest.raises(UnknownBackend, match=r"^backend 'mine': `spec` has to be a text, and "):
+        hello_of("mine", backend)
 
 
 def test_the_shipped_backends_are_registered() -> None:

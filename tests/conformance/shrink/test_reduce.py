@@ -45,14 +45,10 @@ def test_every_reduction_is_smaller() -> None:
         assert all(size_of(reduced) < size_of(scenario) for reduced in reductions(scenario))
 
 
-def test_nothing_is_smaller_than_the_empty_scenario() -> None:
-    """It is where reducing ends."""
-    assert list(reductions(Scenario())) == []
-
-
-def test_a_name_is_no_part_of_what_is_played() -> None:
-    """To drop it makes no scenario smaller."""
-    assert list(reductions(Scenario(name="nothing"))) == []
+@pytest.mark.parametrize("scenario", [Scenario(), Scenario(name="nothing")])
+def test_nothing_is_smaller_than_the_empty_scenario(scenario: Scenario) -> None:
+    """It is where reducing ends; a name is no part of what is played."""
+    assert list(reductions(scenario)) == []
 
 
 def test_inputs_go_by_halves_then_one_by_one() -> None:
