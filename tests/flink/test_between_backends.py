@@ -85,6 +85,7 @@ def test_flink_by_itself_keeps_every_rule(player: Player, crashing: list[Scenari
     assert wrongs(crashing, traces, backend().capabilities) == [[] for _ in crashing]
 
 
+@pytest.mark.sampled(3)
 @both_ways
 def test_a_snapshot_of_one_backend_restores_in_the_other(
     player: Player, crashing: list[Scenario], first: str, other: str

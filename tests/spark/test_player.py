@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from judged import broken_rules, judge
-from late_completions import COMPLETED_LATE, raising_late_completions
 from msgspec.structs import replace
 
 from asyncwait.backends.pool import open_operator
+from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.spark import _partition
 from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
@@ -171,10 +171,24 @@ def test_answers_of_the_harness_are_not_the_operators() -> None:
     assert broken_rules(Run(scenario, trace)) == {}
 
 
-def test_a_completion_that_raises_at_the_user_is_convicted() -> None:
+COMPLETED_LATE = scenario_of(
+    "form callback; timeout 40; handled; 0: a b; a: 80 gives a1, late gives late; "
+    "b: 120 gives b1, late gives later; sink pause 200"
+)
+"""Both records are decided at 40, and completed after that."""
+
+
+def test_a_completion_that_raises_at_the_user_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when it comes late."""
-    with raising_late_completions():
-        trace = play(COMPLETED_LATE)
+    put = Inbox.put
+
+    def strict(self: Inbox, entry: Any, outcome: Any) -> None:
+        if entry.results is not None:
+            raise RuntimeError("it is decided")
+        put(self, entry, outcome)
+
+    monkeypatch.setattr(Inbox, "put", strict)
+    trace = play(COMPLETED_LATE)
     assert trace.legs[0].refused == "RuntimeError('it is decided')"
     assert list(broken_rules(Run(COMPLETED_LATE, trace))) == ["RES-4"]
 

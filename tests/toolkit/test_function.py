@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
 
-import anyio
-import anyio.lowlevel
 import pytest
 
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Record
@@ -16,7 +14,6 @@ from asyncwait.toolkit import (
     call_failed,
     collect_results,
     results_at_deadline,
-    run_hook,
 )
 
 RECORD = Record("a", 12)
@@ -107,15 +104,6 @@ def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: An
     """A deadline decides the record there and then, and a callback answers by its future."""
     with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function"):
         FunctionParts.of(of_part(part, given))
-
-
-def test_an_awaitable_is_passed_on() -> None:
-    """A coroutine, a task or anything else that can be awaited will do."""
-
-    async def main() -> Any:
-        return await awaitable_of(RECORD, double(1))
-
-    assert anyio.run(main) == [1, 1]
 
 
 def test_a_plain_function_in_place_of_a_coroutine_function_is_told() -> None:
@@ -217,11 +205,6 @@ def test_what_is_no_exception_is_told_so(given: Any) -> None:
     )
 
 
-def test_the_handler_is_asked_for_results() -> None:
-    """With the value of the record."""
-    assert results_at_deadline(RECORD, lambda value: [value, value], 3) == ("a", "a")
-
-
 def gives(what: Any) -> Callable[[Any], Any]:
     """A handler that gives something, or raises it."""
 
@@ -271,20 +254,3 @@ def test_what_can_not_be_shown_is_named_by_its_type() -> None:
     assert str(call_failed(record, Unprintable())).count(shown) == 3
     with pytest.raises(InvalidResult, match=f"got {shown} "):
         collect_results(RECORD, Unprintable())
-
-
-def test_hooks_may_be_plain_or_coroutine_functions_or_absent() -> None:
-    """Whoever writes a hook chooses its form."""
-    ran: list[str] = []
-
-    def plain() -> None:
-        ran.append("plain")
-
-    async def coroutine() -> None:
-        await anyio.lowlevel.checkpoint()
-        ran.append("coroutine")
-
-    for hook in (plain, coroutine, None):
-        anyio.run(run_hook, hook)
-
-    assert ran == ["plain", "coroutine"]
