@@ -91,6 +91,12 @@ RECORD = struct.Struct("<16sQ")
 TAIL = struct.Struct("<QQ16s8s")
 """The footer: records, where the index begins, checksum, what it is."""
 
+PER_ENTRY = AROUND + RECORD.size
+"""Bytes that an entry takes beside its payload, in the index too."""
+
+PER_SEAL = len(END) + TAIL.size
+"""Bytes that seal a file, beside the index."""
+
 _HEAD = struct.Struct("<8sI")
 _SALT_BYTES = 16
 

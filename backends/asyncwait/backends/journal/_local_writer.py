@@ -11,6 +11,8 @@ from asyncwait.backends.journal._format import (
     AROUND,
     BEFORE,
     MOST,
+    PER_ENTRY,
+    PER_SEAL,
     RECORD,
     Owner,
     encode_end,
@@ -20,7 +22,6 @@ from asyncwait.backends.journal._format import (
 )
 from asyncwait.backends.journal._local import TEMPORARY, begin_file, write_all
 from asyncwait.backends.journal._store import LOOSE
-from asyncwait.backends.journal._writers import PER_ENTRY, PER_SEAL
 
 _OFTEN = 10
 

@@ -5,6 +5,8 @@ from uuid import uuid4
 from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import EntryFile, payload_of, read_entry
 from asyncwait.backends.journal._format import (
+    PER_ENTRY,
+    PER_SEAL,
     RECORD,
     Owner,
     encode_end,
@@ -12,7 +14,6 @@ from asyncwait.backends.journal._format import (
     encode_header,
 )
 from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, Store
-from asyncwait.backends.journal._writers import PER_ENTRY, PER_SEAL
 
 PART_BYTES = 32 * 1024 * 1024
 """A part that has come to so many bytes is written, however few entries it has."""

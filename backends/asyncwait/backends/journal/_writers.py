@@ -2,14 +2,8 @@
 
 from typing import Protocol
 
-from asyncwait.backends.journal._format import AROUND, END, RECORD, TAIL, Owner
+from asyncwait.backends.journal._format import Owner
 from asyncwait.backends.journal._store import Store, is_remote
-
-PER_ENTRY = AROUND + RECORD.size
-"""Bytes that an entry takes beside its payload, in the index too."""
-
-PER_SEAL = len(END) + TAIL.size
-"""Bytes that seal a file, beside the index."""
 
 
 class Writer(Protocol):
