@@ -124,13 +124,13 @@ def test_no_damage_makes_a_wrong_payload(
     monkeypatch: pytest.MonkeyPatch,
     mutate: Damage,
 ) -> None:
-    """Each find gives what was added or nothing, or the journal is refused by name; 1,000 times."""
+    """Each find gives what was added or nothing, or the journal is refused by name; 2,000 times."""
     files, twin, foreign = parts
     strangers = [*twin.values(), *foreign.values()]
     # A whole file of a twin would be right; its payloads are others only to be told apart.
     chance = Random(mutate.__name__)
     seen = {"refused": 0, "found all": 0, "found less": 0}
-    for round_ in range(100):
+    for round_ in range(200):
         monkeypatch.setattr(_index, "_WORTH", chance.choice((1, 1000)))  # searched in place, or not
         name = chance.choice(list(files))
         changed = mutate(chance, files[name], strangers)
@@ -141,7 +141,7 @@ def test_no_damage_makes_a_wrong_payload(
                 compact(on_disk.path)
             outcome(on_disk, entries(*range(30)))
 
-    assert sum(seen.values()) == 100
+    assert sum(seen.values()) == 200
     assert seen["found less"] > 0
     assert mutate.__name__ not in {"repeat", "insert"} or seen["found all"] > 0
 
