@@ -14,6 +14,7 @@ from forging import CANARY, assert_is_ours, forging
 from markdown_it import MarkdownIt
 from reports import THEN
 from rich.console import Console
+from sample import some
 
 from asyncwait.backends.journal import JournalMismatch
 from asyncwait.backends.journal import _commands as journal_commands
@@ -67,8 +68,8 @@ from asyncwait.spec.texts import joined
 from asyncwait.spec.vectors import Vector
 from asyncwait.toolkit import call_failed, collect_results, join_errors
 
-TEXTS = 3_000
-SEEDS = 2
+TEXTS = len(some(range(10_000), 4, "forged texts"))
+SEEDS = len(some(range(5), 2, "forged reports"))
 """Reports; each takes some of the texts, so that all of them go through every form."""
 
 Texts = Iterator[str]
