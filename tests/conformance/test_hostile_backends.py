@@ -1,5 +1,6 @@
 """Backends that leave, hang, lie, hide and sabotage: never green, never silent, never left over."""
 
+import os
 import re
 import sys
 import tempfile
@@ -12,7 +13,6 @@ from hostile import ALL, PROGRAMS, Hostile, Program
 from remains import linux, wait_until_gone
 
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance.running import _crew
 
 # On a busy machine a child is given ten times as long.
 pytestmark = pytest.mark.timeout(300)
@@ -33,7 +33,8 @@ def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     # Nobody's machine is to suffer from who eats memory, nor wait for scenarios nobody needs.
-    monkeypatch.setattr(_crew, "_physical_memory", lambda: 4 << 30)
+    memory, told = {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": 4 << 30}, os.sysconf
+    monkeypatch.setattr(os, "sysconf", lambda name: memory.get(name) or told(name))
     return f"TEST_MARK={tmp_path}"
 
 

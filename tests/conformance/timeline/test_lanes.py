@@ -9,6 +9,7 @@ from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
+from asyncwait.conformance.report import describe_scenario, draw
 from asyncwait.conformance.timeline import Lane, draw_lanes, draw_svg, lay_out
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
@@ -20,6 +21,7 @@ from asyncwait.spec.scenario import (
     Timed,
     Trace,
 )
+from asyncwait.spec.texts import one_line
 
 
 def test_attempts_are_told_from_the_back_off_between_them() -> None:
@@ -101,10 +103,12 @@ def test_each_rule_can_be_seen_broken() -> None:
         found = dict(judge(run.scenario, run.trace, CHECKS).violations())[witness.rule]
         wrong = [c for c in lay_out(run.scenario, run.trace, found) if c.wrong]
         lanes = draw_lanes(run.scenario, run.trace, found)
+        told = draw(run.scenario, run.trace, found)
 
         assert [chart.wrong for chart in wrong] == [found.text]
         assert any(column.offends and column.at == found.at for column in wrong[0].columns)
         assert max(map(len, lanes)) <= 100
+        assert any(line.endswith(f">>> {one_line(found.text)}") for line in told)
         picture = ET.fromstring(draw_svg(run.scenario, run.trace, found))  # noqa: S314 - of our own
         assert [each for each in picture.iter() if "wrong" in each.get("class", "").split()]
 
@@ -119,3 +123,24 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
             columns = [mark.column for mark in marks]
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the source is a",
+        "the source raises",
+        "closing the source takes",
+        "the function is a",
+        "open and close take",
+        "is cancelled by a scope",
+        "shields its reads",
+        "keys that are texts",
+        "a list of results is filled",
+        "is opened with a text",
+        "another operator runs",
+    ],
+)
+def test_what_is_unusual_in_a_scenario_is_told_of_it(words: str) -> None:
+    """Some example has it."""
+    assert any(words in line for e in EXAMPLES for line in describe_scenario(e.scenario))
