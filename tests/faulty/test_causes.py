@@ -19,7 +19,7 @@ each_faulty = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(30)
 @pytest.mark.timeout(300)
 @each_faulty
 def test_the_rule_that_is_named_first_is_its_own_or_the_one_it_is_marked_with(

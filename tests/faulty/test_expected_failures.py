@@ -120,7 +120,7 @@ def broken(name: str, settled: Settled, seed: int) -> list[str]:
     return [r.rule.id for r in results if r.status == "fail" and not r.is_forgiven]
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_the_same_rule_broken_in_another_way_is_red(one: str, other: str) -> None:
@@ -130,7 +130,7 @@ def test_the_same_rule_broken_in_another_way_is_red(one: str, other: str) -> Non
     assert broken(other, expected_of(one), seed=0) != []
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ITSELF)
 @pytest.mark.parametrize("seed", [1, 2, 3])
