@@ -19,16 +19,16 @@ from asyncwait.reference import open_operator as reference
 from asyncwait.spec import OpenOperator, Record
 from asyncwait.spec.scenario import Handler, Plan, Scenario, SinkStep, Step, Timed, Trace
 
-SEEDS = some(range(110), 5, "tied")
+SEEDS = some(range(110), 3, "tied")
 OPERATORS: dict[str, OpenOperator] = {
     "reference": reference,
     "pool": pool,
     "emitter": emitter,
     **{odd.name: odd.open_operator for odd in ODD if odd.loop == "asyncio"},
 }
-FEWEST_OPEN = len(SEEDS) * 5 // 4
+FEWEST_OPEN = len(SEEDS) // 2
 MOST_WRONG = 4
-"""Of some two hundred runs that are open, where nothing is left out."""
+"""Of some two hundred runs that are open, where nothing is left out; a sample may have few."""
 
 
 def tied(seed: int) -> Scenario:
