@@ -2,6 +2,7 @@
 
 import errno
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -388,3 +389,15 @@ def test_a_broken_subcommand_is_one_clear_error(
     assert done.stderr.count("\n") == 1
     assert listed.exit_code == 0
     assert "\n  extra     Can't be loaded: " in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "code"), [("yes", 2), ("echo; yes", 3), ("echo; exit 3", 3), ("echo; sleep 60", 3)]
+)
+def test_what_is_wrong_with_a_foreign_program_is_no_verdict(script: str, code: int) -> None:
+    """Wrong usage where it never was a backend, else an error; never a broken rule."""
+    program = f"sh -c {shlex.quote(script)}"
+
+    done = run("verify", "--exec", program, "--patience", "0.2", "--jobs", "1", *ONE)
+
+    assert done.exit_code == code, done.output

@@ -243,3 +243,13 @@ def test_pytest_wants_one_backend(outside: Folder) -> None:
 
     assert done.code == 4
     assert "got 'a:b, c:d' (str)" in done.err
+
+
+def test_a_file_with_a_rule_that_there_is_not_is_not_rewritten(gate: Folder) -> None:
+    """It is refused before anything is played."""
+    file = gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "END-888"))
+    before = file.read_text()
+
+    done = verify(gate, "gate:backend", *KNOWN, "--update-expected-failures")
+
+    assert (done.code, done.out, file.read_text()) == (2, "", before)

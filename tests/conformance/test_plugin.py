@@ -103,6 +103,11 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Fold
     assert told.line in done.out.splitlines()
     assert "\n  MUST: " in done.out
     assert " [tool.asyncwait]: backend gate:backend, " in done.out
+    outside.here("verify", "--no-shrink", "--report", "verified")
+    (verified,) = read_lines(outside.path / "verified" / "report.jsonl").runs
+    assert [(r.rule, r.status) for r in told.results] == [
+        (r.rule, r.status) for r in verified.results
+    ]
 
 
 def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> None:

@@ -39,6 +39,7 @@ def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> Non
     (row,) = [line for line in lines if "ORD-1  Ordered results" in line]
     assert [cell.strip() for cell in row.split("│")[2:5]] == ["fail", "pass", "pass"]
     assert not any("ORD-2" in line for line in lines)
+    assert "ORD-2  A decided head" in run("report", green, "--all").stdout
 
 
 def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
@@ -60,13 +61,14 @@ def test_two_reports_in_one_file_are_wrong_usage(red: Path, green: Path, tmp_pat
     assert f" line {line}; " in done.stderr
 
 
-def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path) -> None:
-    """Not even a name is known."""
+def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Path) -> None:
+    """Not even a name is known; nor do others that are green make up for it."""
     red.write_bytes(b"")
 
     done = run("report", red)
 
     assert (done.exit_code, done.stdout.split()[:2]) == (3, ["inconclusive:", str(red)])
+    assert run("report", green, red).exit_code == 3
 
 
 def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> None:

@@ -192,3 +192,16 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
 def test_a_module_belongs_to_the_part_that_its_name_says(name: str, part: str) -> None:
     """The longest matching name decides, so an adapter is not taken for its operator."""
     assert part_of(name) == part
+
+
+def test_no_area_knows_another(modules: dict[str, Module]) -> None:
+    """A check imports private modules of its own area at most."""
+    area = re.compile(r"asyncwait\.conformance\.areas\.(\w+)\.")
+    wrong = [
+        f"{name} imports {each}"
+        for name, module in modules.items()
+        if part_of(name) == "judge" and (own := area.match(name))
+        for each in module.imports
+        if (other := area.match(f"{each}.")) and other[1] != own[1]
+    ]
+    assert wrong == []

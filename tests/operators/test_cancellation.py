@@ -125,3 +125,33 @@ async def test_a_cancelled_call_that_makes_up_a_cancellation_ends_nothing_else(
     config = OperatorConfig(timeout=2)
     async with open_operator(config, Stubborn(), Source("a9", 5, "b1")) as results:
         assert await read_timed(results) == [(2, "no a9"), (6, "b1")]
+
+
+@on_asyncio
+async def test_a_time_limit_fires_in_a_call_and_in_its_clean_up(
+    open_operator: OpenOperator,
+) -> None:
+    """It knows its own cancellation, also behind that of the call."""
+    counts: list[int] = []
+
+    async def limited() -> None:
+        try:
+            async with asyncio.timeout(1), asyncio.TaskGroup() as group:
+                group.create_task(asyncio.sleep(9))
+        except TimeoutError:
+            counts.append(present_task().cancelling())
+
+    async def fn(value: str) -> list[str]:
+        try:
+            if value == "late":
+                await anyio.sleep_forever()
+        finally:
+            await limited()
+        return [value]
+
+    fn.timeout = lambda value: [f"{value}?"]  # type: ignore[attr-defined]
+    source = Source(Record("late"), 5, Record("b"), 5)
+    config = OperatorConfig("ordered", 1, 2)
+    async with open_operator(config, fn, source) as results:
+        assert await read_all(results) == ["late?", "b"]
+    assert counts == [1, 0]

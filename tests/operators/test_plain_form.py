@@ -17,6 +17,7 @@ from asyncwait.spec import (
     InvalidResult,
     Mode,
     OperatorConfig,
+    Retry,
 )
 from asyncwait.toolkit import PlainResults, PlainWait, plain_wait
 
@@ -382,3 +383,15 @@ def test_the_plain_form_says_what_it_takes(operator: str) -> None:
         assert wait.__name__ == f"{mode.replace('-', '_')}_wait"
         assert {f"{name}: " in wait.__doc__ for name in shown.parameters} == {True}
         assert shown.return_annotation == AbstractAsyncContextManager[PlainResults[Any]]
+
+
+async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainWait) -> None:
+    """Of one result, that one."""
+    given: list[Any] = []
+    retry = Retry(on_result=lambda results: bool(given.append(results)))
+
+    for many in (False, True):
+        async with ordered_wait(["a1"], echo, retry=retry, many=many) as results:
+            assert [result async for result in results]
+
+    assert given == [["a1"], ("a1",)]

@@ -1,12 +1,14 @@
 """The pool on uvloop, whose clock nobody can turn: short examples in real time, and judged."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+import pytest
 import uvloop
 from judged import broken_rules
 
-from asyncwait.backends.pool import open_operator
+from asyncwait.backends.pool import open_operator, ordered_wait
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import in_real_time, play, short
@@ -15,7 +17,7 @@ from asyncwait.spec.scenario import Scenario, Trace
 NTH = 4
 """Of so many examples one is played, if it is short."""
 
-LEAST = 25
+LEAST = 10
 """So many are in time, however busy the machine is."""
 
 
@@ -35,7 +37,7 @@ def play_all(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
 
 
 def test_short_examples_break_no_rule() -> None:
-    """In each mode and form, with deadlines, retries, contexts and threads."""
+    """Among them deadlines, retries, contexts and answers from threads."""
     examples = {example.name: example.scenario for example in EXAMPLES[::NTH]}
     chosen = list(short(examples, partial(play, open_operator), len(examples)).values())
     runs = [Run(chosen[number], trace) for number, trace in in_real_time(chosen, play_all)]
@@ -43,3 +45,23 @@ def test_short_examples_break_no_rule() -> None:
 
     assert len(in_time) >= LEAST
     assert [run for run in in_time if broken_rules(run)] == []
+
+
+def test_a_cancelled_consumer_leaves_the_plain_form() -> None:
+    """By a time limit round it; the call is cancelled, and cleans up."""
+    log: list[str] = []
+
+    async def hangs(_: int) -> None:
+        try:
+            await asyncio.sleep(99)
+        finally:
+            await asyncio.sleep(0.01)
+            log.append("clean")
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05), ordered_wait([1], hangs) as results:
+                await anext(results)
+
+    uvloop.run(main())
+    assert log == ["clean"]

@@ -132,3 +132,19 @@ def test_what_only_a_loop_could_run_is_no_result(*, many: bool, what: str) -> No
         next(results)
 
     assert f"got {what}; " in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [GeneratorExit("a"), BaseExceptionGroup("a", [GeneratorExit(), OSError()])],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_no_exception_is_a_cause_too(error: BaseException) -> None:
+    """The very object."""
+
+    def call(value: str) -> str:
+        raise error
+
+    with ordered_wait("a", call) as results, pytest.raises(CallFailed) as caught:
+        next(results)
+    assert caught.value.__cause__ is error

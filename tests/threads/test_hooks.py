@@ -146,3 +146,13 @@ async def test_hooks_run_on_the_loop_of_the_caller() -> None:
 
     here = threading.current_thread()
     assert places == [here, "asyncwait-call", here]
+
+
+def test_what_closing_raises_is_a_note_on_the_error_of_the_body() -> None:
+    """What went wrong first says more."""
+    client = Client(closing=OSError("no line"))
+
+    with pytest.raises(KeyError) as caught, ordered_wait([1], client):
+        raise KeyError
+
+    assert "OSError('no line')" in caught.value.__notes__[0]

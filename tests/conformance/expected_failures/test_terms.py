@@ -178,11 +178,14 @@ def test_what_expired_is_an_entry_that_nothing_shows() -> None:
             r"^file\.toml: ORD-1 .* 'mine' .*\('known'\)",
         ),
         # A rule that there is not is a slip, whichever backend it is about.
-        (
-            (entry(), entry("ORD-11", backend="yours")),
-            Backend(),
-            "",
-            r"^file\.toml: entry 2: rule\b.*\bORD-11\b",
+        *(
+            (
+                (entry(), entry(rule, backend="yours")),
+                Backend(),
+                "",
+                rf"^file\.toml: entry 2: rule\b.*\b{rule}\b",
+            )
+            for rule in ("ORD-11", "snap-8", "MBX-1")
         ),
         ((), Backend(), "0.3", "^spec must .* got '0.3'.*newer"),
         ((), Backend(), "0.0", "^spec must .* got '0.0'"),

@@ -18,7 +18,7 @@ from asyncwait.spec.scenario import Scenario, key_of
 
 ENOUGH = 8
 SCARCE = {"END-9": 6, "END-19": 0, "FAIL-12": 0, "KEY-11": 4, "STAT-5": 7}
-"""No generated call ends the program; the others need something rare at the same time."""
+"""Wrong arguments are not drawn, nor cancelled tasks; the others need two rare things at once."""
 
 
 def test_the_same_seed_gives_the_same_scenarios_everywhere() -> None:
