@@ -12,14 +12,14 @@ SERVICE = Path(__file__).with_name("weather.py")
 
 
 class Trouble(Exception):
-    """The run can't be made. The message is one line for whoever has started it."""
+    """The run can't be made. The message is one line for the user."""
 
 
 class RunningService:
     """The service in a process of its own.
 
     Args:
-        process: it.
+        process: of the service, just started.
     """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:

@@ -131,7 +131,9 @@ def test_an_error_names_what_it_stands_in() -> None:
         (examples, "fine: A-1\n    Is told.\n    0: a\nwrong: A-1\n    Is told.\n    0: a; fine"),
         (examples, "wrong: A-1\n    0: a; fine"),
         (witnesses, "wrong: text\n    plan: 0: a; fine"),
+        (witnesses, "wrong: text\n    breaks: 0: waits\n    breaks: 0: waits, takes 0"),
+        (witnesses, "wrong: text\n    keeps: 0: waits"),
         (near_misses, "wrong: text\n    beraks: 0: waits"),
     ):
-        with pytest.raises(ValueError, match=r"wrong: .*(fine|beraks|no sentence)"):
+        with pytest.raises(ValueError, match=r"wrong: .*(fine|beraks|no sentence|twice|a run)"):
             read(text)

@@ -13,12 +13,16 @@ R = TypeVar("R")
 
 
 class OperatorContext(ABC, Generic[R]):
-    """The context of an operator, whatever that is inside; its tasks are anyio's.
+    """Opens and leaves an operator whose tasks are anyio's; a subclass fills in the steps.
 
     enter ── prepare ── open ── start ── its tasks run ── leave ── stop ── close
 
     Args:
         function: the user's.
+
+    Attributes:
+        group: where `start` starts tasks.
+        guard: a scope round all from `open` to `close`, which shields both.
     """
 
     def __init__(self, function: FunctionParts) -> None:
@@ -30,7 +34,7 @@ class OperatorContext(ABC, Generic[R]):
     async def __aenter__(self) -> R:
         self.single_entry.enter()
         self.prepare()
-        anyio: Any = sys.modules["anyio"]  # of whose tasks it is made
+        anyio: Any = sys.modules["anyio"]  # imported by each subclass: the toolkit itself does not
         with ExitStack() as scopes:
             # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
             self.guard = scopes.enter_context(anyio.CancelScope())
@@ -62,7 +66,7 @@ class OperatorContext(ABC, Generic[R]):
                 raise first
 
     def prepare(self) -> None:
-        """Make what is there before `open`."""
+        """Make what `open` and `close_source` need."""
 
     async def open(self) -> None:
         """Run the function's own `open`; if it raises, the source is closed (END-12)."""
@@ -70,11 +74,11 @@ class OperatorContext(ABC, Generic[R]):
 
     @abstractmethod
     def start(self) -> R:
-        """Start the tasks, in the group; return the results."""
+        """Start the tasks in the group, which is entered, without an error; return the results."""
 
     @abstractmethod
     def stop(self, error: RuntimeError | None) -> None:
-        """Let nothing more out, and have the tasks end; who reads on gets `error`, or the end."""
+        """Let nothing more out, and end the tasks; who reads on gets `error`, or the end."""
 
     async def end_tasks(self) -> BaseException | None:
         """Wait for the tasks; return what must come out, whatever the body raised."""
@@ -92,7 +96,10 @@ class OperatorContext(ABC, Generic[R]):
 
     @abstractmethod
     async def close_source(self) -> BaseException | None:
-        """Close the source, unless that is done; return what that has raised, whoever did it."""
+        """Close the source if it is open; return what closing it has raised.
+
+        If `open` fails, this runs without a `start` before it.
+        """
 
     async def close_function(self) -> Exception | None:
         """Run the function's own `close`; return what that raised."""

@@ -81,12 +81,14 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight
+        self._has_started = False
 
     def start(self) -> EmitterResults:
         self._parts = parts = self.parts_class(
             self._config, self.function.within(copy_context()), self._elements, self._stored
         )
         self._stored = ()
+        self._has_started = True
         self._scope = anyio.CancelScope()
         self.group.start_soon(self._run)
         return EmitterResults(parts.outlet, parts.checkpoints, parts.statistics)
@@ -101,7 +103,7 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         self._scope.shield = True
 
     async def close_source(self) -> BaseException | None:
-        if not hasattr(self, "_parts"):
+        if not self._has_started:
             return await close_source(self._elements)
         await self._parts.reader.close()
         return self._parts.reader.trouble

@@ -16,8 +16,16 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 """For plain values."""
 
 asyncio_backend = partial(stream_backend, open_operator)
+"""Returns the emitter's operator on asyncio."""
+
 trio_backend = partial(stream_backend, open_operator, loop="trio")
+"""Returns the emitter's operator on trio."""
+
 plain_asyncio_backend = partial(plain_backend, WAITS)
+"""Returns the emitter's operator for plain values on asyncio."""
+
 plain_trio_backend = partial(plain_backend, WAITS, "trio")
+"""Returns the emitter's operator for plain values on trio."""
+
 
 __all__ = ["asyncio_backend", "plain_asyncio_backend", "plain_trio_backend", "trio_backend"]

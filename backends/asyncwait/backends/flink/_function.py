@@ -85,7 +85,7 @@ class Handle:
 
 
 class ForeignCalls:
-    """Calls the user's function for an operator of somebody else's: in tasks of our own loop."""
+    """Calls the user's function for Flink or PyFlink, each call in a task of our loop."""
 
     def __init__(self, parts: FunctionParts, spawn: Spawn) -> None:
         self.parts, self._spawn = parts, spawn

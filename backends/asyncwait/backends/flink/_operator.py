@@ -22,7 +22,8 @@ class FlinkOperator:
     """One operator, with its mailbox and its timers.
 
     Args:
-        task: what it is in, a `FlinkSide`: where its mails, timers, outputs and errors go.
+        task: what it is in, a `FlinkSide`, which imports this module: it takes its mails, timers,
+            outputs and errors.
         settings: how it is made.
     """
 

@@ -79,11 +79,18 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def undisturbed(store: Store, act: Callable[[], T], before: Callable[[], object] = bool) -> T:
-    """Return what `act` gives when no file goes meanwhile: it is merged, and another one has come.
+def undisturbed(
+    store: Store, act: Callable[[], T], before: Callable[[], object] = lambda: None
+) -> T:
+    """Return what `act` gives; begin anew when a file goes, as it does when it is merged.
+
+    Args:
+        store: where the files are.
+        act: raises FileNotFoundError if a file goes.
+        before: called before each try.
 
     Raises:
-        JournalError: files always go.
+        JournalError: files go each time.
     """
     for _ in range(_OFTEN):
         before()

@@ -18,9 +18,17 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 """For plain values."""
 
 asyncio_backend = partial(stream_backend, open_operator)
+"""Returns the reference on asyncio."""
+
 trio_backend = partial(stream_backend, open_operator, loop="trio")
+"""Returns the reference on trio."""
+
 plain_asyncio_backend = partial(plain_backend, WAITS)
+"""Returns the reference for plain values on asyncio."""
+
 plain_trio_backend = partial(plain_backend, WAITS, "trio")
+"""Returns the reference for plain values on trio."""
+
 
 __all__ = [
     "Refused",

@@ -145,7 +145,7 @@ def _act(words: list[str]) -> dict[str, Any]:
             return {"does": "never", "results": values, **options}
         case "outlives", [clean_up, *_]:
             swallows = {"swallow": True, "clean_up": clean_up}
-            return {"does": "never", "results": values[1:], **swallows}
+            return {"does": "never", "results": values[1:], **swallows, **options}
         case "none", []:
             return {"does": "none", **options}
         case "raises", []:

@@ -64,9 +64,12 @@ def witnesses(text: str) -> tuple[Witness, ...]:
     Raises:
         ValueError: it tells something else.
     """
-    return tuple(
-        Witness(rule, runs["breaks"], runs["keeps"], said) for rule, said, runs, _ in _read(text)
-    )
+    found = []
+    for rule, said, runs, _ in _read(text):
+        if {"breaks", "keeps"} - runs.keys():
+            raise ValueError(f"{rule}: it needs a run that breaks it, and one that keeps it")
+        found.append(Witness(rule, runs["breaks"], runs["keeps"], said))
+    return tuple(found)
 
 
 def near_misses(text: str) -> tuple[NearMiss, ...]:
@@ -93,12 +96,12 @@ def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
             try:
                 if kind == "plan":
                     planned = scenario_of(words)
-                elif kind in _KINDS:
+                elif kind in _KINDS - runs.keys():
                     runs[kind] = run_of(planned, words)
                 elif kind == "also":
                     also = words
                 elif not kind.startswith("#"):
-                    raise ValueError(f"{kind!r} says nothing of a run")
+                    raise ValueError(f"{kind!r} says nothing of a run, or does so twice")
             except ValueError as error:
                 raise ValueError(f"{rule}: {error}") from error
         yield rule, said, runs, also

@@ -8,7 +8,7 @@
     |1(a+~9+b@5/k)=2       a snapshot of these, with what was read
     |1(a)<|1(b)            one that carries another, of the operator upstream
 
-An option is `name=value`, in which a line stands for a blank, or a name alone, which is true.
+An option is `name=value`, in which `_` stands for a blank, or a name alone, which is true.
 """
 
 import json

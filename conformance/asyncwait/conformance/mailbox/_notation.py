@@ -100,7 +100,9 @@ def examples(text: str) -> tuple[MailboxExample, ...]:
 
 def _example(about: str, below: Sequence[str]) -> MailboxExample:
     name, rules = about.split(": ")
-    begins = next(number for number, line in enumerate(below) if line.startswith("steps:"))
+    begins = next((n for n, line in enumerate(below) if line.startswith("steps:")), 0)
+    if not begins:
+        raise ValueError(f"{name}: a sentence and a line of steps have to stand below it")
     told = program_of(below[begins:])
     return MailboxExample(name, tuple(rules.split(", ")), " ".join(below[:begins]), told)
 

@@ -21,6 +21,7 @@ _EXACT: dict[type, Callable[[Any], bytes]] = {
     type(Ellipsis): lambda _: b"",
     type(NotImplemented): lambda _: b"",
 }
+"""Plain values as bytes: those of different types are different, and so are 0.0 and -0.0."""
 
 
 def plain(thing: Any) -> bytes | None:

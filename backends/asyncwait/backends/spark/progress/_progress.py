@@ -1,8 +1,12 @@
 """The driver's side: a server for the reports of tasks, and a bar while they run."""
 
 import secrets
+import socket
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import Struct
 
 from asyncwait.backends.spark.progress._figures import JobFigures
 from asyncwait.backends.spark.progress._server import Server
@@ -16,11 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from asyncwait.backends.spark.progress._bar import Bar
-
-import socket
-import sys
-
-from msgspec import Struct
 
 LOOPBACK = "127.0.0.1"
 

@@ -4,7 +4,6 @@ from asyncwait.conformance.evidence import witnesses
 
 WITNESSES = witnesses("""
 CANCEL-1: call 0 was cancelled again
-    # Return a run of one record, with what is found as its call begins, and as it is cancelled.
     plan: timeout 40; handled; 0: a; a: never, late gives a?; unshielded
     breaks: 0: waits, takes 0, calls a;
         40: #0 cancelled, misuse cancelled-otherwise call 0 was cancelled again, asks a, out a?

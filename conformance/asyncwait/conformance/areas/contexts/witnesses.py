@@ -4,7 +4,6 @@ from asyncwait.conformance.evidence import witnesses
 
 WITNESSES = witnesses("""
 CTX-1: call 0 saw what nobody has set
-    # Return a run of two records, with what is found as they are called, and as one is read.
     plan: 0: a b; a: 40 gives a1; b: 80 gives b1; contexts
     breaks: 0: waits, reads, takes 0, calls a, misuse context-lost call 0 saw what nobody has set,
         reads, takes 1, calls b; 40: #0 gives a1, out a1; 80: #1 gives b1, out b1

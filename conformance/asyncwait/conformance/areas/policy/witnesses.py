@@ -4,8 +4,6 @@ from asyncwait.conformance.evidence import near_misses, witnesses
 
 WITNESSES = witnesses("""
 POLICY-1: the failure handler was asked about Record 'a' (input 0) again
-    # Return a scenario in which one record comes in, whose failure is handled so.
-    # type: ignore[arg-type]
     plan: failures_handled; 0: a; a: 40 raises, failed gives a?
     breaks: 0: waits, takes 0, calls a; 40: #0 raises, asks a about CallFailed cause=ValueError,
         asks a about CallFailed cause=ValueError, out a?
