@@ -78,7 +78,7 @@ class OperatorContext(ABC, Generic[R]):
 
     @abstractmethod
     def stop(self, error: RuntimeError | None) -> None:
-        """Let nothing more out, and end the tasks; who reads on gets `error`, or the end."""
+        """Let nothing more out, and end the tasks; a later read gets `error`, or the end."""
 
     async def end_tasks(self) -> BaseException | None:
         """Wait for the tasks; return what must come out, whatever the body raised."""

@@ -43,10 +43,10 @@ class Given:
 
 
 class ForeignTask(StreamTask):
-    """The task of an operator of somebody else's, which is run, cancelled and ended like another.
+    """The task of Flink's or PyFlink's operator, which runs, is cancelled and ends like another.
 
-    Nothing else of the reference's operator is made. Whoever derives from it makes `side`, which
-    holds the foreign operator, and `function`, the user's, and connects them.
+    Nothing else of the reference's operator is made. A subclass makes `side`, which holds the
+    foreign operator, and `function`, the user's, and connects them.
     """
 
     def __init__(self, parts: Parts, config: OperatorConfig, stored: tuple[Stored, ...]) -> None:
@@ -67,7 +67,7 @@ class ForeignTask(StreamTask):
         self.given = Given(side.given, self.look)
         self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
         self.source = parts.source(elements, self.on_element, self.on_end)
-        self.operator = self  # type: ignore[assignment]  # of hooks, to whoever opens it
+        self.operator = self  # type: ignore[assignment]  # it runs the hooks itself
 
     async def close(self) -> Exception | None:
         """Run the function's own `close`; return what that raised."""

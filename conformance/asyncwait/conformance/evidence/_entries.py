@@ -6,10 +6,10 @@ from textwrap import dedent
 
 
 def entries(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each line that stands at the margin, and the lines that stand below it.
+    """Yield each line at the margin, and the lines below it.
 
-    A line that stands further in goes on with the one before. What begins with `#` at the margin
-    is a remark.
+    A line further in continues the one before. A line at the margin that begins with `#` is a
+    remark.
     """
     for entry in re.split(r"\n(?=\S)", dedent(text).strip()):
         head, *below = (" ".join(each.split()) for each in re.split(r"\n {4}(?=\S)", entry))

@@ -65,10 +65,10 @@ cancelled-as-the-mail-comes: MBX-13, MBX-2
     A mail that comes in the instant in which the wait is cancelled is there for the next.
     steps: take a.execute:m& cancel_wait take cancel_wait& a.execute:n drain
 cancelled-as-an-operator-waits: MBX-13
-    The same for who waits to run a mail.
+    The same for a task that waits to run a mail.
     steps: run_one@0 a.execute:m@1& cancel_wait run_one@0 cancel_wait& a.execute:n drain
 cancelled-some-turns-after-the-mail-came: MBX-13, MBX-2
-    Whoever waited may be on its way with the mail: it has it, or the mail is still there.
+    The task that waited may have the mail already; else the mail is still there.
     steps: take a.execute:l& cancel_wait drain take a.execute:m& cancel_wait#1 drain take
         a.execute:n& cancel_wait#2 drain take a.execute:o& cancel_wait#3 drain take a.execute:p&
         cancel_wait#5 drain
@@ -317,11 +317,10 @@ nothing-happens: MBX-62
     steps: run a.execute:m a.suspend take
     action: suspend_action
 an-operator-that-nobody-answers: MBX-62
-    Nor does who waits for a mail to run, although one waits that it does not see.
+    Nor does a task that waits to run a mail, although one is there that it does not see.
     steps: execute:m@-1 run_one@1 a.execute:n@1 run_one@1
 nothing-but-what-is-said: MBX-63
-    What there is to do and to ask raises nothing, be there mail or not, before the end and after
-    it.
+    No operation and no question raises, with mail or without, before the end and after it.
     steps: create_batch try_take try_take_from_batch try_run_one has_mail count state
         should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n create_batch
         count has_mail metrics try_take drain exclusively { execute:o } suspend run suspend_action

@@ -36,7 +36,7 @@ task-of-a-call-cancelled-between-two: FAIL-12
     Nobody is called for when somebody cancels the task of a.
     0: a; 120: b; 400: c; a: 40 gives a1 with after_end=40; b c: 40 gives *1
 task-of-a-call-cancelled-as-another-runs: FAIL-12
-    b is called for since 40 when somebody cancels the task of a.
+    The function has been called for b since 40 when somebody cancels the task of a.
     0: a; 40: b; 400: c; a: 40 gives a1 with after_end=40; b: 120 gives b1; c: 40 gives c1
 task-of-a-call-cancelled-as-another-begins: FAIL-12
     In that instant b is read, and called for.

@@ -51,7 +51,7 @@ failed-and-then-completed: RES-4
     Results that follow an error do not take it back.
     unordered; form callback; 0: a b; a: 40 raises with twice; b: 80 gives b1
 completed-behind-a-failure: FAIL-1
-    When b is completed a has failed the operator; whoever completes is not told.
+    When b is completed, a has failed the operator already; the completion raises nothing.
     form callback; 0: a b; a: 40 raises; b: 80 gives b1; sink pause 160
 completed-from-a-thread: RES-5
     A completion from a foreign thread wakes an operator in which nothing else happens.
