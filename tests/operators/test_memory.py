@@ -3,14 +3,13 @@
 import gc
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
 from operators import OPERATORS, block, turns
 
 from asyncwait.spec import (
-    MODES,
     Element,
     Mode,
     OpenOperator,
@@ -84,7 +83,7 @@ async def fed(watched: Watched, *script: Any) -> AsyncIterator[Element]:
     await anyio.sleep(500)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize(
     ("script", "limit", "alive"),
     [
@@ -115,11 +114,16 @@ async def test_what_was_emitted_dies(
     ("config", "given", "script", "results", "alive"),
     [
         (OperatorConfig("unordered", 5, 10**7), "two", [10**6, *[1] * 30], 60, 2),
-        *((OperatorConfig(mode, 3), "none", [0] * 20, 0, 0) for mode in MODES),
+        *((OperatorConfig(mode, 3), "none", [0] * 20, 0, 0) for mode in get_args(Mode)),
         (OperatorConfig("ordered", 3, 99), "by callback", [0] * 20, 20, 0),
         (OperatorConfig("ordered", 3), "two, restored", [], 40, 0),
     ],
-    ids=["while another runs", *(f"no results, {mode}" for mode in MODES), "callback", "restored"],
+    ids=[
+        "while another runs",
+        *(f"no results, {mode}" for mode in get_args(Mode)),
+        "callback",
+        "restored",
+    ],
 )
 async def test_what_is_through_dies_however_it_came(
     open_operator: OpenOperator,

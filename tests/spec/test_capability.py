@@ -1,14 +1,14 @@
 """What a backend may lack, and what becomes of a scenario without it."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.spec import (
-    MODES,
     InvalidConfig,
+    Mode,
 )
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
@@ -65,7 +65,7 @@ def test_a_scenario_needs_what_its_fields_ask_for(told: str, needed: set[str]) -
     assert needs(scenario_of(told)) == needed
 
 
-@pytest.mark.parametrize(("mode", "other"), [*pairwise([*MODES, MODES[0]])])
+@pytest.mark.parametrize(("mode", "other"), [*pairwise([*get_args(Mode), get_args(Mode)[0]])])
 def test_without_a_mode_everything_is_played_in_the_next(mode: Any, other: Any) -> None:
     """Before and after each crash."""
     scenario = Scenario(mode, crashes=(Crash(5, 2, other), Crash(6, 3), Crash(7, mode=mode)))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from whole_run import FULL
 
 from asyncwait.spec import (
-    MODES,
     Barrier,
     InvalidConfig,
     LatencyMarker,
+    Mode,
     OperatorConfig,
     Record,
     Snapshot,
@@ -53,7 +53,7 @@ ELEMENTS = st.one_of(
 )
 SCENARIOS = st.builds(
     Scenario,
-    mode=st.sampled_from(MODES),
+    mode=st.sampled_from(get_args(Mode)),
     capacity=st.integers(1, 9),
     timeout=st.none() | st.integers(1, 100),
     inputs=st.lists(st.builds(Timed, SMALL, ELEMENTS), max_size=4).map(

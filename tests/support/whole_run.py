@@ -17,6 +17,7 @@ from asyncwait.spec.scenario import (
     Leg,
     Misuse,
     Plan,
+    PlannedBatch,
     PlannedRetry,
     Scenario,
     SinkGaveUp,
@@ -94,6 +95,14 @@ FULL = Scenario(
     name="everything",
 )
 
+BATCHED = Scenario(
+    retry=PlannedRetry(),
+    inputs=(Timed(0, Record("a")),),
+    plans=(Plan("a", (Step("raise", whole=True),)),),
+    batch=PlannedBatch(3, 5, 4, True, "mapping"),
+)
+"""What can't stand in the same scenario: calls in callback form are not batched."""
+
 WHOLE = Trace(
     (
         Leg(
@@ -114,7 +123,7 @@ WHOLE = Trace(
             (
                 SourceAsked(0),
                 Taken(0, 0),
-                CallStarted(0, 0, "a", 0),
+                CallStarted(0, 0, "a", 0, 1),
                 CallCancelled(1, 0),
                 CallEnded(20, 0, "raised", ("x",)),
                 HandlerAsked(20, "a", 0),
@@ -123,7 +132,7 @@ WHOLE = Trace(
                 Blocked(20, 20.25),
                 Misuse(20, "read-twice", "the results of call 0"),
                 SnapshotAsked(20, 3),
-                FiguresRead(20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11.5),
+                FiguresRead(20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11.5),
                 SourceEnded(20, True),
                 SourceClosed(20),
                 SinkWaits(20),

@@ -1,6 +1,8 @@
 """The reference operator: slow enough to be read, sound enough to be believed."""
 
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
+from asyncwait.reference._batches import BatchCall, Gathering
+from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
@@ -43,12 +45,14 @@ __all__ = [
     "Alarm",
     "AsyncWaitOperator",
     "Attempt",
+    "BatchCall",
     "CancelledCalls",
     "Completion",
     "ElementQueue",
     "End",
     "Entry",
     "FenceEntry",
+    "Gathering",
     "InputStatus",
     "KeyLines",
     "KeyOrderedQueue",
@@ -74,6 +78,7 @@ __all__ = [
     "SuspendedTimes",
     "Suspension",
     "TaskAlarm",
+    "TaskCall",
     "TaskMailbox",
     "TaskMetrics",
     "Timer",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.reference._mailbox import Mail
+from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import OperatorError, Record
@@ -20,9 +20,8 @@ from asyncwait.toolkit import (
     CallScope,
     attempt_timed_out,
     call_failed,
-    call_scope,
     collect_results,
-    is_own_cancellation,
+    failure_of,
     outcome_of,
     reraise_fatal,
     results_at_deadline,
@@ -31,12 +30,13 @@ from asyncwait.toolkit import (
 )
 
 if TYPE_CHECKING:
+    from asyncwait.reference._batches import BatchCall
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
 
 
 @dataclass(eq=False)
-class Attempt:
+class Attempt(TaskCall):
     """Calls the function, in either form, and tells its handler what that came to.
 
     Whatever happens in the call's own task, or in another thread, is told by a mail.
@@ -47,6 +47,7 @@ class Attempt:
         scope: cancels the call, which has a task of its own, while that runs.
         limit: the timer that fires when the attempt has taken too long; None if there is none.
         is_open: whether what the call comes to counts.
+        batch: the call that it shares with others, once that has begun; None for none.
     """
 
     handler: ResultHandler
@@ -54,6 +55,7 @@ class Attempt:
     scope: CallScope | None = None
     limit: Timer | None = None
     is_open: bool = True
+    batch: BatchCall | None = None
 
     @property
     def operator(self) -> AsyncWaitOperator:
@@ -61,12 +63,13 @@ class Attempt:
         return self.handler.operator
 
     def start(self) -> None:
-        """Have the function called, in either form."""
+        """Have the function called, in either form, or together with others."""
         if self.operator.function.invoke is not None:
             self.start_callback(self.operator.function.invoke)
+        elif self.operator.gathered is not None:
+            self.operator.gathered.join(self)
         else:
-            self.scope = call_scope()
-            self.operator.spawn(self.run, self.scope)
+            super().start()
 
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
         """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
@@ -82,32 +85,6 @@ class Attempt:
         """Return what a function in callback form completes."""
         return Completion(partial(self.post, self.on_outcome), self.operator.clock)
 
-    async def run(self, scope: CallScope) -> None:
-        """Run a call to its end; no error leaves its task but those for the whole program.
-
-        Only its own scope cancels it, and that once; so it is known to whoever ends all calls.
-        """
-        # Nothing begins after leaving (END-10).
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        outcome: Outcome | None = None
-        self.operator.scopes[scope] = None
-        try:
-            with scope:
-                outcome = await self.outcome(scope)
-        finally:
-            del self.operator.scopes[scope]
-        self.post(self.on_ended, outcome)
-
-    async def outcome(self, scope: CallScope) -> Outcome | None:
-        """Return what a call comes to; None if it is cancelled."""
-        try:
-            return None if scope.cancel_called else await self.invoke()
-        except BaseException as error:
-            reraise_fatal(error)
-            if scope.cancel_called or is_own_cancellation(error):
-                return None
-            return Raised(error, self.operator.clock())
-
     async def invoke(self) -> Outcome:
         """Call the function, and wait for what it comes to."""
         # Nothing begins after the deadline, which ends it (RETRY-11).
@@ -120,6 +97,11 @@ class Attempt:
         returned = await outcome_of(record, function(record.value), self.scope)
         return Returned(returned, self.operator.clock())
 
+    @property
+    def shared(self) -> TaskCall:
+        """The call that has to be over before another one for its record begins (RETRY-10)."""
+        return self if self.batch is None else self.batch
+
     def begin(self) -> None:
         """Note that the function is called in this step, and start the clocks."""
         self.operator.calls += 1
@@ -127,17 +109,21 @@ class Attempt:
         self.handler.on_begun()
         retry = self.operator.config.retry
         if retry is not None and retry.attempt_timeout is not None:
-            due = self.operator.clock() + retry.attempt_timeout
+            began = self.operator.clock() if self.batch is None else self.batch.began
+            due = began + retry.attempt_timeout
             self.limit = self.operator.timers.register(due, partial(self.on_limit, due))
 
     def cancel(self) -> None:
-        """Cancel the call, as something else decides (TIME-5, RETRY-12).
+        """Cancel the call, as something else decides; one that is shared is left (BAT-12).
 
         A call in callback form can't be cancelled; what it comes to is ignored.
         """
-        if self.scope is not None and not self.scope.cancel_called:
-            self.scope.cancel()
-            self.operator.cancelled.add(self)
+        if self.batch is not None:
+            self.batch.leave(self)
+        elif self.operator.gathered is not None:
+            self.operator.gathered.leave(self)
+        else:
+            super().cancel()
 
     def close(self) -> None:
         """Let nothing count any more that the call comes to, and leave no timer (RETRY-9)."""
@@ -145,10 +131,6 @@ class Attempt:
         if self.limit is not None:
             self.operator.timers.cancel(self.limit)
             self.limit = None
-
-    def post(self, run: Callable[[Any], object], outcome: Outcome | None) -> None:
-        """Send a mail with what a call came to; it is of no use once the operator is over."""
-        self.operator.mailbox.offer(Mail(partial(run, outcome)))
 
     def on_ended(self, outcome: Outcome | None) -> None:
         """The mail of a call's end; there is an outcome unless it was cancelled."""
@@ -190,6 +172,7 @@ class ResultHandler:
         pause: the timer that fires when the next call is due; None if none is.
         line: those with its key, in key-ordered mode, as long as it is undecided.
         timed_out: whether its deadline decided it.
+        room: how many share its next call at most, as a larger one has failed; None for no bound.
     """
 
     operator: AsyncWaitOperator
@@ -201,6 +184,7 @@ class ResultHandler:
     pause: Timer | None = None
     line: deque[ResultHandler] | None = None
     timed_out: bool = False
+    room: int | None = None
 
     def __post_init__(self) -> None:
         self.entry = RecordEntry(self.record)
@@ -330,7 +314,9 @@ class ResultHandler:
         self.pause = None
         if self.is_decided or self.operator.clock() > self.due:
             return
-        if self.attempt is None or not self.operator.cancelled.tell(self.attempt, self.start_again):
+        if self.attempt is None or not self.operator.cancelled.tell(
+            self.attempt.shared, self.start_again
+        ):
             self.start()
 
     def start_again(self) -> None:
@@ -371,7 +357,7 @@ class ResultHandler:
             InvalidResult: it came to something that is no collection of results (RES-3).
         """
         if isinstance(outcome, Raised):
-            raise call_failed(self.record, outcome.error)
+            raise failure_of(self.record, outcome.error)
         return self.collect(outcome)
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from asyncwait.reference._abandoned import CancelledCalls
+    from asyncwait.reference._batches import Gathering
     from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._keys import KeyLines
     from asyncwait.reference._mailbox import TaskMailbox
@@ -48,6 +49,9 @@ class AsyncWaitOperator:
         handler_class: decides records.
         attempt_class: calls the function.
         cancelled: the calls that were cancelled.
+
+    Attributes:
+        gathered: the attempts that wait to share calls; None where each has a call of its own.
     """
 
     def __init__(
@@ -80,7 +84,9 @@ class AsyncWaitOperator:
         self.cancelled = cancelled
         self.back_offs = None if config.retry is None else BackOffs(config.retry)
         self.scopes: dict[CallScope, None] = {}  # the scopes of calls, in the order of these
+        self.gathered: Gathering | None = None
         self.calls = 0
+        self.batches = 0
         self.retries = 0
         self.timeouts = 0
         self.failures_handled = 0

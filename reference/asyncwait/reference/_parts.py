@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from asyncwait.reference._abandoned import CancelledCalls
+from asyncwait.reference._batches import BatchCall, Gathering
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import TaskMailbox
@@ -42,6 +43,8 @@ class Parts(Struct, frozen=True, kw_only=True):
         operator: admits elements, and lets out what is decided.
         handler: decides one record, by attempts and deadline.
         attempt: calls the function.
+        gathering: has attempts share calls, where the function is called in batches.
+        batch: calls the function for a batch.
         cancelled: tells which cancelled calls are abandoned.
         timers: for deadlines.
         keys: which records wait for their keys, in key-ordered mode.
@@ -57,6 +60,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     operator: type[AsyncWaitOperator] = AsyncWaitOperator
     handler: type[ResultHandler] = ResultHandler
     attempt: type[Attempt] = Attempt
+    gathering: type[Gathering] = Gathering
+    batch: type[BatchCall] = BatchCall
     cancelled: type[CancelledCalls] = CancelledCalls
     timers: type[TimerService] = TimerService
     keys: type[KeyLines] = KeyLines

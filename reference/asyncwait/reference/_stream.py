@@ -40,7 +40,9 @@ class ResultStream(OperatorContext["Output"]):
         restore: Snapshot | None = None,
     ) -> None:
         name = "the reference operator"
-        super().__init__(check_arguments(config, fn, elements, restore, name, "retry", "max_held"))
+        super().__init__(
+            check_arguments(config, fn, elements, restore, name, "retry", "max_held", "batch")
+        )
         self.parts = parts
         self.config = config
         self.elements = elements

@@ -98,6 +98,10 @@ class StreamTask:
             attempt_class=parts.attempt,
             cancelled=parts.cancelled(config.capacity, self.timers, self.resume),
         )
+        if config.batch is not None:
+            self.operator.gathered = parts.gathering(
+                self.operator, config.batch, parts.batch, self.nothing_more_comes
+            )
         self.source = parts.source(elements, self.on_element, self.on_end)
 
     # Its life
@@ -199,8 +203,18 @@ class StreamTask:
         """Whether it is known which cancelled calls are abandoned (TIME-8)."""
         return self.operator.cancelled.in_doubt == 0
 
+    def nothing_more_comes(self) -> bool:
+        """Whether no record can join those that wait to share a call (BAT-3)."""
+        if self.end is not None and not self.backlog:
+            return True
+        gathered, queue = self.operator.gathered, self.queue
+        is_idle = gathered is not None and not gathered.running and queue.held == 0
+        return is_idle and queue.is_full
+
     def suspend(self) -> None:
         """Do nothing until something happens that may change what there is to do."""
+        if self.operator.gathered is not None:
+            self.operator.gathered.look()
         self.suspension = self.processor.suspend_default_action()
         self.times.suspend(self.clock(), is_idle=not self.backlog)
 
@@ -343,6 +357,7 @@ class StreamTask:
             waiting=self.waiting * runs,
             held=queue.held * runs,
             calls=operator.calls,
+            batches=operator.batches,
             retries=operator.retries,
             timeouts=operator.timeouts,
             failures_handled=operator.failures_handled,

@@ -1,6 +1,6 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
-from asyncwait.spec._config import MODES, Mode, OperatorConfig, Retry, RetryAfter
+from asyncwait.spec._config import Batch, Mode, OperatorConfig, Retry, RetryAfter
 from asyncwait.spec._elements import (
     Barrier,
     Element,
@@ -27,10 +27,10 @@ from asyncwait.spec._operator import OpenOperator, OperatorResults, SnapshotOnDe
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "MODES",
     "AsyncFunction",
     "AsyncWaitError",
     "Barrier",
+    "Batch",
     "CallFailed",
     "CallTimedOut",
     "CallbackFunction",

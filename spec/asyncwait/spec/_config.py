@@ -1,7 +1,7 @@
 """How an operator is configured: modes, capacity, times; whether a call is repeated, and when."""
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -122,11 +122,45 @@ def _require_predicate(name: str, value: Any, expected: str) -> None:
         raise InvalidConfig.of(name, value, expected)
 
 
+class Batch(Struct, frozen=True, kw_only=True):
+    """That the function is called for several records at a time, with a list of their values.
+
+    It returns what it has for each: a list in the same order, or a mapping from values to that. An
+    exception among them fails its record alone; one that the call raises, all of them.
+
+    A batch goes when it is full, when its first record has waited long enough, and at once when
+    nothing more can join it: the input has ended, or all that is in flight waits in it.
+
+    Args:
+        max_size: records in one call at most; no more than the capacity.
+        max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
+            for no longer than what is there already takes to join.
+        in_flight: calls that run at a time at most.
+        split: how poisonous records are found: where a whole call has failed, its records are
+            called again in batches of half its size at most, and each for its last attempt alone.
+
+    Raises:
+        InvalidConfig: an argument is out of its range.
+    """
+
+    max_size: int = 100
+    max_wait: float = 0.005
+    in_flight: int = 8
+    split: bool = False
+
+    def __post_init__(self) -> None:
+        require_whole("max_size", self.max_size)
+        if not is_number(self.max_wait) or not self.max_wait >= 0:
+            raise InvalidConfig.of("max_wait", self.max_wait, "a number of seconds >= 0")
+        require_whole("in_flight", self.in_flight)
+        if not isinstance(self.split, bool):
+            raise InvalidConfig.of("split", self.split, "True or False")
+        force_setattr(self, "max_wait", at_most_infinite(self.max_wait))
+
+
 Mode: TypeAlias = Literal["ordered", "unordered", "key-ordered"]
 """Results in input order, or in completion order between two watermarks: those of all records, or
 of one key after another."""
-
-MODES: tuple[Mode, ...] = ("ordered", "unordered", "key-ordered")
 
 
 class OperatorConfig(Struct, frozen=True):
@@ -142,6 +176,7 @@ class OperatorConfig(Struct, frozen=True):
         copy: makes the copy of a record's value that each call and each handler is given, say
             `copy.deepcopy`. None for no copies: all of them are given the very object that was
             read, and what one of them changes in it, the next one sees.
+        batch: how many records share a call of the function; None for one call for each.
 
     Raises:
         InvalidConfig: an argument is wrong; it is named with its value and type.
@@ -153,9 +188,10 @@ class OperatorConfig(Struct, frozen=True):
     retry: Retry | None = None
     max_held: int | None = None
     copy: Callable[[Any], Any] | None = None
+    batch: Batch | None = None
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
+        if self.mode not in get_args(Mode):
             raise InvalidConfig.of("mode", self.mode, "'ordered', 'unordered' or 'key-ordered'")
         require_whole("capacity", self.capacity)
         require_timeout("timeout", self.timeout)
@@ -167,6 +203,8 @@ class OperatorConfig(Struct, frozen=True):
             require_whole("max_held", self.max_held)
         if self.copy is not None and not is_plain_function(self.copy):
             raise InvalidConfig.of("copy", self.copy, "a plain function of a value, or None")
+        if self.batch is not None:
+            _require_batch(self, self.batch)
 
     def require_only(self, operator: str, *supported: str) -> None:
         """Refuse the optional settings that `operator` does not know.
@@ -176,9 +214,19 @@ class OperatorConfig(Struct, frozen=True):
             supported: names of optional settings that it does know.
 
         Raises:
-            InvalidConfig: one of `retry`, `max_held` is set and not among `supported`.
+            InvalidConfig: one of `retry`, `max_held`, `batch` is set and not among `supported`.
         """
-        for name in ("retry", "max_held"):
+        for name in ("retry", "max_held", "batch"):
             value = getattr(self, name)
             if value is not None and name not in supported:
                 raise InvalidConfig.of(name, value, f"None: {operator} does not support it")
+
+
+def _require_batch(config: OperatorConfig, batch: Any) -> None:
+    if not isinstance(batch, Batch):
+        raise InvalidConfig.of("batch", batch, "a Batch or None")
+    if batch.max_size > config.capacity:
+        expected = f"at most the capacity, {config.capacity}: no more records are there to join"
+        raise InvalidConfig.of("batch.max_size", batch.max_size, expected)
+    if batch.split and config.retry is None:
+        raise InvalidConfig.of("batch.split", True, "False, or a `retry`: it is those it splits")

@@ -28,7 +28,9 @@ class Statistics(Struct, frozen=True, kw_only=True):
     held: int = 0
     """Records among those in flight that are decided: they wait for their turn or the consumer."""
     calls: int = 0
-    """Calls started."""
+    """Calls started; of a batch, as many as it has records."""
+    batches: int = 0
+    """Batches called, where the function is called in batches."""
     retries: int = 0
     """Calls among them that were not the first of their record."""
     timeouts: int = 0

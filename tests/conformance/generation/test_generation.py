@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures import TRAIT_NAMES, traits_of
-from asyncwait.conformance.generation import QUICK, generate
+from asyncwait.conformance.generation import QUICK, generate, shapes
 from asyncwait.conformance.generation.strategies import scenarios
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -17,8 +17,21 @@ from asyncwait.reference import open_operator
 from asyncwait.spec.scenario import Scenario, key_of
 
 ENOUGH = 8
-SCARCE = {"END-9": 6, "END-19": 0, "FAIL-12": 0, "KEY-11": 4, "STAT-5": 7}
+SCARCE = {
+    "END-9": 6,
+    "END-19": 0,
+    "FAIL-12": 0,
+    "KEY-11": 4,
+    "STAT-5": 7,
+    "BAT-12": 0,
+    "BAT-14": 0,
+}
 """Wrong arguments are not drawn, nor cancelled tasks; the others need two rare things at once."""
+
+
+def batched(seed: int) -> list[Scenario]:
+    """The scenarios of a quick run in which calls are batched."""
+    return [scenario for name, scenario in shapes(QUICK, seed) if name.startswith("batched")]
 
 
 def test_the_same_seed_gives_the_same_scenarios_everywhere() -> None:
@@ -53,6 +66,9 @@ def test_there_are_as_many_scenarios_as_asked_for(count: int) -> None:
     assert len({key_of(scenario) for scenario in generate(count, 0)}) == count
 
 
+NEVER_BOTH = ("batches", "callbacks")
+"""A function in callback form is not called in batches."""
+
 NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 """What these bring is only watched, or not; any two others can be in one scenario."""
 
@@ -60,11 +76,12 @@ NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_any_two_profiles_and_traits_meet(seed: int) -> None:
     """What breaks only where two of them cross is in each quick run."""
-    held = [sorted(traits_of(scenario)) for scenario in generate(QUICK, seed)]
+    drawn = (*generate(QUICK, seed), *batched(seed))
+    held = [sorted(traits_of(scenario)) for scenario in drawn]
     met = Counter(pair for each in held for pair in combinations(each, 2))
 
     names = sorted({*map(str, TRAIT_NAMES)} - NEEDED_BY_NONE)
-    assert [pair for pair in combinations(names, 2) if not met[pair]] == []
+    assert [pair for pair in combinations(names, 2) if not met[pair]] == [NEVER_BOTH]
 
 
 def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) -> None:
@@ -87,7 +104,7 @@ def test_every_rule_applies_often_in_the_quick_suite(
 ) -> None:
     """A rule that hardly ever applies is hardly tested; how often it does in examples is kept."""
     applied: Counter[str] = Counter()
-    for scenario in quick_scenarios:
+    for scenario in (*quick_scenarios, *batched(0)):
         judged = judge(scenario, play(open_operator, scenario), CHECKS)
         assert dict(judged.violations()) == {}
         for rule, judgement in judged.by_rule.items():

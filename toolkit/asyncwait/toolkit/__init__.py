@@ -1,6 +1,7 @@
 """What authors of operators build with: the function taken apart, calls, tasks, plain values."""
 
 from asyncwait.spec.exports import claim_exports
+from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of, results_of
 from asyncwait.toolkit._calls import (
     BackOffs,
     CallScope,
@@ -10,6 +11,7 @@ from asyncwait.toolkit._calls import (
     call_scope,
     collect_results,
     is_collection,
+    not_awaitable,
     outcome_of,
     raise_self_cancellation,
     results_at_deadline,
@@ -57,6 +59,7 @@ __all__ = [
     "FunctionParts",
     "JoinableTasks",
     "KeyedWait",
+    "NoAnswer",
     "OpenPlain",
     "OperatorContext",
     "PlainFunction",
@@ -65,6 +68,7 @@ __all__ = [
     "PlainSource",
     "PlainWait",
     "SingleEntry",
+    "answers_of",
     "attempt_timed_out",
     "awaitable_of",
     "call_failed",
@@ -73,11 +77,13 @@ __all__ = [
     "check_restore",
     "close_source",
     "collect_results",
+    "failure_of",
     "invalid_key",
     "is_collection",
     "is_own_cancellation",
     "join_errors",
     "no_end_in_disguise",
+    "not_awaitable",
     "outcome_of",
     "plain_error",
     "plain_wait",
@@ -85,6 +91,7 @@ __all__ = [
     "reraise_fatal",
     "results_at_deadline",
     "results_despite",
+    "results_of",
     "run_hook",
     "running_loop",
     "running_trio",

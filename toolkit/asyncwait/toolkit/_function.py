@@ -31,7 +31,8 @@ def skip(_value: Any, _error: OperatorError) -> Results:
 class FunctionParts(Struct, frozen=True):
     """The parts of a user's function, found once when the operator opens.
 
-    Exactly one of `call` and `invoke` is there.
+    Exactly one of `call` and `invoke` is there. Where the function is called in batches, `call` is
+    given a list, and its caller makes the copies of values: one that fails is of its record alone.
     """
 
     call: Callable[[Any], Awaitable[Results]] | None
@@ -40,6 +41,7 @@ class FunctionParts(Struct, frozen=True):
     failure: FailureHandler | None
     open: Callable[[], Any] | None
     close: Callable[[], Any] | None
+    copy: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, fn: Any) -> "FunctionParts":
@@ -64,13 +66,16 @@ class FunctionParts(Struct, frozen=True):
             close=_part(fn, "close"),
         )
 
-    def with_copies(self, copy: Callable[[Any], Any] | None) -> "FunctionParts":
+    def with_copies(
+        self, copy: Callable[[Any], Any] | None, *, batched: bool = False
+    ) -> "FunctionParts":
         """Return the same parts, each of which is given a copy of the value for itself (COPY-1).
 
         Where `copy` raises, the part does: a call has failed, a handler has nothing to give.
 
         Args:
             copy: as it was configured; None for no copies.
+            batched: whether the function is given a list of values.
         """
         if copy is None:
             return self
@@ -80,8 +85,9 @@ class FunctionParts(Struct, frozen=True):
                 return part
             return lambda value, *others: part(copy(value), *others)
 
-        asked = ("call", "invoke", "timeout", "failure")
-        return replace(self, **{name: given_a_copy(getattr(self, name)) for name in asked})
+        asked = ("timeout", "failure") if batched else ("call", "invoke", "timeout", "failure")
+        copying = {name: given_a_copy(getattr(self, name)) for name in asked}
+        return replace(self, copy=copy if batched else None, **copying)
 
     def within(self, context: Context) -> "FunctionParts":
         """Return the same parts: each time one of the plain ones runs, it does so in a fresh copy.
@@ -139,7 +145,11 @@ def check_arguments(
     if not isinstance(elements, AsyncIterable):
         raise InvalidConfig.of("elements", elements, "an async iterable of elements")
     check_restore(restore)
-    return FunctionParts.of(fn).with_copies(config.copy)
+    parts = FunctionParts.of(fn)
+    if config.batch is not None and parts.invoke is not None:
+        expected = "in coroutine form, as it is called in batches: a function of a list of values"
+        raise InvalidConfig.of("fn", fn, expected)
+    return parts.with_copies(config.copy, batched=config.batch is not None)
 
 
 def check_restore(restore: Any) -> None:

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, Literal, overload
 
 from asyncwait.spec import (
+    Batch,
     FailureHandler,
     InvalidConfig,
     Mode,
@@ -68,6 +69,7 @@ def plain_wait(
         capacity: int = 100,
         max_held: int | None = None,
         copy: Callable[[Any], Any] | None = None,
+        batch: Batch | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
@@ -92,6 +94,9 @@ def plain_wait(
                 other undone. None for none.
             copy: makes the copy of a value that each call and each handler is given; None for the
                 very object.
+            batch: how many values share a call: `fn` is given a list of them, and returns a list
+                in the same order, or a mapping from values, of what it would give for each; an
+                exception in there fails its value alone. None for a call for each value.
             many: `fn` returns an iterable of results for each value (not str, bytes, dict or
                 None); without it there is exactly one result for each value, whatever it is.
             key: gives the key of a value, which may be anything that can be compared; there must be
@@ -107,8 +112,9 @@ def plain_wait(
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
-            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy)
-            wrapped = PlainFunction(fn) if many else PlainOne(fn)
+            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch)
+            batched = batch is not None
+            wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
             async with open_values(config, wrapped, records) as results:

@@ -12,11 +12,14 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
+    Mapping,
+    Sequence,
 )
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from asyncwait.spec import (
+    Batch,
     FailureHandler,
     InvalidConfig,
     OperatorConfig,
@@ -27,6 +30,7 @@ from asyncwait.spec import (
     Statistics,
 )
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit._batches import answers_of
 from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts, close_source
 
@@ -47,6 +51,10 @@ _Dict.__name__ = "dict"  # as the error has to call it
 class PlainFunction:
     """The user's function as one of records: gives its own results, but lets no dict pass for some.
 
+    Args:
+        fn: the user's.
+        batched: whether it is called with a list of values.
+
     Raises:
         InvalidConfig: `fn` is not in coroutine form.
     """
@@ -54,7 +62,8 @@ class PlainFunction:
     single = False
     """Whether what a call gives is the one result, and no collection."""
 
-    def __init__(self, fn: Any) -> None:
+    def __init__(self, fn: Any, *, batched: bool = False) -> None:
+        self._batched = batched
         parts = FunctionParts.of(fn)
         if parts.call is None:
             raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")
@@ -73,7 +82,11 @@ class PlainFunction:
         returned = self.call(value)
         if not inspect.isawaitable(returned):
             raise not_awaitable(returned)
-        return self.wrap(await returned)
+        given = await returned
+        if not self._batched:
+            return self.wrap(given)
+        answers = answers_of(value, given)
+        return [each if isinstance(each, BaseException) else self.wrap(each) for each in answers]
 
     def wrap(self, result: Any) -> Any:
         """Return what the function gives as a collection of results, unless it is none."""
@@ -204,6 +217,9 @@ OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], An
 
 _Words: TypeAlias = Literal["fail", "skip"]
 
+_Answers: TypeAlias = Sequence[B | BaseException] | Mapping[A, B | BaseException]
+"""What a function gives that is called in batches: for each value its result, or an error."""
+
 
 class PlainResults(Protocol[B_co]):
     """The results of a stream of plain values, for one consumer at a time."""
@@ -257,6 +273,38 @@ class PlainWait(Protocol):
         copy: Callable[[A], A] | None = None,
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], Awaitable[_Answers[A, B]]],
+        *,
+        batch: Batch,
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+        many: Literal[False] = False,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], Awaitable[_Answers[A, Iterable[B]]]],
+        *,
+        batch: Batch,
+        many: Literal[True],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
 
 class KeyedWait(Protocol):
     """The same in key-ordered mode, in which each value has a key; see `PlainWait`."""
@@ -284,6 +332,40 @@ class KeyedWait(Protocol):
         fn: Callable[[A], Awaitable[Iterable[B]]],
         *,
         key: Callable[[A], Any],
+        many: Literal[True],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], Awaitable[_Answers[A, B]]],
+        *,
+        key: Callable[[A], Any],
+        batch: Batch,
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+        many: Literal[False] = False,
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], Awaitable[_Answers[A, Iterable[B]]]],
+        *,
+        key: Callable[[A], Any],
+        batch: Batch,
         many: Literal[True],
         timeout: float | None = None,
         retry: Retry | None = None,

@@ -132,7 +132,7 @@ class Attempt:
 
     __slots__ = ("_inbox", "scope")
 
-    was_cancelled = False
+    lingers = False
     """Nothing can cancel it, so that nobody waits for its end."""
 
     def __init__(self, inbox: Inbox) -> None:
@@ -145,8 +145,9 @@ class Attempt:
         """What runs, as long as it does."""
         return None if self.scope is None or self.scope.is_over else self.scope
 
-    def cancel(self) -> None:
-        """Do nothing: it runs on."""
+    def cancel(self) -> bool:
+        """Do nothing: it runs on, which is to be seen."""
+        return True
 
     def put(self, entry: Entry, outcome: Outcome) -> None:
         """Hand in an outcome, from any thread."""

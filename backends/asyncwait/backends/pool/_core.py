@@ -110,6 +110,8 @@ class Core(State):
             self.pending.append(entry)
             if len(self.pending) == 1:
                 self.on_pending()
+        elif self.gathers:
+            self._look_again()
         return not self.closed
 
     def end(self, error: BaseException | None) -> None:
@@ -117,6 +119,23 @@ class Core(State):
         self._ended = True
         self._source_error = error
         self.output.ring()
+        if self.gathers:
+            self._look_again()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for one more."""
+        return not self._has_room()
+
+    def nothing_more_comes(self, *, is_idle: bool) -> bool:
+        """Tell whether no record can join those that wait for a call, which many share (BAT-3).
+
+        Args:
+            is_idle: that no call runs.
+        """
+        if self._ended and not self._backlog:
+            return True
+        return is_idle and self._decided == self._fences and self.is_full
 
     def _refill(self) -> None:
         """Admit as many waiting elements as there is room for."""
@@ -150,6 +169,13 @@ class Core(State):
             self.pending.append(entry)
             if len(self.pending) == 1:  # else whoever takes the first sees to the rest
                 self.on_pending()
+        elif self.gathers:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Have it seen whether those that wait are all there is now, without room for more."""
+        if self.pending:
+            self.on_pending()
 
     def wait_for_call(self, entry: Entry) -> None:
         """Have `entry` called, or called again, as soon as a worker comes to it."""
@@ -165,6 +191,8 @@ class Core(State):
         if self._unordered is not None:
             self._unordered.add_fence(entry)
         self.output.ring()
+        if self.gathers:
+            self._look_again()
 
     def _is_first(self, entry: Entry, lines: Lines) -> bool:
         """Put `entry` into the line of its key; tell whether it may be called at once."""
@@ -262,6 +290,8 @@ class Core(State):
                 self._drop_ready()
             if self._backlog:
                 self._refill()
+            if self.gathers:
+                self._look_again()
         else:
             result = results[entry.given]
             entry.given += 1

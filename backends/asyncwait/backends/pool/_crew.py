@@ -38,10 +38,16 @@ class Worker:
         self.was_cancelled = False
         """Whether the call that it runs was; trio's scope looks at the clock to tell."""
 
-    def cancel(self) -> None:
-        """Cancel the call that it runs."""
+    @property
+    def lingers(self) -> bool:
+        """Whether its record waits for its end before another call begins (RETRY-10)."""
+        return self.was_cancelled
+
+    def cancel(self) -> bool:
+        """Cancel the call that it runs; tell whether it is to be seen that the call ends."""
         self.was_cancelled = True
         self.scope.cancel()
+        return True
 
 
 def _cancelling() -> Callable[[], int]:
@@ -123,7 +129,7 @@ class Crew(ABC):
                 worker.cancel()
 
     async def _work(self) -> None:
-        worker = Worker()
+        worker = self._worker()
         self._workers[worker] = None
         self._arrive(worker)
         try:
@@ -134,10 +140,13 @@ class Crew(ABC):
             raise
         finally:
             del self._workers[worker]
-        if worker.was_cancelled:
-            self._sweep.release(worker)
+        self._sweep.release(worker)
         if self._core.pending or self._is_on_duty:
             self.wake_worker()
+
+    def _worker(self) -> Worker:
+        """Return who serves in the task that has just begun."""
+        return Worker()
 
     @abstractmethod
     async def _run_calls(self, worker: Worker) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import anyio
 from msgspec.structs import replace
 
+from asyncwait.backends.pool._batch_crew import BatchCrew
 from asyncwait.backends.pool._callback_crew import CallbackCrew
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
@@ -30,6 +31,9 @@ from asyncwait.toolkit import (
 
 R = TypeVar("R")
 
+_KNOWN = "retry", "max_held", "batch"
+"""Settings that not every operator knows."""
+
 
 def open_operator(
     config: OperatorConfig,
@@ -46,7 +50,7 @@ def open_operator(
     Raises:
         InvalidConfig: an argument is not what it should be.
     """
-    parts = check_arguments(config, fn, elements, restore, "pool", "retry", "max_held")
+    parts = check_arguments(config, fn, elements, restore, "pool", *_KNOWN)
     core = Core(config, restore)
     return _Pool(config, parts, core, partial(Feeder, core, elements), PoolResults(core))
 
@@ -55,10 +59,10 @@ def open_plain(
     config: OperatorConfig, function: PlainFunction, source: PlainSource
 ) -> AbstractAsyncContextManager[PoolValues]:
     """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`."""
-    parts = check_arguments(config, function, source, None, "pool", "retry", "max_held")
+    parts = check_arguments(config, function, source, None, "pool", *_KNOWN)
     if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)
-        parts = own.with_copies(config.copy)
+        parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
     return _Pool(config, parts, core, partial(PlainFeeder, core, source), PoolValues(core))
 
@@ -107,9 +111,11 @@ class _Pool(OperatorContext[R]):
         return Retries(self._core, self.function, self._config, self.group, self._config.retry)
 
     def _hire(self, opened: Context) -> Crew:
-        crew = CoroutineCrew if self.function.invoke is None else CallbackCrew
         function = self.function.call or self.function.invoke
-        return crew(self._core, self.group, self._sweep, function, opened)
+        common = self._core, self.group, self._sweep, function, opened
+        if self._config.batch is not None:
+            return BatchCrew(*common, config=self._config, copy=self.function.copy)
+        return (CoroutineCrew if self.function.invoke is None else CallbackCrew)(*common)
 
     async def _heed(self) -> None:
         """Notice that the operator is cancelled from outside, which does not reach into calls."""

@@ -38,6 +38,7 @@ class Entry(Struct, eq=False):
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
+        room: how many may share its next call, as a larger batch has failed; 0 for no bound.
         segment: where it stands; not in ordered mode.
         line: those that wait for its key, in key-ordered mode, if it is its turn.
     """
@@ -49,6 +50,7 @@ class Entry(Struct, eq=False):
     started: float | None = None
     worker: Any = None
     attempts: int = 0
+    room: int = 0
     segment: Segment | None = None
     line: "deque[Entry] | None" = None
 

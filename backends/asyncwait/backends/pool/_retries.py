@@ -48,8 +48,8 @@ class Retries(Sweep):
         self._pauses: list[tuple[float, int, Entry]] = []
         """A heap of the ends of back-offs, numbered so as to keep their order."""
         self._numbers = count()
-        self._lingering: dict[Any, tuple[Entry, float]] = {}
-        """By worker: records whose calls were cancelled, and the ends of their back-offs.
+        self._lingering: dict[Any, list[tuple[Entry, float]]] = {}
+        """By worker: records that have left calls which run, and the ends of their back-offs.
 
         They join the heap when it is known that the call has ended, or is abandoned.
         """
@@ -114,8 +114,8 @@ class Retries(Sweep):
 
     def release(self, worker: Any) -> None:
         """Note that the cancelled call of `worker` has ended, or is abandoned: a record goes on."""
-        if worker in self._lingering:
-            self._pause(*self._lingering.pop(worker))
+        for entry, until in self._lingering.pop(worker, ()):
+            self._pause(entry, until)
 
     def _on_results(self, entry: Entry, results: tuple[Any, ...]) -> None:
         self._limits.pop(entry, None)
@@ -152,8 +152,8 @@ class Retries(Sweep):
 
     def _back_off(self, entry: Entry, until: float) -> None:
         worker, entry.worker = entry.worker, None
-        if worker is not None and worker.was_cancelled:
-            self._lingering[worker] = entry, until
+        if worker is not None and worker.lingers:
+            self._lingering.setdefault(worker, []).append((entry, until))
         else:
             self._pause(entry, until)
 

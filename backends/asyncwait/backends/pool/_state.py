@@ -73,6 +73,7 @@ class State:
         "_traceback",
         "_unordered",
         "abandoned",
+        "batches",
         "called",
         "calls",
         "clock",
@@ -80,6 +81,7 @@ class State:
         "due",
         "failure_handler",
         "failures_handled",
+        "gathers",
         "on_close",
         "on_pending",
         "output",
@@ -124,7 +126,7 @@ class State:
         """Nothing will be emitted any more."""
         self._interrupted = False
         self._final: BaseException | None = None
-        self.calls = self.retries = self.timeouts = self.failures_handled = 0
+        self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
         self.output = Bell()
         """Rings when the consumer should look again."""
@@ -134,6 +136,8 @@ class State:
         """Called when a record waits for its call."""
         self.clock: Callable[[], float] = float
         """Tells the seconds of the loop."""
+        self.gathers = False
+        """Whether records wait for their calls together."""
         self.due = inf
         """No undecided record has an earlier deadline; the sweep sees to that."""
         self.on_close: Callable[[], None] = lambda: None
@@ -172,6 +176,7 @@ class State:
             waiting=0 if self._restoring else len(self._backlog),
             held=self._decided - self._fences,
             calls=self.calls,
+            batches=self.batches,
             retries=self.retries,
             timeouts=self.timeouts,
             failures_handled=self.failures_handled,

@@ -170,8 +170,7 @@ class Sweep:
 
     def _cancel(self, entry: Entry) -> None:
         worker = entry.worker
-        if worker is not None and worker.scope is not None:
-            worker.cancel()
+        if worker is not None and worker.scope is not None and worker.cancel():
             self._cancelled.append(_Cancelled(worker, self._clock()))
 
     def _decide(self, entry: Entry) -> None:

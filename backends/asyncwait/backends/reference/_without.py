@@ -53,6 +53,7 @@ ASKED: dict[Capability, Callable[[_Opening], bool]] = {
     Capability.FAILURE_HANDLER: lambda o: hasattr(o.fn, "failure"),
     Capability.COPIES: lambda o: o.config.copy is not None,
     Capability.MAX_HELD: lambda o: o.config.max_held is not None,
+    Capability.BATCHES: lambda o: o.config.batch is not None,
     Capability.CALLBACKS: lambda o: hasattr(o.fn, "async_invoke"),
     Capability.EVENT_TIME: lambda o: (
         o.restore is not None and any(not isinstance(each, Record) for each in o.restore.in_flight)
@@ -80,7 +81,7 @@ def refusing(*lacked: Capability) -> OpenOperator:
         config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
     ) -> AbstractAsyncContextManager[Any]:
         name = "an operator that refuses"
-        check_arguments(config, fn, elements, restore, name, "retry", "max_held")
+        check_arguments(config, fn, elements, restore, name, "retry", "max_held", "batch")
         for each in lacked:
             if each in ASKED and ASKED[each](_Opening(config, fn, restore)):
                 raise Refused(each)

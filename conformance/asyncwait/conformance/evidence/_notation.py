@@ -15,6 +15,7 @@ What happens at one time stands behind it, apart by commas; times are apart by s
     closes, closed             the source is closed, the operator has been left
     calls a b, calls a#1       the function is called for each; calls are numbered from 0 on, and
                                so are the records, where they are told apart
+    batch a b                  it is called for both together; each is a call
     #0 gives x y               a call returns these results
     #0 raises, #0 misreturns   it raises; it gives what is no collection
     #0 told, #0 ends           it is cancelled; it ends by that
@@ -31,10 +32,11 @@ come to its end, and so has its input:
     40: ends failed CallFailed record=a cause=ValueError abandoned=1
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from asyncwait.conformance.evidence._words import element_of, options_of, value_of
 from asyncwait.spec.scenario import (
@@ -106,7 +108,7 @@ def _read(text: str) -> tuple[list[Event], Ending | None, dict[str, Any]]:
             if words[0] == "ends":
                 ending, fields = _ending(at, *words[1:])
             else:
-                events += _happens(at, words, sum(isinstance(e, CallStarted) for e in events))
+                events += _happens(at, words, [e for e in events if isinstance(e, CallStarted)])
         except (ValueError, TypeError, LookupError) as error:
             raise ValueError(f"{' '.join(words)!r}: {error}; see the notation") from error
     return events, ending, fields
@@ -127,12 +129,16 @@ def _ending(at: float, how: str, *words: str) -> tuple[Ending, dict[str, Any]]:
     return _with(Ending, how=how, at=at, **told), fields
 
 
-def _happens(at: float, words: list[str], calls: int) -> Iterator[Event]:
+def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iterator[Event]:
     match words:
         case ["takes", *indices]:
             yield from (Taken(at, int(index)) for index in indices)
         case ["calls", *values]:
-            yield from (_call(at, call, word) for call, word in enumerate(values, calls))
+            yield from (_call(at, call, word) for call, word in enumerate(values, len(before)))
+        case ["batch", *values]:
+            batch = len({call.batch for call in before})
+            for call, word in enumerate(values, len(before)):
+                yield replace(_call(at, call, word), batch=batch)
         case [call, *how] if call[0] == "#":
             yield from _of_a_call(at, int(call[1:]), how)
         case ["out", *elements]:

@@ -10,6 +10,7 @@ stalls  something blocks the loop, again and again
 flaky   calls that fail or hang, and are repeated after milliseconds, before they have cleaned up
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
+batched records that share calls, with all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
 """
@@ -20,13 +21,22 @@ from typing import Any
 
 import msgspec
 
-from asyncwait.conformance.generation._generate import KEYS, QUICK
+from asyncwait.conformance.generation._generate import (
+    KEYS,
+    QUICK,
+    with_copies,
+    with_failure_handlers,
+    with_figures,
+    with_keys,
+    with_retries,
+)
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,
     Crash,
     Handler,
     Plan,
+    PlannedBatch,
     PlannedRetry,
     Scenario,
     SinkStep,
@@ -322,6 +332,55 @@ def _lines(rng: Random, size: int) -> Scenario:
     )
 
 
+def _batched(rng: Random, size: int) -> Scenario:
+    records = max(2, size // 6)
+    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
+    base = Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([2, 3, 5, records]),
+        timeout=timeout,
+        handled=timeout is not None and _maybe(rng, 0.6),
+        max_held=rng.choice([None, None, None, 2]),
+        inputs=_stream(rng, records, max(1, records // 2), gap=_ticks(0, 0, 0, 1, 2)),
+        plans=_plans(rng, records, _ticks(0, 1, 1, 2, 4), steps=1),
+        source_ends_at=rng.choice([0, 12 * GRID]),
+        sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
+        cancel_at=rng.choice([None] * 6 + [3 * GRID]),
+        requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
+        crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
+        contexts=_maybe(rng, 0.2),
+        unshielded=_maybe(rng, 0.2),
+        reuses=_maybe(rng, 0.2),
+    )
+    layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
+    for put_on, share in zip(layers, (0.6, 0.4, 0.3, 0.3, 0.3), strict=True):
+        if _maybe(rng, share):
+            base = put_on(rng, base)
+    plans = tuple(_shared(rng, plan) for plan in base.plans)
+    return msgspec.structs.replace(base, plans=plans, batch=_batch(rng, base))
+
+
+def _batch(rng: Random, base: Scenario) -> PlannedBatch:
+    return PlannedBatch(
+        max_size=rng.randint(1, min(4, base.capacity)),
+        max_wait=rng.choice([0, 1, 1, 2, 5, 100]) * GRID,
+        in_flight=rng.choice([1, 2, 2, 8]),
+        split=base.retry is not None and _maybe(rng, 0.6),
+        answers=rng.choice(["list", "mapping"]),
+    )
+
+
+def _shared(rng: Random, plan: Plan) -> Plan:
+    """Have some calls of a value end their whole batch, or be left out of its answers."""
+    shares = {"raise": 0.4, "reply": 0.05}
+    wholes = [_maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
+    steps = tuple(
+        msgspec.structs.replace(step, whole=whole, by_others=False, after_end=None)
+        for step, whole in zip(plan.steps, wholes, strict=True)
+    )
+    return msgspec.structs.replace(plan, steps=steps)
+
+
 def _at_last(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
@@ -370,6 +429,7 @@ SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "flaky": _flaky,
     "spared": _spared,
     "lines": _lines,
+    "batched": _batched,
 }
 """What draws each shape, by its name."""
 
@@ -384,6 +444,7 @@ SHARES: Mapping[str, int] = {
     "flaky": 20,
     "spared": 30,
     "lines": 20,
+    "batched": 40,
 }
 """How many of each shape go with the small scenarios of a quick run."""
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -13,7 +13,7 @@ from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import loop_door
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Record, ResultFuture, RetryAfter
-from asyncwait.spec.scenario import Handler, HookRun, Scenario, Step
+from asyncwait.spec.scenario import Handler, HookRun, PlannedBatch, Scenario, Step
 from asyncwait.spec.texts import shown
 
 
@@ -75,6 +75,10 @@ def _broken(recorder: Recorder) -> Iterator[Any]:
     raise recorder.planned(Planned("planned"))
 
 
+_Call: TypeAlias = tuple[int, Step]
+"""The number of a call, and what it does."""
+
+
 def planned_function(
     scenario: Scenario, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]
 ) -> Any:
@@ -86,6 +90,8 @@ def planned_function(
     """
     if scenario.form == "callback":
         fn: Any = _Callbacks(recorder, spawn)
+    elif scenario.batch is not None:
+        fn = _WRAPPED[scenario.function](_batched(recorder, scenario.batch))
     else:
         fn = _WRAPPED[scenario.function](_coroutine(recorder, spawn))
     if scenario.handled:
@@ -116,6 +122,64 @@ def _coroutine(recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -
         return await _call(recorder, value, spawn)
 
     return fn
+
+
+def _batched(recorder: Recorder, batch: PlannedBatch) -> Any:
+    async def fn(values: Any) -> Any:
+        calls = recorder.batch_started(values)
+        if not calls:
+            return []
+        steps = batch.together([step for _, step in calls])
+        numbers = [call for call, _ in calls]
+        await _shared(recorder, numbers, steps[0])
+        return _answers(recorder, batch, values, list(zip(numbers, steps, strict=True)))
+
+    return fn
+
+
+async def _shared(recorder: Recorder, numbers: Sequence[int], step: Step) -> None:
+    """Take the time that a batch takes, as `step` says; several records are told how it went."""
+    try:
+        await _until(step)
+        recorder.call_goes_on(numbers[0])
+        recorder.block(step.blocks)
+    except anyio.get_cancelled_exc_class():
+        for call in numbers:
+            recorder.call_cancelled(call)
+        await recorder.clean_up(numbers[0], step.clean_up / 1000)
+        if not step.swallow:
+            for call in numbers:
+                recorder.call_ended(call, "cancelled")
+            raise
+
+
+def _answers(
+    recorder: Recorder, batch: PlannedBatch, values: Sequence[Any], calls: Sequence[_Call]
+) -> Any:
+    """Return what a batch comes to: something for each value, or one thing for all."""
+    first = calls[0][1]
+    if first.whole and (first.error != "none" or batch.answers == "list" or first.does == "raise"):
+        for call, _ in calls:
+            recorder.call_ended(call, "raised" if first.does == "raise" else "misreturned")
+        if first.does == "raise":
+            raise recorder.planned(planned_error(first.error, first.retry_after))
+        return _misreturned(recorder, first.error)
+    answers = [(value, _answer(recorder, *each)) for value, each in zip(values, calls, strict=True)]
+    there = [each for each, (_, step) in zip(answers, calls, strict=True) if not step.whole]
+    return dict(there) if batch.answers == "mapping" else [answer for _, answer in there]
+
+
+def _answer(recorder: Recorder, call: int, step: Step) -> Any:
+    match step.does:
+        case "raise":
+            recorder.call_ended(call, "raised")
+            return recorder.planned(planned_error(step.error, step.retry_after))
+        case "misreturn":
+            recorder.call_ended(call, "misreturned")
+            return _misreturned(recorder, step.error)
+        case _:
+            recorder.call_ended(call, "returned", step.results)
+            return _collection(recorder, call, step.results)
 
 
 class _Object:

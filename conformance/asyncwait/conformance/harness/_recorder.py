@@ -7,7 +7,7 @@ in which one scenario is played at a time, before the eyes of its author.
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -162,7 +162,7 @@ class Recorder:
         self._grid = grid
         self._blocker = blocker
         self._began = clock()
-        self._calls = 0
+        self._calls = self._batches = 0
         self._blocked = 0
         self._lent: list[list[Any]] = []
         self._lent_at = -math.inf
@@ -276,18 +276,36 @@ class Recorder:
         """Note a call of `value`; return its number and what it has to do."""
         return self._call(*self.tracker.called(value))
 
+    def batch_started(self, values: Sequence[Any]) -> list[tuple[int, Step]]:
+        """Note that the function is called with several values; return what to do for each."""
+        if not values:
+            self.misused("batch-empty", "the function is called with an empty batch")
+        batch, self._batches = self._batches, self._batches + 1
+        calls = [self._noted(*self.tracker.called(value), batch) for value in values]
+        for call, _ in calls[:1]:  # They share task and context.
+            self._looks(call)
+        return calls
+
     def _call(self, value: Any, record: int | None) -> tuple[int, Step]:
+        call, step = self._noted(value, record)
+        self._looks(call)
+        return call, step
+
+    def _noted(self, value: Any, record: int | None, batch: int | None = None) -> tuple[int, Step]:
         call = self._calls
         self._calls += 1
         key = identity(value)
         step = self._scenario.step(value, self._ordinals[key])
         self._ordinals[key] += 1
-        self.events.append(CallStarted(self.now(), call, portable(value), self._told(record)))
+        told = self._told(record)
+        self.events.append(CallStarted(self.now(), call, portable(value), told, batch))
+        return call, step
+
+    def _looks(self, call: int) -> None:
         if self.contexts is not None:
             self.contexts.call_begins(call)
         if self.tasks is not None:
             self.tasks.begins(call)
-        return call, step
 
     def refuses_copy(self, value: Any) -> Step | None:
         """Return the step whose error whoever copies `value` is to raise; None for none.

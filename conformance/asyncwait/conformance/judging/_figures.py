@@ -143,11 +143,11 @@ def _admitted(leg: LegHistory, item: Item) -> Bounds:
     """Return from when on a record may be admitted, and must, in ms.
 
     If the loop is blocked between the two, the call begins later than its record was admitted, or
-    never if all is over by then. In key-ordered mode it may wait for its key in between, and nobody
-    sees when that begins.
+    never if all is over by then. In key-ordered mode it may wait for its key in between, and in a
+    batch for others, and nobody sees when that begins.
     """
     called_at = NEVER if item.call is None else item.call.at
-    if leg.key_ordered:
+    if leg.key_ordered or leg.scenario.batch is not None:
         return item.at, called_at
     if called_at == NEVER:
         had_no_turn = leg.over_at <= leg.facts.instants(item.at)[-1]
@@ -220,6 +220,7 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
     needless = [(call.at, NEVER) for call in leg.extra_calls]
     return {
         "calls": line.total((call.at, call.at) for call in leg.calls),
+        "batches": line.total((batch[0].at, batch[0].at) for batch in leg.batches),
         "retries": line.total([*((call.at, call.at) for call in repeated), *needless]),
         "timeouts": line.total(decided(late)),
         "failures_handled": line.total(decided(spared)),
@@ -229,7 +230,7 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
 
 def _abandoned(leg: LegHistory) -> Iterator[Bounds]:
     """Yield when calls that ran on may count as abandoned, and when they must."""
-    for call in leg.calls:
+    for call in leg.runs:
         if call.ended_at > call.cancelled_at:
             known = min(turn_over_at(leg.facts, call), leg.overtaken.get(call, NEVER))
             # Who has seen the end of the stream only waits for what still cleans up.

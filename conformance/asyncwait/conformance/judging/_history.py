@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -74,6 +74,18 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def calls(self) -> tuple[Call, ...]:
         """All calls, in the order of their start."""
         return self.facts.calls
+
+    @cached_property
+    def batches(self) -> Sequence[Sequence[Call]]:
+        """The calls that share one of the function, in the order of their start."""
+        shared = groupby(self.calls, key=lambda call: call.batch)
+        return [tuple(calls) for batch, calls in shared if batch is not None]
+
+    @cached_property
+    def runs(self) -> Sequence[Call]:
+        """One call for each that the function runs: the first of a batch for all of it."""
+        firsts = {batch[0] for batch in self.batches}
+        return [call for call in self.calls if call.batch is None or call in firsts]
 
     @property
     def ending(self) -> Ending:

@@ -12,7 +12,7 @@ counts them by their identity: canonical JSON, as plans are looked up.
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -103,6 +103,8 @@ class Call(Struct, frozen=True, eq=False):
         cancelled_at: ms, when a cancellation reached it.
         ended: how it ended; None if it did not.
         ended_at: ms.
+        batch: number of the call that it shares with others; None for none.
+        left_at: ms, when the last of those had left it at the latest; as `until` for none.
     """
 
     number: int
@@ -119,11 +121,13 @@ class Call(Struct, frozen=True, eq=False):
     ended: CallEnded | None = None
     ended_at: float = NEVER
     ended_seq: int = -1
+    batch: int | None = None
+    left_at: float = -NEVER
 
     @property
     def until(self) -> float:
         """When it is cancelled at the latest, unless the operator is over, in ms."""
-        return min(self.deadline, self.limit)
+        return max(min(self.deadline, self.limit), self.left_at)
 
     def runs_before(self, seq: int) -> bool:
         """Whether it has not ended before the event number `seq`."""
@@ -352,7 +356,7 @@ def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
         began_at,
         seen,
         inputs,
-        tuple(_calls(scenario, seen, numbers)),
+        tuple(_batched(scenario, tuple(_calls(scenario, seen, numbers)))),
         tuple(Took(e.element, identity_of(e.element), e.at, seq) for seq, e in seen(SinkTook)),
         tuple((event.at, event.until) for _, event in seen(Blocked)),
         numbers,
@@ -409,7 +413,20 @@ def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]
         if event.call in ended:
             ended_seq, end = ended[event.call]
             call = replace(call, ended=end, ended_at=end.at, ended_seq=ended_seq)
-        yield call
+        yield call if event.batch is None else replace(call, batch=event.batch)
+
+
+def _batched(scenario: Scenario, calls: Sequence[Call]) -> Iterator[Call]:
+    """Give each call that others share the step that it has with them, and their time."""
+    for batch, group in groupby(calls, key=lambda call: call.batch):
+        shared = tuple(group)
+        if batch is None or scenario.batch is None:
+            yield from shared
+            continue
+        left_at = max(call.until for call in shared)
+        steps = scenario.batch.together([call.step for call in shared])
+        for call, step in zip(shared, steps, strict=True):
+            yield replace(call, step=step, left_at=left_at)
 
 
 def _after(began: float, timeout: float | None) -> float:

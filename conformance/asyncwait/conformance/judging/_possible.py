@@ -233,11 +233,20 @@ class _Leg:
         self._steps[event.call] = self._scenario.step(event.value, self._ordinals[key])
         self._ordinals[key] += 1
 
+    def _step(self, call: int) -> Step:
+        """Return what a call does, be it together with others."""
+        batch, planned = self._calls[call].batch, self._scenario.batch
+        if batch is None or planned is None:
+            return self._steps[call]
+        shared = [number for number, each in self._calls.items() if each.batch == batch]
+        steps = planned.together([self._steps[number] for number in shared])
+        return steps[shared.index(call)]
+
     def _end_call(self, event: CallEnded) -> str | None:
         """Compare the end of a call with the step that its plan has for it."""
         if event.how == "cancelled":
             return None
-        step, started = self._steps[event.call], self._calls[event.call]
+        step, started = self._step(event.call), self._calls[event.call]
         due = None if step.does == "never" else started.at + step.after
         if step.swallow and event.call in self._cancelled:
             due = self._cancelled[event.call] + step.clean_up

@@ -302,7 +302,9 @@ def _present(facts: Facts, there: Sequence[Stay], moments: Moments) -> _Answers:
     finished = list(map(sub, in_flight, undecided))
     possible = list(map(sub, map(add, called, fences), undecided))
     slots = list(map(Slots, undecided, finished, possible))
-    first_uncalled = first(uncalled, moments.never)
+    # Where calls are batched, a record waits for others, too: rules of their own tell of calls.
+    is_batched = facts.scenario.batch is not None
+    first_uncalled = first([] if is_batched else uncalled, moments.never)
     return {
         "present": counted((s.since, s.until) for s in there),
         "restored": counted((s.since, s.until) for s in there if s.item.index is None),
@@ -321,7 +323,7 @@ def _room(
 ) -> _Answers:
     """Tell whether there is room, and who waits for it."""
     capacity, free = facts.leg.capacity, facts.scenario.max_held or 0
-    if facts.leg.mode == "key-ordered":
+    if facts.leg.mode == "key-ordered" or facts.scenario.batch is not None:
         found = [*waiting(there, first_uncalled, slots, capacity, free)]
         return {
             "has_room": [each.has_room for each in found],

@@ -20,6 +20,7 @@ from asyncwait.toolkit import FunctionParts, is_collection
 
 OF_ELEMENTS = frozenset(
     {
+        Capability.BATCHES,
         Capability.CALLBACKS,
         Capability.EVENT_TIME,
         Capability.SNAPSHOTS,

@@ -16,6 +16,7 @@ from asyncwait.spec.scenario._plan import (
     PLANNED_ERRORS,
     Handler,
     Plan,
+    PlannedBatch,
     PlannedRetry,
     Step,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "Misuse",
     "MisuseKind",
     "Plan",
+    "PlannedBatch",
     "PlannedRetry",
     "Reply",
     "Request",

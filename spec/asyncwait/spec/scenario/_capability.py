@@ -19,6 +19,7 @@ from asyncwait.spec.scenario._without import (
     Without,
     as_it_is,
     without_attempt_timeout,
+    without_batches,
     without_callbacks,
     without_cancelled_calls,
     without_copies,
@@ -100,6 +101,7 @@ class Capability(StrEnum):
     CONTEXTS = _profile(
         "contexts", "a context of its own for each call", without_field("contexts", False)
     )
+    BATCHES = _profile("batches", "calls that several records share", without_batches)
     CALLBACKS = _profile("callbacks", "functions in callback form", without_callbacks)
     EVENT_TIME = _profile(
         "event-time", "watermarks, statuses and latency markers", without_event_time

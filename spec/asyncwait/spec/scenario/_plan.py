@@ -1,11 +1,12 @@
 """What the calls of a value do, as data; their handlers, too, and how they are repeated."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from asyncwait.spec._config import Retry
+from asyncwait.spec._config import Batch, Retry
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._limits import (
     Items,
@@ -82,6 +83,9 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             cancelled by whoever knows them; elsewhere an error is raised as any other.
         uncopied: making a copy of the value for this call raises the error, and so has the call,
             before it began; where there are copies and no handlers. Elsewhere the call raises it.
+        whole: where calls are batched, it is all of its batch that so ends, by what is raised or
+            misreturned; the first such step of a batch counts. One that replies leaves its value
+            out of the answers.
 
     Raises:
         InvalidConfig: `error` names none that is known, or a time is negative.
@@ -103,6 +107,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     by_others: bool = False
     after_end: Wait | None = None
     uncopied: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
@@ -167,6 +172,74 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         require_limits(self)
         require_flat("value", self.value)
+
+
+class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How calls are batched; see `asyncwait.spec.Batch`.
+
+    Args:
+        max_size: records in one call at most.
+        max_wait: ms that a record waits for others at most.
+        in_flight: calls that run at a time at most.
+        split: whether a failed batch is called again in smaller ones.
+        answers: what the function returns: a "list", or a "mapping" from values.
+
+    Raises:
+        InvalidConfig: a field is beyond its limits.
+    """
+
+    max_size: Room = 2
+    max_wait: Wait = 40
+    in_flight: Room = 2
+    split: bool = False
+    answers: Literal["list", "mapping"] = "list"
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+
+    def config(self) -> Batch:
+        """Return what an operator is given."""
+        return Batch(
+            max_size=self.max_size,
+            max_wait=self.max_wait / 1000,
+            in_flight=self.in_flight,
+            split=self.split,
+        )
+
+    def together(self, steps: Sequence[Step]) -> tuple[Step, ...]:
+        """Return what becomes of each call of a batch, in whose time the others are.
+
+        Args:
+            steps: as they are planned for each.
+        """
+        after, blocks = max(s.after for s in steps), sum(s.blocks for s in steps)
+        clean_up, swallow = max(s.clean_up for s in steps), any(s.swallow for s in steps)
+        thread = any(s.thread for s in steps)
+        common: dict[str, Any] = {
+            "after": after,
+            "blocks": blocks,
+            "clean_up": clean_up,
+            "swallow": swallow,
+            "thread": thread,
+            "by_others": False,
+            "after_end": None,
+            "uncopied": False,
+            "throws": False,
+        }
+        if any(s.does == "never" for s in steps):
+            return tuple(replace(s, does="never", error="", **common) for s in steps)
+        ending = next((s for s in steps if _ends_all(s)), None)
+        if ending is not None:
+            return (replace(ending, whole=True, **common),) * len(steps)
+        left_out = Step("misreturn", error="none", whole=True)
+        if self.answers == "list" and any(s.whole for s in steps):
+            return (replace(left_out, **common),) * len(steps)
+        return tuple(replace(left_out if s.whole else s, **common) for s in steps)
+
+
+def _ends_all(step: Step) -> bool:
+    """Whether a step ends its whole batch; what is for the program is nobody's answer."""
+    return (step.whole and step.does != "reply") or step.error in FOR_THE_PROGRAM
 
 
 class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

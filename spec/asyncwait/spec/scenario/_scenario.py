@@ -29,7 +29,7 @@ from asyncwait.spec.scenario._limits import (
     require_element,
     require_limits,
 )
-from asyncwait.spec.scenario._plan import Handler, Plan, PlannedRetry, Step
+from asyncwait.spec.scenario._plan import Handler, Plan, PlannedBatch, PlannedRetry, Step
 
 
 class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -122,6 +122,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         capacity: of the operator: records admitted and not yet emitted at most.
         timeout: ms from a record's first call to its deadline; None for no deadline.
         retry: how calls are repeated; None for not at all.
+        batch: how calls are batched, in coroutine form; None for not at all.
         inputs: what the source gives, in the order of their times.
         plans: of the values; a value without one is answered at once with itself alone, and its
             handlers give None.
@@ -215,6 +216,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     unequal_keys: bool = False
     reuses: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
+    batch: PlannedBatch | None = None
     name: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -227,6 +229,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         for earlier, later in pairwise(timed.at for timed in self.inputs):
             if later < earlier:
                 raise InvalidConfig.of("inputs", [earlier, later], "in the order of their times")
+        if self.batch is not None:
+            self._require_batch()
         if self.company == "before" and self.is_overtaken:
             expected = "another one where barriers, snapshots or markers come in: they overtake"
             raise InvalidConfig.of("company", self.company, expected)
@@ -234,6 +238,15 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             # Whose time it is can't be said: of all that anybody waits for it is the sum.
             expected = f"at most {LIMITS.duration} ms, all waits and deadlines together"
             raise InvalidConfig.of("the longest legal duration", self.horizon, expected)
+
+    def _require_batch(self) -> None:
+        for crash in self.crashes:
+            self.config(crash)  # the batch has to fit into each leg
+        if self.form != "coroutine":
+            raise InvalidConfig.of("form", self.form, "'coroutine' where calls are batched")
+        if self.company == "inside":
+            expected = "another one where calls are batched: nobody visits a batch"
+            raise InvalidConfig.of("company", self.company, expected)
 
     def config(self, crash: Crash | None = None) -> OperatorConfig:
         """Return the operator's configuration, as changed by `crash`."""
@@ -243,7 +256,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             capacity = capacity if crash.capacity is None else crash.capacity
         timeout = None if self.timeout is None else self.timeout / 1000
         retry = None if self.retry is None else self.retry.config()
-        return OperatorConfig(mode, capacity, timeout, retry, self.max_held)
+        batch = None if self.batch is None else self.batch.config()
+        return OperatorConfig(mode, capacity, timeout, retry, self.max_held, batch=batch)
 
     @property
     def tells_apart(self) -> bool:
@@ -252,7 +266,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         Where records are called once and in order, the order of the calls says it, but not which
         of those that have failed a handler is asked about.
         """
-        return self.retry is not None or self.failures_handled or "key-ordered" in self.modes
+        is_told = self.retry is not None or self.batch is not None or self.failures_handled
+        return is_told or "key-ordered" in self.modes
 
     @cached_property
     def modes(self) -> frozenset[Mode]:
@@ -278,16 +293,18 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     def has_no_copy(self, step: Step) -> bool:
         """Whether a call with this step is planned to find no copy of its value.
 
-        Where handlers are given copies, too, nobody could tell what one is for.
+        Where handlers are given copies, too, nobody could tell what one is for; nor where calls are
+        batched, in which place it is.
         """
-        return step.uncopied and self.copies and not (self.handled or self.failures_handled)
+        is_told = not (self.handled or self.failures_handled or self.batch)
+        return step.uncopied and self.copies and is_told
 
     def is_uncopied(self, value: Any) -> bool:
         """Whether to make a copy of `value` is planned to raise each time.
 
-        It is not where calls are repeated; see `has_no_copy`.
+        It is not where calls are repeated or batched; see `has_no_copy`.
         """
-        if not self.copies or self.retry is not None:
+        if not self.copies or self.retry is not None or self.batch is not None:
             return False
         plan = self.plan_of.get(identity(value))
         return plan is not None and plan.uncopied
@@ -342,6 +359,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             # Where a back-off is longer than anybody waits, only a deadline can end it.
             is_ended = lasts > LIMITS.duration and self.timeout is not None
             longest = self.timeout + longest if is_ended and self.timeout else lasts
+        if self.batch is not None:
+            attempts = 1 if self.retry is None else self.retry.max_attempts
+            longest += attempts * self.batch.max_wait
         longest += sum(plan.handler.blocks + plan.failure.blocks for plan in self.plans)
         last = self.inputs[-1].at if self.inputs else 0
         pauses = sum(step.n for step in self.sink if step.does in {"pause", "block", "give_up"})

@@ -58,12 +58,15 @@ class CallStarted(Struct, frozen=True, tag="call", omit_defaults=True, forbid_un
         value: of the record that it is called for.
         record: that record's number, where records are told apart: 0 for the first that the leg
             was restored with or took, then 1, and so on.
+        batch: number of the call that this one shares with others, where calls are batched: 0 for
+            the first of the leg. They stand one behind the other then.
     """
 
     at: Moment
     call: Count
     value: Any
     record: Count | None = None
+    batch: Count | None = None
 
 
 class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fields=True):
@@ -172,6 +175,7 @@ MisuseKind: TypeAlias = Literal[
     "cancelled-otherwise",
     "task-of-others",
     "scope-seen",
+    "batch-empty",
 ]
 """What an operator may not do with what it was given; each is a rule of its own."""
 
@@ -194,7 +198,8 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
             "context-of-a-handler", "context-of-the-consumer", "context-of-the-source": these see
             what they should not; "cancelled-otherwise": a call is not cancelled as its loop does
             it; "task-of-others": the task of a call is that of another one, too, or was cancelled
-            before, or more than once; "scope-seen": a call sees a deadline of the operator's.
+            before, or more than once; "scope-seen": a call sees a deadline of the operator's;
+            "batch-empty": the function is called with an empty batch.
         detail: what it was, in words.
     """
 
@@ -224,6 +229,7 @@ class FiguresRead(
         waiting: elements taken from the source that wait for room.
         held: records in flight that are decided.
         calls: calls so far.
+        batches: batches called so far.
         retries: those that were not the first of their record.
         timeouts: records that their deadline decided.
         failures_handled: records for which the failure handler gave results.
@@ -238,6 +244,7 @@ class FiguresRead(
     waiting: int = 0
     held: int = 0
     calls: int = 0
+    batches: int = 0
     retries: int = 0
     timeouts: int = 0
     failures_handled: int = 0

@@ -127,7 +127,10 @@ def without_retry(scenario: Scenario) -> Scenario:
     if scenario.retry is None:
         return scenario
     plans = tuple(_standing(scenario.retry, plan) for plan in scenario.plans)
-    return replace(scenario, retry=None, plans=plans)
+    batch = scenario.batch
+    if batch is not None and batch.split:
+        batch = replace(batch, split=False)
+    return replace(scenario, retry=None, batch=batch, plans=plans)
 
 
 def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
@@ -225,6 +228,14 @@ def without_copies(scenario: Scenario) -> Scenario:
         for plan in scenario.plans
     )
     return replace(scenario, copies=False, plans=plans)
+
+
+def without_batches(scenario: Scenario) -> Scenario:
+    """Have each record called by itself; what was to end a whole batch ends its own call."""
+    if scenario.batch is None:
+        return scenario
+    alone = _with_steps(scenario, lambda _, step: replace(step, whole=False))
+    return replace(alone, batch=None)
 
 
 def without_callbacks(scenario: Scenario) -> Scenario:

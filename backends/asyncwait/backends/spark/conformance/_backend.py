@@ -32,6 +32,7 @@ LACKS = frozenset(
         Capability.CANCELLATION_SEEN,
         Capability.COPIES,
         Capability.CONTEXTS,
+        Capability.BATCHES,
     }
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for a

@@ -66,7 +66,8 @@ class Waits:
     """Finds when time moved on for a waiting consumer; rests end in their order."""
 
     def __init__(self, leg: LegHistory) -> None:
-        self._over_at = leg.over_at
+        # A call that waits for others to share it is no matter of back-offs.
+        self._over_at = leg.over_at if leg.scenario.batch is None else -NEVER
         self._rests = [rest for rest in leg.rests if rest.waiting and not rest.failed]
         times = [*(event.at for event in leg.events), leg.end_at]
         self._ends = [times[rest.seq + 1] for rest in self._rests]

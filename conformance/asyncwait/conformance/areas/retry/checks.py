@@ -196,7 +196,7 @@ def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]
                 yield f"call {call.number} of {item} began, call {before.number} ran", call.at
             else:
                 yield None
-    least = len(leg.overtaken)
+    least = len({call.number if call.batch is None else -1 - call.batch for call in leg.overtaken})
     told = leg.observed.abandoned
     if leg.ending.how in {"finished", "left", "failed"} and told < least:
         ran = counted(least, "call ran", "calls ran")

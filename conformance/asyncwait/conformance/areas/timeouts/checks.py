@@ -98,8 +98,8 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
         call, deadline = item.last, leg.due(item)
-        if call is None or not item.timed_out:
-            continue
+        if call is None or not item.timed_out or call.until > call.deadline:
+            continue  # or others wait for it still
         if deadline >= leg.over_at and item not in blamed:
             continue
         if call.cancelled_at <= deadline:
@@ -161,8 +161,8 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
     if leg.ending.how not in {"finished", "left", "failed"}:
         return
     told = leg.observed.abandoned
-    least = sum(_is_abandoned(leg, call) for call in leg.calls)
-    most = sum(call.ended_at > call.cancelled_at for call in leg.calls)
+    least = sum(_is_abandoned(leg, call) for call in leg.runs)
+    most = sum(call.ended_at > call.cancelled_at for call in leg.runs)
     if told < least:
         outlived = counted(least, "call outlived its record", "calls outlived their records")
         yield f"{outlived}, statistics say {told}", leg.end_at
@@ -203,7 +203,7 @@ def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Find
 
 def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
     """Return the most calls that surely were abandoned at once, and since when."""
-    abandoned = [call for call in leg.calls if _is_abandoned(leg, call)]
+    abandoned = [call for call in leg.runs if _is_abandoned(leg, call)]
     # From when the operator must know of it: a loop that is blocked gives nobody a turn.
     known = ((leg.facts.instants(c.cancelled_at)[-1], c.ended_at - TURN) for c in abandoned)
     most, since = 0, NEVER

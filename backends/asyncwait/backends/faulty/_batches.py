@@ -1,0 +1,178 @@
+"""BAT: operators that have records share calls, and go wrong about it."""
+
+from collections.abc import Sequence
+
+from asyncwait.backends.faulty._gallery import breaks
+from asyncwait.reference import (
+    AsyncWaitOperator,
+    Attempt,
+    BatchCall,
+    Gathering,
+    KeyLines,
+    Outcome,
+    Raised,
+    ResultHandler,
+    StreamTask,
+)
+
+
+@breaks("BAT-1")
+class LooksWhenATimerFires(Gathering):
+    """Takes no note of a batch that is full."""
+
+    def next_batch(self) -> tuple[Sequence[Attempt], bool]:
+        return super().next_batch()[0], False
+
+
+@breaks("BAT-2")
+class GathersUntilABatchIsFull(Gathering):
+    """Keeps no time: a batch goes by its size, or at the end."""
+
+    def set_alarm(self) -> None:
+        pass
+
+    def has_waited(self) -> bool:
+        return False
+
+
+@breaks("BAT-3")
+class WaitsForThoseWhoCanNotCome(StreamTask):
+    """Waits out the time of a batch behind the end of input, and where all that is in waits."""
+
+    def nothing_more_comes(self) -> bool:
+        return False
+
+
+@breaks("BAT-4")
+class KeepsTheTimerOfAFullBatch(Gathering):
+    """Sets a timer for the first record, and never cancels it, as a draft of Flink's does."""
+
+    def set_alarm(self) -> None:
+        if self.alarm is None and self.may_go:
+            self.alarm = self.operator.timers.register(self.due, self.on_alarm)
+
+
+@breaks("BAT-5")
+class SendsAllThatHaveGathered(Gathering):
+    """Puts into a batch whoever has waited for its place."""
+
+    def next_batch(self) -> tuple[Sequence[Attempt], bool]:
+        attempts, is_full = super().next_batch()
+        is_bounded = any(attempt.handler.room for attempt in self.waiting)
+        return [*self.waiting] if is_full and not is_bounded else attempts, is_full
+
+
+@breaks("BAT-6")
+class SendsBatchesAsTheyFill(Gathering):
+    """Bounds the records in flight, and not the batches."""
+
+    @property
+    def may_go(self) -> bool:
+        return len(self.waiting) > 0 and self.starting is None
+
+
+@breaks("BAT-7")
+class LeavesTheLatestBehind(Gathering):
+    """Leaves whoever came last to the next batch, as that one may still be joined by others."""
+
+    def next_batch(self) -> tuple[Sequence[Attempt], bool]:
+        attempts, is_full = super().next_batch()
+        return (attempts, True) if is_full else (attempts[:-1] or attempts, False)
+
+
+@breaks("BAT-8", behind="ORD-1", why="answers that change places come out in the wrong order, too")
+class HandsAnswersOutBackwards(BatchCall):
+    """Takes the records from the end of a list, and the answers from its front."""
+
+    def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
+        return super().outcomes(outcome)[::-1]
+
+
+@breaks("BAT-9")
+class FailsTogether(BatchCall):
+    """Takes one bad answer for the failure of the whole batch."""
+
+    def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
+        outcomes = super().outcomes(outcome)
+        failed = next((each for each in outcomes if isinstance(each, Raised)), None)
+        return outcomes if failed is None else [failed] * len(outcomes)
+
+
+@breaks("BAT-10")
+class FailsTheFirstAlone(BatchCall):
+    """Completes one record with what the call raises, as Flink's draft for lookups does."""
+
+    def on_ended(self, outcome: Outcome | None) -> None:
+        if isinstance(outcome, Raised):
+            for attempt in self.given[1:]:
+                self.staying.discard(attempt)
+        super().on_ended(outcome)
+
+
+@breaks("BAT-11")
+class LetsThoseWithoutAnAnswerWait(BatchCall):
+    """Completes as many records as there are answers; the others wait, as in Flink's draft."""
+
+    def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
+        outcomes = super().outcomes(outcome)
+        for attempt, each in zip(self.given, outcomes, strict=True):
+            if isinstance(each, Raised) and type(each.error).__name__ == "NoAnswer":
+                self.staying.discard(attempt)
+        return outcomes
+
+
+@breaks("BAT-12")
+class CancelsForAll(BatchCall):
+    """Cancels the call when the first of its records is late."""
+
+    def leave(self, attempt: Attempt) -> None:
+        super().leave(attempt)
+        self.cancel()
+
+
+@breaks("BAT-13")
+class LetsAbandonedBatchesRun(BatchCall):
+    """Cancels no call that others share, nor one that others have shared."""
+
+    def cancel(self) -> None:
+        pass
+
+
+@breaks("BAT-14")
+class RepeatsTheWholeBatch(BatchCall):
+    """Sends all records of a batch again that has raised."""
+
+    def split(self) -> None:
+        pass
+
+
+@breaks("BAT-14")
+class HalvesToTheEnd(BatchCall):
+    """Goes on by halves, and has no attempt left when a record is still not alone."""
+
+    def split(self) -> None:
+        for attempt in self.given:
+            attempt.handler.room = max(1, len(self.given) // 2)
+
+
+@breaks("BAT-15")
+class GathersPastTheKeys(AsyncWaitOperator):
+    """Lets records gather whose keys are busy: they are not called yet."""
+
+    def is_first(self, handler: ResultHandler, keys: KeyLines) -> bool:
+        is_busy = keys.lines.get(keys.key_of(handler)) is not None
+        return True if is_busy and self.gathered is not None else super().is_first(handler, keys)
+
+    def free_key(self, handler: ResultHandler) -> None:
+        if self.keys is None or handler.line is not None:
+            super().free_key(handler)
+
+
+@breaks("BAT-16")
+class CountsBatchesThatGather(Gathering):
+    """Counts a batch when its first record comes, and once more when it goes."""
+
+    def join(self, attempt: Attempt) -> None:
+        if not self.waiting:
+            self.operator.batches += 1
+        super().join(attempt)

@@ -1,0 +1,292 @@
+"""Workers that call the function for many records at a time, and when such a batch goes."""
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from math import inf
+from typing import Any
+
+import anyio
+
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._crew import Crew, Worker
+from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import Batch, OperatorConfig
+from asyncwait.toolkit import (
+    Bell,
+    answers_of,
+    failure_of,
+    is_own_cancellation,
+    not_awaitable,
+    raise_self_cancellation,
+    reraise_fatal,
+)
+
+
+class Gathering(deque[Entry]):
+    """Records that wait for their call, each with the time since when; it says when to look.
+
+    Args:
+        core: whose records they are.
+        clock: the loop's.
+        size: of a batch.
+        look: called when there may be a batch to go.
+    """
+
+    def __init__(
+        self, core: Core, clock: Callable[[], float], size: int, look: Callable[[], None]
+    ) -> None:
+        super().__init__()
+        self._core = core
+        self._clock = clock
+        self._size = size
+        self._look = look
+        self._since: deque[float] = deque()
+
+    @property
+    def since(self) -> float:
+        """When the first of them came, in seconds of the loop's clock."""
+        return self._since[0]
+
+    def append(self, entry: Entry) -> None:
+        """Have a record wait, behind the others."""
+        self._since.append(self._clock())
+        super().append(entry)
+        if len(self) == 1 or len(self) >= self._size or self._core.is_full:
+            self._look()
+
+    def popleft(self) -> Entry:
+        """Take the first of them."""
+        self._since.popleft()
+        return super().popleft()
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._since.clear()
+        super().clear()
+
+
+class BatchWorker(Worker):
+    """Runs one call for several records, which may leave it one by one.
+
+    It takes a place among those that are in flight while one of its records waits for it.
+    """
+
+    __slots__ = ("entries", "free", "staying")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: Sequence[Entry] = ()
+        self.staying = 0
+        """How many of its records wait for the call."""
+        self.free: Callable[[], object] = lambda: None
+        """Called when none does any more, while it runs."""
+
+    @property
+    def lingers(self) -> bool:
+        """Whether a record that has left waits for its end before another call (RETRY-10)."""
+        return self.entry is not None
+
+    def cancel(self) -> bool:
+        """Have one record leave; tell whether it was the last, so that the call is cancelled."""
+        self.staying -= 1
+        if self.staying == 0:
+            self.free()
+            super().cancel()
+        return self.was_cancelled
+
+
+class BatchCrew(Crew):
+    """Calls the function with lists: each worker makes one call, and at most `in_flight` do.
+
+    A record is *gathered* from its admission, or the end of its back-off, to its call.
+    """
+
+    def __init__(
+        self, *common: Any, config: OperatorConfig, copy: Callable[[Any], Any] | None
+    ) -> None:
+        super().__init__(*common)
+        assert config.batch is not None
+        self._batch: Batch = config.batch
+        self._attempts = 1 if config.retry is None else config.retry.max_attempts
+        self._copy = copy
+        self._running = 0
+        self._bell = Bell()
+        self._timer: anyio.CancelScope | None = None
+        self._rung = -inf
+        """When the timer has rung last: it may come a rounding error early."""
+        self._core.gathers = True
+        self._core.pending = Gathering(
+            self._core, self._clock, self._batch.max_size, self.wake_worker
+        )
+
+    def wake_worker(self) -> None:
+        """See to it that what may go goes, and that somebody looks again in time."""
+        if not self._core.pending or self._running + self._on_their_way >= self._batch.in_flight:
+            return
+        if self._is_due():
+            super().wake_worker()
+        elif self._timer is None:
+            self._timer = anyio.CancelScope()
+            self._group.start_soon(self._keep_time, self._timer)
+        else:
+            self._bell.ring()
+
+    def _is_due(self) -> bool:
+        """Tell whether a batch is full, has waited long enough, or waits in vain for more."""
+        if self._fill()[1] or self._goes_at() <= max(self._clock(), self._rung):
+            return True
+        return self._core.nothing_more_comes(is_idle=not self._running)
+
+    def _goes_at(self) -> float:
+        """Return when the first that waits has to go; never if none does, or may."""
+        pending: Any = self._core.pending
+        if not pending or self._running >= self._batch.in_flight:
+            return inf
+        since: float = pending.since
+        return since + self._batch.max_wait
+
+    def _fill(self) -> tuple[int, bool]:
+        """Return how many would go now, and whether no more fit in."""
+        room, pending = self._batch.max_size, self._core.pending
+        if not self._batch.split:
+            return min(room, len(pending)), len(pending) >= room
+        for number, entry in enumerate(pending):
+            room = min(room, entry.room or room)
+            if number >= room:
+                return number, True
+        return len(pending), len(pending) >= room
+
+    async def _keep_time(self, scope: anyio.CancelScope) -> None:
+        """Look when the first that waits has done so for long enough."""
+        with scope:
+            while not self._core.closed:
+                when = self._goes_at()
+                with anyio.CancelScope(deadline=when) as nap:
+                    await self._bell.wait()
+                if nap.cancelled_caught:
+                    self._rung = when
+                    self.wake_worker()
+
+    def dismiss(self) -> None:
+        """Send all workers home as soon as their calls let them, and keep no time."""
+        if self._timer is not None:
+            self._timer.shield = True
+            self._timer.cancel()
+        for worker in self._workers:
+            Worker.cancel(worker)
+
+    def _worker(self) -> Worker:
+        return BatchWorker()
+
+    async def _run_calls(self, worker: Worker) -> None:
+        assert isinstance(worker, BatchWorker)
+        is_place = self._running < self._batch.in_flight
+        if self._core.closed or not is_place or not self._core.pending or not self._is_due():
+            return
+        values = self._begin(worker)
+        self.wake_worker()
+        if not values:
+            return
+        self._running += 1
+        self._core.batches += 1
+        worker.free = self._free
+        worker.entry = worker.entries[0]
+        try:
+            await self._call(worker, values)
+        finally:
+            worker.entry = None
+            if worker.staying:
+                self._running -= 1
+
+    def _free(self) -> None:
+        """Note that nobody waits any more for a call that runs."""
+        self._running -= 1
+        self.wake_worker()
+
+    def _begin(self, worker: BatchWorker) -> list[Any]:
+        """Take the records of one batch, whose call begins in this step; return their values."""
+        core, sweep, now = self._core, self._sweep, self._clock()
+        pending, called, is_light = core.pending, core.called, self._sweep.is_light
+        begun: list[Entry] = []
+        for _ in range(self._fill()[0]):
+            entry = pending.popleft()
+            if is_light and entry.started is None:  # It is written out what `begin` does there.
+                entry.started = now
+                entry.attempts = 1
+                core.calls += 1
+                called.append(entry)
+                if sweep.has_deadlines and core.due == inf:
+                    sweep.expect(now)
+                begun.append(entry)
+            elif sweep.begin(entry):
+                begun.append(entry)
+        # To begin one may have taken the time of another.
+        worker.entries = entries = [each for each in begun if each.results is None]
+        for entry in entries:
+            entry.worker = worker
+        worker.staying = len(entries)
+        return [each.value for each in entries] if self._copy is None else self._copies(worker)
+
+    def _copies(self, worker: BatchWorker) -> list[Any]:
+        """Return copies of the values; a record without one has failed alone (COPY-4)."""
+        assert self._copy is not None
+        values: list[Any] = []
+        entries: list[Entry] = []
+        for entry in worker.entries:
+            try:
+                values.append(self._copy(entry.value))
+            except BaseException as error:
+                reraise_fatal(error)
+                worker.staying -= 1
+                self._core.call_raised(entry, error)
+            else:
+                entries.append(entry)
+        worker.entries = entries
+        return values
+
+    async def _call(self, worker: BatchWorker, values: list[Any]) -> None:
+        try:
+            returned = self._function(values)
+            if not inspect.isawaitable(returned):
+                raise not_awaitable(returned)
+            answers = answers_of(values, await returned)
+            await raise_self_cancellation(worker.scope)
+        except BaseException as error:
+            reraise_fatal(error)
+            with suppress(asyncio.CancelledError):
+                await raise_self_cancellation(worker.scope)
+            if worker.was_cancelled:
+                return  # Nobody asks any more.
+            if is_own_cancellation(error):
+                raise
+            self._split(worker.entries)
+            answers = [error] * len(values)
+        self._settle(worker, answers)
+
+    def _settle(self, worker: BatchWorker, answers: Iterable[Any]) -> None:
+        """Give each record that waits for the call its own outcome."""
+        core, sweep, now = self._core, self._sweep, self._clock()
+        is_plain = sweep.is_light and core.single
+        for entry, answer in zip(worker.entries, answers, strict=True):
+            if entry.worker is not worker:
+                continue
+            is_error = isinstance(answer, BaseException)
+            if is_plain and not is_error and entry.results is None and now <= core.due:
+                if not core.closed:
+                    core.decide(entry, (answer,))  # What follows comes to the same.
+            elif sweep.watches and sweep.expire_due(entry, now, worker):
+                continue
+            elif not is_error:
+                core.settle(entry, answer)
+            elif entry.results is None:
+                core.on_failure(entry, failure_of(core.record(entry), answer))
+
+    def _split(self, entries: Sequence[Entry]) -> None:
+        """Have no next attempt share a call with more than half as many (BAT-14)."""
+        if self._batch.split:
+            for entry in entries:
+                is_last = entry.attempts == self._attempts - 1
+                entry.room = 1 if is_last else max(1, len(entries) // 2)

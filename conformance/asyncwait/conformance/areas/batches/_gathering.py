@@ -1,0 +1,135 @@
+"""Which records gather at each moment, for their call together with others, and since when."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Rest
+from asyncwait.spec.scenario import HookRun
+
+
+class Wait(NamedTuple):
+    """One time for which a record gathers, before one of its attempts.
+
+    Args:
+        maybe: when that may have begun, in ms.
+        sure: when it surely had, in ms; NEVER if it is not known.
+        call: with which it ended; None for none.
+    """
+
+    item: Item
+    maybe: float
+    sure: float
+    call: Call | None
+
+    def lasts_at(self, rest: Rest) -> bool:
+        """Whether the record surely gathers at a moment of rest."""
+        is_called = self.call is not None and self.call.seq <= rest.seq
+        return self.sure <= rest.at < self.item.decided_at and not is_called
+
+
+def moments(leg: LegHistory) -> Sequence[Rest]:
+    """Return the moments of rest at which a batch that has to go has gone."""
+    opened = _opened(leg)
+    return [
+        rest
+        for rest in leg.rests
+        if rest.waiting and not rest.failed and rest.at < leg.over_at and rest.seq >= opened[1]
+    ]
+
+
+def _opened(leg: LegHistory) -> tuple[float, int]:
+    """Return when the function was opened, in ms, and the number of that event."""
+    if leg.scenario.hooks == "none":
+        return 0.0, -1
+    ran = ((event.at, seq) for seq, event in leg.seen(HookRun) if event.hook == "open")
+    return next(ran, (NEVER, len(leg.events)))
+
+
+def waits(leg: LegHistory) -> Sequence[Wait]:
+    """Return all times for which a record of a leg gathers, in the order of its records."""
+    admitted, opened = _admitted(leg), _opened(leg)[0]
+    before = {item: earlier for earlier, item in leg.pairs_of_keys}
+    found: list[Wait] = []
+    for item in leg.records:
+        free_maybe, free_sure = _freed(leg, before.get(item))
+        sure = max(admitted.get(item, NEVER), free_sure)
+        found.append(Wait(item, max(item.at, opened, free_maybe), sure, item.call))
+        found += _between_attempts(leg, item)
+    return found
+
+
+def _freed(leg: LegHistory, before: Item | None) -> tuple[float, float]:
+    """Return when the key of a record may be free, and when it surely is, in ms."""
+    if before is None:
+        return 0.0, 0.0
+    earliest = leg.deadline(before) if before.timed_out else before.decided_at
+    return min(earliest, before.decided_at), leg.facts.instants(before.decided_at)[-1]
+
+
+def _between_attempts(leg: LegHistory, item: Item) -> Iterator[Wait]:
+    for number, call in enumerate(item.attempts, 1):
+        reasons = [each for each in leg.outcomes(call, number) if not each.stands]
+        if reasons:
+            following = item.attempts[number] if number < len(item.attempts) else None
+            sure = max(each.until for each in reasons)
+            is_sure = following is not None or all(
+                not each.stands for each in leg.outcomes(call, number)
+            )
+            earliest = min(each.since for each in reasons)
+            yield Wait(item, earliest, sure if is_sure else NEVER, following)
+
+
+def _admitted(leg: LegHistory) -> dict[Item, float]:
+    """Return when each record had found room for sure, in ms: at a moment of rest, so not before.
+
+    What is there stands in line: the first have the room that there is.
+    """
+    admitted: dict[Item, float] = {}
+    for rest in moments(leg):
+        for item in present(leg, rest)[: leg.capacity]:
+            if item.is_record:
+                admitted.setdefault(item, rest.at)
+    return admitted
+
+
+def present(leg: LegHistory, rest: Rest) -> Sequence[Item]:
+    """Return what may be in the operator at a moment of rest, but for what overtakes.
+
+    A record without results is gone for sure when all before it are.
+    """
+    there: list[Item] = []
+    for item in leg.items:
+        if item.seq > rest.seq:
+            break
+        is_silent = item.results == () and item.decided_at <= rest.at and not there
+        if item.is_stored and not (is_silent or item.is_out_before(rest.seq + 1)):
+            there.append(item)
+    return there
+
+
+def item_of(leg: LegHistory, call: Call) -> Item | None:
+    """Return the record of a call."""
+    number = call.record
+    return None if number is None or number >= len(leg.records) else leg.records[number]
+
+
+def waits_for(leg: LegHistory, call: Call, at: float) -> bool:
+    """Whether the record of a call waits for it at some time, in ms."""
+    item = item_of(leg, call)
+    is_left = min(call.deadline, call.limit) <= at
+    return item is not None and item.decided_at > at and not is_left and call.ended_at > at
+
+
+def running(leg: LegHistory, rest: Rest) -> int:
+    """Return how many batches run at a moment of rest for which a record waits."""
+    begun = (batch for batch in leg.batches if batch[0].seq <= rest.seq)
+    return sum(any(waits_for(leg, call, rest.at) for call in batch) for batch in begun)
+
+
+def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:
+    """Whether records in a batch may have had to go with fewer than `max_size` (BAT-14)."""
+    planned = leg.scenario.batch
+    if planned is None or not planned.split:
+        return False
+    items = [(item_of(leg, call), call) for call in batch]
+    return any(item is not None and call in item.attempts[1:] for item, call in items)

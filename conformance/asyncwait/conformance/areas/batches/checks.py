@@ -1,0 +1,401 @@
+"""BAT: when a batch goes, what it holds, and what becomes of each of its records."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from asyncwait.conformance.areas.batches._gathering import (
+    Wait,
+    item_of,
+    may_be_bounded,
+    moments,
+    present,
+    running,
+    waits,
+    waits_for,
+)
+from asyncwait.conformance.judging import (
+    NEVER,
+    ROUNDING,
+    Call,
+    Finding,
+    Item,
+    LegHistory,
+    Rest,
+    failure_named,
+    first_failures,
+    key_of,
+    leg_check,
+    readings,
+)
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import FailureAsked, Misuse, PlannedBatch, identity
+
+
+def _planned(leg: LegHistory) -> PlannedBatch | None:
+    return leg.scenario.batch
+
+
+def _handled(leg: LegHistory) -> Mapping[Item, FailureAsked]:
+    """Return what the failure handler was asked first, by the record that it was about."""
+    found: dict[Item, FailureAsked] = {}
+    for _, event in leg.seen(FailureAsked):
+        number = leg.facts.numbers.of(event, identity(event.value))
+        if number is not None and number < len(leg.records):
+            found.setdefault(leg.records[number], event)
+    return found
+
+
+def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
+    """Yield each moment of rest at which there is a place for a batch, and who gathers."""
+    planned = _planned(leg)
+    if planned is None:
+        return
+    every = leg.once(waits)
+    for rest in moments(leg):
+        gathering = [wait for wait in every if wait.lasts_at(rest)]
+        if gathering and running(leg, rest) < planned.in_flight:
+            yield rest, gathering
+
+
+@leg_check("BAT-1")
+def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
+    """When time goes on, fewer records gather than a batch may hold, or all places are taken."""
+    planned = _planned(leg)
+    for rest, gathering in _gathered(leg):
+        if planned is not None and len(gathering) >= planned.max_size:
+            yield f"{len(gathering)} records gather, and a batch holds {planned.max_size}", rest.at
+            return
+    for batch in leg.batches:
+        if planned is not None and len(batch) == planned.max_size:
+            yield None
+
+
+@leg_check("BAT-2")
+def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]:
+    """When time goes on, no record has gathered for `max_wait`, or all places are taken."""
+    planned = _planned(leg)
+    if planned is None:
+        return
+    times = [*(event.at for event in leg.events), leg.end_at]
+    for rest, gathering in _gathered(leg):
+        for wait in gathering:
+            due = leg.facts.instants(wait.sure + planned.max_wait)[-1]
+            if due < min(times[rest.seq + 1], leg.over_at, wait.item.decided_at):
+                yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
+                return
+    for batch in leg.batches:
+        if len(batch) < planned.max_size and batch[0].at > _earliest(leg, batch):
+            yield None
+
+
+def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
+    """Return when the first record of a batch may have begun to gather, in ms."""
+    calls = set(batch)
+    return min((w.maybe for w in leg.once(waits) if w.call in calls), default=NEVER)
+
+
+@leg_check("BAT-3")
+def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Finding]:
+    """When time goes on, no record gathers behind the end of input, or where all in flight do."""
+    for rest, gathering in _gathered(leg):
+        if _is_over(leg, rest):
+            yield f"{gathering[0].item} gathers, and the input has ended", rest.at
+            return
+        if _is_all(leg, rest, gathering):
+            yield f"{gathering[0].item} gathers, and all that is in flight does", rest.at
+            return
+    planned = _planned(leg)
+    for batch in leg.batches:
+        if planned is None or len(batch) == planned.max_size:
+            continue
+        if batch[0].at < _earliest(leg, batch) + planned.max_wait:
+            yield None
+
+
+def _is_over(leg: LegHistory, rest: Rest) -> bool:
+    """Whether the input has ended, and all of it is admitted."""
+    ended = leg.source_ended
+    return ended is not None and ended.at <= rest.at and rest.present <= leg.capacity
+
+
+def _is_all(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
+    """Whether there is no room, and all records that have some gather, or wait for such a key."""
+    if leg.scenario.max_held is not None:
+        return False
+    inside = [item for item in present(leg, rest) if item.is_record][: leg.capacity]
+    who = {wait.item for wait in gathering}
+    behind = {item: before for before, item in leg.pairs_of_keys}
+    if len(inside) < leg.capacity:
+        return False
+    return all(item in who or _waits_for_key(item, behind.get(item), rest) for item in inside)
+
+
+def _waits_for_key(item: Item, before: Item | None, rest: Rest) -> bool:
+    return item.call is None and before is not None and before.decided_at > rest.at
+
+
+@leg_check("BAT-4")
+def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
+    """A batch that is not full goes when its first record has waited, or nothing more can come."""
+    planned = _planned(leg)
+    if planned is None:
+        return
+    for batch in leg.batches:
+        at = batch[0].at
+        if len(batch) >= planned.max_size or may_be_bounded(leg, batch) or not _goes_on(leg, at):
+            continue
+        since = _earliest(leg, batch)
+        if at < since + planned.max_wait - ROUNDING:
+            gathered = f"{len(batch)} of {planned.max_size} records"
+            yield f"a batch of {gathered} went {at - since:g} ms after the first came", at
+        else:
+            yield None
+
+
+def _goes_on(leg: LegHistory, at: float) -> bool:
+    """Whether there is room for more for sure, and the input has not ended."""
+    ended = leg.source_ended
+    if ended is not None and ended.at <= at:
+        return False
+    taken = [item for item in leg.items if item.is_stored and item.at <= at]
+    gone = sum(item.emitted_at < at for item in taken)
+    return len(taken) - gone < leg.capacity
+
+
+@leg_check("BAT-5")
+def a_batch_is_neither_empty_nor_too_large(leg: LegHistory) -> Iterator[Finding]:
+    """Each batch holds one record at least, and `max_size` at most."""
+    planned = _planned(leg)
+    for _, event in leg.seen(Misuse):
+        if event.what == "batch-empty":
+            yield event.detail, event.at
+    for batch in leg.batches:
+        if planned is not None and len(batch) > planned.max_size:
+            yield f"a batch holds {len(batch)} records, at most {planned.max_size}", batch[0].at
+        else:
+            yield None
+
+
+@leg_check("BAT-6")
+def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
+    """When time goes on, at most `in_flight` batches run for which somebody waits."""
+    planned = _planned(leg)
+    if planned is None:
+        return
+    for rest in leg.rests:
+        if rest.failed or rest.at >= leg.over_at:
+            return
+        run = running(leg, rest)
+        if run > planned.in_flight:
+            yield f"{run} batches run, at most {planned.in_flight}", rest.at
+            return
+        if run:
+            yield None
+
+
+@leg_check("BAT-7")
+def a_batch_leaves_nobody_behind(leg: LegHistory) -> Iterator[Finding]:
+    """A batch that is not full holds all that gathered when time moved on to it."""
+    planned = _planned(leg)
+    if planned is None:
+        return
+    every = leg.once(waits)
+    for batch in leg.batches:
+        first, last = batch[0], batch[-1]
+        if len(batch) >= planned.max_size or may_be_bounded(leg, batch):
+            continue
+        behind = next((w for w in every if _is_left_behind(w, first, last)), None)
+        if behind is not None:
+            yield f"{behind.item} was left behind by a batch of {len(batch)}", first.at
+        else:
+            yield None
+
+
+def _is_left_behind(wait: Wait, first: Call, last: Call) -> bool:
+    if not wait.sure < first.at < wait.item.decided_at:
+        return False
+    return wait.call is None or wait.call.seq > last.seq
+
+
+@leg_check("BAT-8")
+def each_record_has_its_own_answer(leg: LegHistory) -> Iterator[Finding]:
+    """What a batch gave for a record comes out with the timestamp and the key of that."""
+    shared = {call for batch in leg.batches if len(batch) > 1 for call in batch}
+    for output in leg.outputs:
+        item, element = output.item, output.element
+        if item is None or item.last not in shared or item.timed_out or item.failure:
+            continue
+        assert isinstance(item.element, Record)
+        own = item.element.timestamp, item.element.key
+        if isinstance(element, Record) and (element.timestamp, element.key) != own:
+            yield f"{element} came out, which its batch gave for {item}", output.at
+            return
+        yield None
+
+
+@leg_check("BAT-9")
+def an_exception_fails_its_record_alone(leg: LegHistory) -> Iterator[Finding]:
+    """Where a batch gives an exception for one record, those that it answered are answered."""
+    asked = leg.once(_handled)
+    for batch in leg.batches:
+        ends = {call.ended.how for call in batch if call.ended is not None}
+        if not {"raised", "returned"} <= ends:
+            continue
+        for call in batch:
+            if call.ended is None or call.ended.how != "returned":
+                continue
+            item = item_of(leg, call)
+            if item is not None and item.last is call and item.results is not None:
+                yield _failed_with_others(leg, item, is_asked=item in asked)
+
+
+def _failed_with_others(leg: LegHistory, item: Item, *, is_asked: bool) -> Finding:
+    if item.failure or item.timed_out:
+        return None
+    if is_asked:
+        return (
+            f"the failure handler was asked for {item}, which its batch answered",
+            item.decided_at,
+        )
+    if leg.ending.how == "failed" and leg.named == frozenset({item}):
+        return f"{item}, which its batch answered, failed the operator", leg.end_at
+    return None
+
+
+def _is_raised(batch: Sequence[Call]) -> bool:
+    """Whether a batch of several has raised as a whole."""
+    first = batch[0]
+    raises = first.step.does == "raise" or first.step.error == "broken"
+    is_over = first.ended is not None and first.ended.how in {"raised", "misreturned"}
+    return len(batch) > 1 and first.step.whole and raises and is_over
+
+
+@leg_check("BAT-10")
+def what_a_batch_raises_is_of_all_its_records(leg: LegHistory) -> Iterator[Finding]:
+    """Each record that waited for a batch that raised is called again, or has failed."""
+    asked = leg.once(_handled)
+    for batch in leg.batches:
+        if not _is_raised(batch):
+            continue
+        for call in batch:
+            item = item_of(leg, call)
+            if item is None or not waits_for(leg, call, call.ended_at - ROUNDING):
+                continue
+            lost = _unharmed(leg, item, call, is_asked=item in asked)
+            yield lost
+            if lost is not None:
+                return
+
+
+def _unharmed(leg: LegHistory, item: Item, call: Call, *, is_asked: bool) -> Finding:
+    """Say whether a record goes on as if its call had not raised."""
+    if item.last is not call or leg.ending.how in {"failed", "left", "crashed", "interrupted"}:
+        return None
+    if leg.ending.how in {"hung", "livelock"} and (item.decided_at == NEVER or item.wrong):
+        return f"the batch of {item} raised, and nothing became of that", call.ended_at
+    if leg.ran_to_its_end and (item.wrong or (item.failure and not is_asked)):
+        return f"the batch of {item} raised, and that was lost", leg.end_at
+    return None
+
+
+@leg_check("BAT-11")
+def an_owed_answer_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
+    """What a batch owes an answer fails with `InvalidResult`, or is handled as that."""
+    owed = {call.number: call for call in leg.calls if call.batch is not None and call.step.whole}
+    lasts = {item.last.number: item for item in leg.records if item.last is not None}
+    items = [lasts[n] for n, call in owed.items() if call.step.does == "misreturn" and n in lasts]
+    failed = first_failures(leg)
+    if failed and all(item in items and item.wrong == "InvalidResult" for item in failed):
+        yield from failure_named(leg, "InvalidResult")
+    handled = leg.once(_handled)
+    for item in items:
+        if item.failure == "InvalidResult" and item in handled:
+            event = handled[item]
+            if event.error != "InvalidResult":
+                yield f"expected InvalidResult for {item}, its handler got {event.error}", event.at
+            else:
+                yield None
+        elif "InvalidResult" in {item.failure, item.wrong} and leg.ending.how in _ENDS_WELL_OR_NOT:
+            yield f"the batch of {item} owes an answer, and nobody was told", leg.end_at
+
+
+_ENDS_WELL_OR_NOT = {"finished", "hung", "livelock"}
+
+
+@leg_check("BAT-12")
+def a_record_leaves_its_batch_alone(leg: LegHistory) -> Iterator[Finding]:
+    """Where one record of a batch is late, and another waits, the call runs on."""
+    over_at = min(leg.may_be_over_at, leg.end_at)
+    for batch in leg.batches:
+        first_left = min(min(call.deadline, call.limit) for call in batch)
+        until = batch[0].until
+        ended = batch[0].ended
+        over = NEVER if ended is not None and ended.how == "cancelled" else batch[0].ended_at
+        if not first_left < min(until, over, over_at):
+            continue
+        cancelled = min(call.cancelled_at for call in batch)
+        if first_left <= cancelled < min(until, over_at):
+            yield f"a batch was cancelled at {cancelled:g}, and others wait for it", cancelled
+        else:
+            yield None
+
+
+@leg_check("BAT-13")
+def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
+    """When the last of its records has left a batch that runs, it is cancelled."""
+    over_at = min(leg.over_at, leg.end_at)
+    for batch in leg.batches:
+        until = leg.facts.instants(batch[0].until)[-1]
+        if not until < over_at:
+            continue
+        cancelled = min(call.cancelled_at for call in batch)
+        if cancelled <= until:
+            yield None
+        elif batch[0].ended_at > until:
+            yield "all have left a batch, and it was not cancelled", until
+
+
+@leg_check("BAT-14")
+def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
+    """After a batch has raised, its records are called in batches of half its size at most."""
+    planned, retry = _planned(leg), leg.scenario.retry
+    if planned is None or retry is None or not planned.split:
+        return
+    sizes = {call.batch: len(batch) for batch in leg.batches for call in batch}
+    raised = {batch[0].batch for batch in leg.batches if _is_raised(batch)}
+    for item in leg.records:
+        for number, (before, call) in enumerate(pairwise(item.attempts), 2):
+            if before.batch not in raised:
+                continue
+            most = 1 if number == retry.max_attempts else max(1, sizes[before.batch] // 2)
+            if sizes[call.batch] > most:
+                text = f"{item} shares call {call.number} with {sizes[call.batch]}, at most {most}"
+                yield text, call.at
+                return
+            yield None
+
+
+@leg_check("BAT-15")
+def no_two_records_of_a_batch_have_one_key(leg: LegHistory) -> Iterator[Finding]:
+    """In key-ordered mode the keys of the records of a batch are different."""
+    if not leg.key_ordered or leg.scenario.unequal_keys:
+        return
+    for batch in leg.batches:
+        items = [item for call in batch if (item := item_of(leg, call)) is not None]
+        if len({key_of(item) for item in items}) < len(items):
+            yield "two records of a batch have the same key", batch[0].at
+        elif any(item in leg.behind_of_key for item in items):
+            yield None
+
+
+@leg_check("BAT-16")
+def batches_are_counted(leg: LegHistory) -> Iterator[Finding]:
+    """The figure of batches is that of those that were called."""
+    for reading in leg.once(readings) if _planned(leg) is not None else ():
+        figure, (least, most) = reading.figures.batches, reading.bounds["batches"]
+        if not least <= figure <= most:
+            told = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+            yield f"batches is {figure}, expected {told}", reading.figures.at
+            return
+        if most:
+            yield None

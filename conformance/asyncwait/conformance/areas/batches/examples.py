@@ -1,0 +1,117 @@
+"""BAT: examples of functions that are called for several records at a time."""
+
+from asyncwait.conformance.evidence import examples
+
+EXAMPLES = examples("""
+two-full-batches: BAT-1, BAT-8, BAT-5
+    Four records come at once, and two go in each call, though they may wait for long.
+    capacity 6; batch max_size=2 max_wait=400; 0: a@1 b@2 c@3 d@4; a b c d: 80 gives *1;
+    source_ends_at 200
+a-batch-goes-by-its-size-and-the-next-by-its-time: BAT-4, BAT-1, BAT-2
+    The batch of a and b is full at 40; c has come at 80, and goes at 200, not at 120.
+    batch max_size=2 max_wait=120; 0: a; 40: b; 80: c; a b c: 40 gives *1; source_ends_at 400
+one-record-does-not-wait-for-ever: BAT-2, BAT-4
+    Nothing joins a, which goes after 80; b comes then, and waits as long.
+    batch max_size=4 max_wait=80; 0: a; 120: b; a b: 40 gives *1; source_ends_at 400
+the-time-of-a-batch-is-that-of-its-first-record: BAT-2, BAT-4, BAT-7
+    b comes 40 before the batch of a goes, and c after that.
+    batch max_size=4 max_wait=80; 0: a; 40: b; 120: c; a b c: 40 gives *1; source_ends_at 400
+the-end-of-input-lets-a-batch-go: BAT-3
+    Three records are there, and then nothing more.
+    batch max_size=4 max_wait=4000; 0: a b c; a b c: 40 gives *1
+a-late-end-of-input-lets-a-batch-go: BAT-3
+    That is known at 80.
+    batch max_size=4 max_wait=4000; 0: a b; a b: 40 gives *1; source_ends_at 80
+all-that-is-there-is-behind-a-key: BAT-3, BAT-15
+    a and c gather, b waits for the key of a; there is no more room, so that they go.
+    key-ordered; capacity 3; batch max_size=3 max_wait=4000;
+    0: a/x b/x c/y d/z; a b c d: 40 gives *1; source_ends_at 400
+places-are-taken: BAT-6, BAT-7, BAT-1
+    One batch runs at a time; what gathers meanwhile goes together when it ends.
+    capacity 6; batch max_size=3 max_wait=40 in_flight=1; 0: a; 80: b; 120: c d; a: 120 gives a1;
+    b c d: 40 gives *1; source_ends_at 400
+a-full-batch-waits-for-a-place: BAT-6, BAT-1
+    Two batches run; the third is full, and goes when the first has ended.
+    capacity 6; batch max_size=2 max_wait=400; 0: a b c d e f; a b: 80 gives *1; c d: 120 gives *1;
+    e f: 40 gives *1; source_ends_at 400
+more-than-a-batch-gathers: BAT-5, BAT-6, BAT-7
+    One batch runs, three records gather meanwhile, and two of them go next.
+    capacity 6; batch max_size=2 max_wait=40 in_flight=1; 0: a b c d e; a b: 80 gives *1;
+    c d e: 40 gives *1; source_ends_at 400
+answers-in-a-mapping: BAT-8
+    The function gives a mapping from values.
+    unordered; batch max_size=3 answers=mapping; 0: a@1 b@2 c@3; a b c: 40 gives *1
+answers-of-several-results: BAT-8
+    Each record has as many results as its own call would give, none among them.
+    batch max_size=3; 0: a@1 b@2 c@3; a: 40 gives a1 a2; b: 40 gives; c: 40 gives c1
+an-exception-among-answers: BAT-9
+    b alone fails, and the failure handler has results for it.
+    failures_handled; batch max_size=3; 0: a b c; a c: 40 gives *1; b: 40 raises, failed gives b!
+an-exception-among-answers-fails-the-operator: BAT-9, FAIL-1
+    Nobody has results for b: the error names it.
+    batch max_size=3; 0: a b c; a c: 40 gives *1; b: 40 raises
+an-exception-among-answers-is-repeated-alone: BAT-9, RETRY-1
+    The next call is of b alone.
+    retry; batch max_size=3; 0: a b c; a c: 40 gives *1; b: 40 raises, 40 gives b1
+a-batch-that-raises: BAT-10
+    What b raises, all of its batch has.
+    failures_handled; batch max_size=3; 0: a b c; a c: 40 gives *1, failed gives *!;
+    b: 40 raises with whole, failed gives b!
+a-batch-that-raises-at-once: BAT-10, FAIL-1
+    It has not waited for anything.
+    batch max_size=2; 0: a b; a: raises with whole; b: gives b1
+a-batch-that-raises-is-called-again: BAT-10, RETRY-1
+    All three have another attempt, together.
+    retry; batch max_size=3; 0: a b c; a: 40 raises with whole, 40 gives a1; b c: 40 gives *1
+a-batch-that-breaks-while-it-is-read: BAT-10
+    Its answers raise when they are read: that is an error of each of its calls.
+    failures_handled; batch max_size=2; 0: a b; a: 40 misreturns broken with whole, failed gives a!;
+    b: 40 gives b1, failed gives b!
+one-answer-too-few: BAT-11
+    For which of the two the answer is, nobody can tell.
+    failures_handled; batch max_size=2; 0: a b; a: 40 gives a1, failed gives a!;
+    b: 40 gives with whole, failed gives b!
+a-mapping-without-a-value: BAT-11, BAT-8
+    The mapping holds nothing for b, and a has its answer.
+    failures_handled; batch max_size=2 answers=mapping; 0: a b; a: 40 gives a1;
+    b: 40 gives with whole, failed gives b!
+a-mapping-without-a-value-fails-the-operator: BAT-11, RES-3
+    The error names b.
+    batch max_size=2 answers=mapping; 0: a b; a: 40 gives a1; b: 40 gives with whole
+what-is-no-collection-of-answers: BAT-11, RES-3
+    None is no answer for anybody.
+    batch max_size=2; 0: a b; a: 40 misreturns none with whole; b: 40 gives b1
+a-record-leaves-its-batch: BAT-12
+    At 160 the time of a is over, which was called before; the batch runs on for b.
+    timeout 120; handled; retry initial=40; batch max_size=2 max_wait=40;
+    0: a; 80: b; a: raises own, 80 gives a1, late gives a?; b: 120 gives b1, late gives b?;
+    source_ends_at 200
+all-leave-their-batch: BAT-13
+    Nobody waits any more at 80.
+    timeout 80; handled; batch max_size=2; 0: a b; a b: never, late gives *?; source_ends_at 200
+all-leave-their-batch-at-the-limit: BAT-13, RETRY-12
+    The limit of an attempt holds for all of a batch, which has another.
+    retry attempt_timeout=80; batch max_size=2; 0: a b; a: 120 gives a1, 40 gives a2; b: 40 gives b1
+found-by-halves: BAT-14, BAT-10
+    d raises in the batch of four, and in that of two; then it is alone.
+    capacity 6; retry max_attempts=4 initial=40 multiplier=1; failures_handled;
+    batch max_size=4 split; 0: a b c d; a b c: 40 gives *1; d: 40 raises with whole, failed gives d!
+alone-for-the-last-attempt: BAT-14
+    There are but two attempts: for the second each of the four is alone.
+    capacity 6; retry max_attempts=2; failures_handled; batch max_size=4 split in_flight=4;
+    0: a b c d; a b c: 40 gives *1; d: 40 raises with whole, failed gives d!
+keys-in-batches: BAT-15
+    b has the key of a, and gathers when that is decided.
+    key-ordered; batch max_size=2 max_wait=40; 0: a/x b/x c/y; a b c: 40 gives *1
+batches-are-counted: BAT-16
+    Two batches of three records are called, the second at 40.
+    batch max_size=2 max_wait=40; 0: a b c; a b c: 80 gives *1; figures_at 0 20 60 100;
+    source_ends_at 200
+a-snapshot-of-batches: SNAP-2, BAT-2
+    At 40 a and b run, and c gathers: all three are in the snapshot, and begin anew.
+    batch max_size=2 max_wait=400; 0: a b c; 40: ^1; a b c: 120 gives *1; crashes 80;
+    source_ends_at 400
+leaving-while-a-batch-runs: END-3, BAT-1
+    The consumer leaves at 40: the batch is cancelled, and cleans up.
+    batch max_size=2; 0: a b c; a b c: 120 gives *1 with clean_up=40; cancel_at 40
+""")

@@ -1,0 +1,73 @@
+"""Batched calls: what a function gives for several records, sorted out by record."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from asyncwait.spec import InvalidResult, OperatorError, Record
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit._calls import call_failed, collect_results, is_collection
+from asyncwait.toolkit._loop import read_whole
+
+
+class NoAnswer(Exception):
+    """Stands for what a batched call owes one of its records; the text says what is wrong."""
+
+
+def answers_of(values: Sequence[Any], returned: Any) -> Sequence[Any]:
+    """Return what a batched call gives for each of its values, or an exception in its place.
+
+    Args:
+        values: as the function was given them.
+        returned: a collection in the same order, or a mapping from values. What a mapping holds for
+            a value that was not asked for makes all of it doubtful (BAT-11).
+
+    Returns:
+        As many as there are values: the function's own, its exceptions among them, or a `NoAnswer`.
+    """
+    if isinstance(returned, Mapping):
+        return _by_value(values, returned)
+    if not is_collection(returned):
+        return _none(values, f"a list or a mapping, got {shown(returned)}")
+    answers = returned if type(returned) is list else read_whole(returned)
+    if len(answers) != len(values):
+        return _none(
+            values, f"{len(values)} answers in the order of the values, got {len(answers)}"
+        )
+    return answers
+
+
+def _by_value(values: Sequence[Any], answers: Mapping[Any, Any]) -> Sequence[Any]:
+    try:
+        asked = {value: type(value) for value in values}
+    except TypeError as error:
+        return _none(values, f"a list, as values can't be keys of a mapping ({error})")
+    if any(asked[value] is not type(value) for value in values):
+        return _none(values, "a list, as values are equal and of different types")
+    foreign = next((key for key in answers if key not in asked), None)
+    if len(answers) > len(asked) or foreign is not None:
+        return _none(values, f"a mapping from its values alone, got one from {shown(foreign)}")
+    missing = NoAnswer("expected an answer for each value of the batch, got none for this one")
+    return [answers.get(value, missing) for value in values]
+
+
+def _none(values: Sequence[Any], expected: str) -> Sequence[NoAnswer]:
+    return [NoAnswer(f"expected {expected}")] * len(values)
+
+
+def failure_of(record: Record, answer: BaseException) -> OperatorError:
+    """Return the failure that an exception among the answers of a batch is for its record."""
+    if isinstance(answer, NoAnswer):
+        return InvalidResult(record, str(answer))
+    return call_failed(record, answer)
+
+
+def results_of(record: Record, answer: Any) -> tuple[Any, ...]:
+    """Read what a batch gives for a record, as `collect_results` does.
+
+    Raises:
+        OperatorError: it is an exception, or no collection of results.
+    """
+    if isinstance(answer, BaseException):
+        failure = failure_of(record, answer)
+        raise failure from failure.__cause__
+    return collect_results(record, answer)
