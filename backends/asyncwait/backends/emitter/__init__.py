@@ -1,5 +1,6 @@
 """Flink's operator before 1.10: a blocking queue, an emitter, a checkpoint lock."""
 
+from asyncwait.backends.emitter._batches import BatchCalls
 from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._calls import Calls
 from asyncwait.backends.emitter._checkpoints import Checkpoints
@@ -28,6 +29,7 @@ from asyncwait.backends.emitter._timers import Timers
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "BatchCalls",
     "Calls",
     "CheckpointLock",
     "Checkpoints",

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TypeAlias
 
 from asyncwait.backends.emitter._entries import Entry
@@ -34,7 +35,11 @@ class ElementQueue(ABC):
         """Most records at a time that were completed and not polled."""
         self._room = Signal()
         self._news = Signal()
-        self._is_ended = self._is_closed = False
+        self.on_moved: Callable[[], object] = lambda: None
+        """Called when an entry has come or gone, and at the end."""
+        self.is_ended = False
+        """Whether nothing will be put any more."""
+        self._is_closed = False
 
     # Of the task that reads
 
@@ -55,12 +60,14 @@ class ElementQueue(ABC):
         self._records += isinstance(entry.element, Record)
         self.add(entry)
         self._news.give()
+        self.on_moved()
         return True
 
     def end(self) -> None:
         """Take note that nothing will be put any more."""
-        self._is_ended = True
+        self.is_ended = True
         self._news.give()
+        self.on_moved()
 
     # Of the emitter
 
@@ -73,7 +80,7 @@ class ElementQueue(ABC):
             entry = self.peek()
             if entry is not None:
                 return entry
-            if self._is_ended and self.is_empty():
+            if self.is_ended and self.is_empty():
                 return None
             await self._news.wait()
         return None
@@ -88,6 +95,7 @@ class ElementQueue(ABC):
             self._records -= isinstance(entry.element, Record)
             self._done -= 1
             self._room.give()
+            self.on_moved()
         return entry
 
     # Of whoever completes

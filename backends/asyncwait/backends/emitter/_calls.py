@@ -13,6 +13,7 @@ from asyncwait.backends.emitter._life import Life, Tasks
 from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Call, Watch
+from asyncwait.spec import Record
 from asyncwait.toolkit import is_own_cancellation, outcome_of, reraise_fatal
 
 
@@ -24,19 +25,35 @@ class Attempt:
 
     def __init__(self, entry: Entry, records: Records) -> None:
         self.entry = entry
-        self._number = entry.attempts
+        self.number = entry.attempts
+        """1 for the first call of the record."""
         self._records = records
+
+    @property
+    def record(self) -> Record:
+        """Whose call it is."""
+        assert isinstance(self.entry.element, Record)
+        return self.entry.element
 
     @property
     def value(self) -> Any:
         """What the function is called with."""
-        record: Any = self.entry.element
-        return record.value
+        return self.record.value
 
     @property
     def is_last(self) -> bool:
         """Whether its record was not called again since."""
-        return self.entry.attempts == self._number
+        return self.entry.attempts == self.number
+
+    def enter(self, call: Call) -> None:
+        """Take note of the call, which has begun: its record waits for it."""
+        call.entries.add(self.entry)
+        self.entry.call = call
+
+    def leave(self, call: Call) -> None:
+        """Take note that the call has ended."""
+        if self.entry.call is call:  # and not the one of a later attempt, which began meanwhile
+            self.entry.call = None
 
     def answer(self, supply: Callable[[], Any], at: float) -> None:
         """Report what gives the results of the call; see `Records.answer`."""
@@ -76,6 +93,8 @@ class Calls(ABC):
         """Calls that began."""
         self.repeated = 0
         """Those among them that were not the first of their record."""
+        self.batches = 0
+        """Calls that several records shared, or may have."""
         life.when_over(self._waiting.clear)
 
     def start(self, entry: Entry) -> None:
@@ -122,9 +141,13 @@ class CoroutineCalls(Calls):
         for call in self._running:
             call.scope.cancel()
 
+    def new_call(self) -> Call:
+        """Return a call that is about to begin."""
+        return Call(self._watch)
+
     async def call(self, attempt: Attempt) -> None:
         """Await the call of a record, and report what it gives or raises."""
-        call = Call(self._watch)
+        call = self.new_call()
         self._running[call] = None
         with call.scope:
             try:
@@ -142,10 +165,8 @@ class CoroutineCalls(Calls):
 
     async def _returned(self, attempt: Attempt, call: Call) -> Any:
         """Await what the function gives; a deadline that passed before finds none to cancel."""
-        entry: Any = attempt.entry
-        entry.call = call
+        attempt.enter(call)
         try:
-            return await outcome_of(entry.element, self._function(attempt.value), call.scope)
+            return await outcome_of(attempt.record, self._function(attempt.value), call.scope)
         finally:
-            if entry.call is call:  # and not the one of a later attempt, which began meanwhile
-                entry.call = None
+            attempt.leave(call)

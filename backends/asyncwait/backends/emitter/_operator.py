@@ -58,7 +58,7 @@ class EmitterOperator(OperatorContext[EmitterResults]):
     """An operator with an emitter: see `asyncwait.spec.OpenOperator`.
 
     Args:
-        config: mode, capacity, timeout, retry.
+        config: mode, capacity, timeout, retry, batch.
         fn: the user's function.
         elements: the input.
         restore: what an earlier operator had in flight.
@@ -77,7 +77,8 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         restore: Snapshot | None = None,
     ) -> None:
         name = "the emitter operator"
-        super().__init__(check_arguments(config, fn, elements, restore, name, "retry", "max_held"))
+        known = "retry", "max_held", "batch"
+        super().__init__(check_arguments(config, fn, elements, restore, name, *known))
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Mapping
 from math import inf
 from typing import Any, ClassVar
 
+from asyncwait.backends.emitter._batches import BatchCalls
 from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._callbacks import CallbackCalls, Letters
 from asyncwait.backends.emitter._calls import Calls, CoroutineCalls
@@ -29,7 +30,7 @@ class Parts:
     """What an operator consists of; a variation replaces a part by naming another class here.
 
     Args:
-        config: mode, capacity, timeout, retry.
+        config: mode, capacity, timeout, retry, batch.
         function: the parts of the user's function.
         elements: the input.
         stored: what is to be restored.
@@ -74,7 +75,7 @@ class Parts:
         )
         self.watch = Watch(config.capacity, self.loop.time, self.tasks, life)
         self.letters = Letters(self.loop, life)
-        self.calls = self._calls(function)
+        self.calls = self._calls(config, function)
         self.retries.call_again = self.calls.start
         self.checkpoints = self.checkpoints_class(self.queue, self.outlet, self.lock, life)
         self.intake = self.intake_class(
@@ -86,8 +87,11 @@ class Parts:
         life.when_over(self.queue.close)
         life.when_over(self.intake.close)
 
-    def _calls(self, function: FunctionParts) -> Calls:
-        wires = (self.records, self.timers, self.tasks)
+    def _calls(self, config: OperatorConfig, function: FunctionParts) -> Calls:
+        wires: tuple[Any, ...] = (self.records, self.timers, self.tasks)
+        if config.batch is not None:
+            edges: dict[str, Any] = {"config": config, "copy": function.copy, "queue": self.queue}
+            return BatchCalls(function.call, *wires, **edges, watch=self.watch, life=self.life)
         if function.invoke is None:
             return CoroutineCalls(function.call, *wires, watch=self.watch, life=self.life)
         return CallbackCalls(function.invoke, *wires, letters=self.letters, life=self.life)
@@ -104,6 +108,8 @@ class Parts:
     async def run(self) -> None:
         """Run all tasks to their ends."""
         tasks: list[Callable[[], Coroutine[Any, Any, None]]] = [self.reader.run, self.emitter.run]
+        if isinstance(self.calls, BatchCalls):
+            tasks.append(self.calls.send)
         await self.tasks.run(*tasks, self.timers.run, self.letters.run)
 
     def statistics(self) -> Statistics:
@@ -115,6 +121,7 @@ class Parts:
             waiting=min(self.intake.taken, len(self.intake.waiting)) * runs,
             held=queue.held() - taken,
             calls=self.calls.started,
+            batches=self.calls.batches,
             retries=self.calls.repeated,
             timeouts=self.records.timeouts,
             failures_handled=self.records.failures_handled,

@@ -13,6 +13,7 @@ from asyncwait.toolkit import (
     FunctionParts,
     call_failed,
     collect_results,
+    failure_of,
     reraise_fatal,
     results_at_deadline,
     results_despite,
@@ -112,7 +113,7 @@ class Records:
         if self._life.is_over:
             return
         if entry.is_called:
-            self.conclude(entry, call_failed(record, error), at)
+            self.conclude(entry, failure_of(record, error), at)
         elif besides and entry.is_completed and not entry.is_late(at):
             self._life.fail(call_failed(record, error).after(entry.attempts))
 
@@ -177,9 +178,9 @@ class Records:
         self._timers.end_call(entry)
 
     def cancel_call(self, entry: Entry) -> None:
-        """Cancel the last call of an entry, if that runs and can be cancelled (TIME-5)."""
+        """Leave the last call of an entry, if that runs and can be cancelled (TIME-5, BAT-12)."""
         if entry.call is not None:
-            entry.call.cancel()
+            entry.call.leave(entry)
 
     def complete(self, entry: Entry, results: tuple[Any, ...]) -> None:
         """Settle what comes out for a record, with its timestamp and key (ELEM-1, ELEM-2)."""

@@ -29,6 +29,8 @@ class Call:
         scope: it runs within this.
         has_ended: whether it runs no more.
         is_abandoned: whether it was cancelled, had its turn to end, and runs on.
+        entries: of the records that wait for what it comes to.
+        on_left: called when none does any more, be it over or not.
         news: given when it ends or is abandoned.
     """
 
@@ -37,6 +39,16 @@ class Call:
     has_ended: bool = False
     is_abandoned: bool = False
     news: Signal = field(default_factory=Signal)
+    entries: set[object] = field(default_factory=set)
+    on_left: Callable[[], object] = lambda: None
+
+    def leave(self, entry: object) -> None:
+        """Go on without a record; when the last has left, the call is cancelled (BAT-13)."""
+        if entry in self.entries:
+            self.entries.discard(entry)
+            if not self.entries:
+                self.on_left()
+                self.cancel()
 
     def cancel(self) -> None:
         """Ask it to end, once (TIME-5, RETRY-12)."""
@@ -47,6 +59,9 @@ class Call:
     def end(self) -> None:
         """Take note that it has ended."""
         self.has_ended = True
+        if self.entries:
+            self.entries.clear()
+            self.on_left()
         self.watch.ended(self)
         self.news.give()
 

@@ -15,10 +15,10 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 }
 """For plain values."""
 
-asyncio_backend = partial(stream_backend, open_operator, lacks=("batches",))
+asyncio_backend = partial(stream_backend, open_operator)
 """Returns the emitter's operator on asyncio."""
 
-trio_backend = partial(stream_backend, open_operator, loop="trio", lacks=("batches",))
+trio_backend = partial(stream_backend, open_operator, loop="trio")
 """Returns the emitter's operator on trio."""
 
 plain_asyncio_backend = partial(plain_backend, WAITS)

@@ -140,8 +140,7 @@ class Variation(Struct, frozen=True):
 
     def backend(self) -> StreamBackend:
         """Return it as a backend."""
-        is_of_emitter = _is_of(self.change, EMITTER_ROLES, *EMITTER_QUEUES.values())
-        lacks = ("batches",) if is_of_emitter else getattr(self.change, "lacks", ())
+        lacks = getattr(self.change, "lacks", ())
         return stream_backend(self.open_operator, loop=self.loop, lacks=lacks)
 
 
