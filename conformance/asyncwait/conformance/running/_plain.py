@@ -5,7 +5,7 @@ So each result comes out with the timestamp and the key of its record, and an er
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -16,11 +16,10 @@ from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.running._backend import require_trio
 from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, OperatorError, Record, Retry
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Handler, Scenario, Step, Trace
-from asyncwait.toolkit import FunctionParts, is_collection
+from asyncwait.toolkit import FunctionParts, answers_of, is_collection
 
 OF_ELEMENTS = frozenset(
     {
-        Capability.BATCHES,
         Capability.CALLBACKS,
         Capability.EVENT_TIME,
         Capability.SNAPSHOTS,
@@ -87,12 +86,15 @@ def plain_opener(waits: Mapping[Mode, Any], *, single: bool) -> OpenOperator:
         if isinstance(elements, str):
             elements = len(elements)  # A text is a source here, and a number is none.
         options: dict[str, Any] = {"many": not single}
-        function: Any = OfRecords(fn, single=single) if callable(fn) else fn
+        batched = config.batch is not None
+        function: Any = OfRecords(fn, single=single, batched=batched) if callable(fn) else fn
         if not single and hasattr(function, "failure"):
             options["on_error"] = function.failure
             del function.failure
         if config.mode == "key-ordered":
             options["key"] = lambda record: record.key
+        if config.batch is not None:
+            options["batch"] = config.batch
         if (copy := config.copy) is not None:
             options["copy"] = lambda record: replace(record, value=copy(record.value))
         opened = waits[config.mode](
@@ -119,13 +121,21 @@ def _of_records(retry: Retry, *, single: bool) -> Retry:
 
 
 class OfRecords:
-    """A function of values as one whose values are records, and so are its results."""
+    """A function of values as one whose values are records, and so are its results.
 
-    def __init__(self, fn: Any, *, single: bool) -> None:
+    Args:
+        fn: the function.
+        single: whether it gives one result for each value.
+        batched: whether it is called with a list of values.
+    """
+
+    def __init__(self, fn: Any, *, single: bool, batched: bool = False) -> None:
         parts = FunctionParts.of(fn)
         assert parts.call is not None
         self._call: Callable[[Any], Any] = parts.call
         self._single = single
+        self._told = self._answers if batched else self._records
+        self._asked = _values if batched else _value
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
@@ -133,15 +143,36 @@ class OfRecords:
             if (handler := getattr(parts, name)) is not None:
                 setattr(self, name, self._handling(handler))
 
-    def __call__(self, record: Record) -> Any:
-        """Call the function with the value of a record."""
-        returned = self._call(record.value)
+    def __call__(self, given: Any) -> Any:
+        """Call the function with the value of a record, or with those of several."""
+        returned = self._call(self._asked(given))
         if inspect.isawaitable(returned):
-            return self._awaited(record, returned)
-        return self._records(record, returned)
+            return self._awaited(given, returned)
+        return self._told(given, returned)
 
-    async def _awaited(self, record: Record, returned: Any) -> Any:
-        return self._records(record, await returned)
+    async def _awaited(self, given: Any, returned: Any) -> Any:
+        return self._told(given, await returned)
+
+    def _answers(self, records: Sequence[Record], answers: Any) -> Any:
+        """Return what a batch gave for each; what is none of that is passed on as it is."""
+        if isinstance(answers, Mapping):
+            with suppress(TypeError):  # A record whose key can't be hashed is no key of a mapping.
+                return self._by_record(records, answers)
+            answers = answers_of(_values(records), answers)
+        if not is_collection(answers):
+            return answers
+        read = list(answers)
+        if len(read) != len(records):
+            return read
+        return [self._answer(each, given) for each, given in zip(records, read, strict=True)]
+
+    def _by_record(self, records: Sequence[Record], answers: Mapping[Any, Any]) -> Any:
+        known = {each: answers[each.value] for each in records if each.value in answers}
+        others = {key: answers[key] for key in answers.keys() - {each.value for each in records}}
+        return {each: self._answer(each, given) for each, given in known.items()} | others
+
+    def _answer(self, record: Record, given: Any) -> Any:
+        return given if isinstance(given, BaseException) else self._records(record, given)
 
     def _handling(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         return lambda record, *errors: self._records(
@@ -154,6 +185,14 @@ class OfRecords:
             return dict.fromkeys(results) if isinstance(results, bytes) else results
         found: Iterable[Record] = (Record(each, record.timestamp, record.key) for each in results)
         return next(iter(found)) if self._single else found
+
+
+def _value(record: Record) -> Any:
+    return record.value
+
+
+def _values(records: Sequence[Record]) -> list[Any]:
+    return [record.value for record in records]
 
 
 def told(error: Any) -> Any:
