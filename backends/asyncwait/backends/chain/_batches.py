@@ -4,17 +4,24 @@ Whoever counts what comes out then knows when a record is gone, be its results m
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from asyncwait.spec import ResultFuture
 from asyncwait.toolkit import FunctionParts, is_collection
 
 
-def batching(fn: Any) -> "_BatchingCall | _BatchingCallback":
-    """Return a function that does as `fn` does, with the results of each record in one tuple."""
+def batching(fn: Any, *, shared: bool = False) -> "_BatchingCall | _BatchingCallback":
+    """Return a function that does as `fn` does, with the results of each record in one tuple.
+
+    Args:
+        fn: the function.
+        shared: whether several records share a call of it.
+    """
     parts = FunctionParts.of(fn)
-    return _BatchingCall(parts) if parts.invoke is None else _BatchingCallback(parts)
+    if parts.invoke is not None:
+        return _BatchingCallback(parts)
+    return _BatchingCall(parts, _batch_for_each if shared else _batch)
 
 
 def _batch(returned: Any) -> Any:
@@ -23,6 +30,17 @@ def _batch(returned: Any) -> Any:
     What is no collection stays what it is: the operator has its own words for that.
     """
     return _read(returned) if is_collection(returned) else returned
+
+
+def _batch_for_each(answers: Any) -> Any:
+    """Return the same for what a shared call gave for each of its records; see `_batch`."""
+    if isinstance(answers, Mapping):
+        return {value: _batch_unless_raised(answers[value]) for value in answers}
+    return [*map(_batch_unless_raised, answers)] if is_collection(answers) else answers
+
+
+def _batch_unless_raised(answer: Any) -> Any:
+    return answer if isinstance(answer, BaseException) else _batch(answer)
 
 
 def _read(results: Any) -> Iterator[tuple[Any, ...]]:
@@ -51,17 +69,18 @@ def _then_batch(function: Callable[..., Any]) -> Callable[..., Any]:
 class _BatchingCall(_Batching):
     """A function in coroutine form."""
 
-    def __init__(self, parts: FunctionParts) -> None:
+    def __init__(self, parts: FunctionParts, batch: Callable[[Any], Any]) -> None:
         super().__init__(parts)
         assert parts.call is not None
         self._call = parts.call
+        self._batch = batch
 
     def __call__(self, value: Any) -> Any:
         returned: Any = self._call(value)
         return self._batch_of(returned) if inspect.isawaitable(returned) else returned
 
     async def _batch_of(self, returned: Any) -> Any:
-        return _batch(await returned)
+        return self._batch(await returned)
 
 
 class _BatchingCallback(_Batching):

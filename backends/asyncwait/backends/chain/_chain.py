@@ -105,7 +105,8 @@ class Chain:
         gate = Gate(elements, room, inside)
         between = Between(gate)
         with _named("first"):
-            first = self.first(of_first, batching(fn[0]), gate, upstream)
+            function = batching(fn[0], shared=of_first.batch is not None)
+            first = self.first(of_first, function, gate, upstream)
         with _named("second"):
             second = self.second(configs[1], fn[1], between, restore)
         return first, second, between

@@ -26,7 +26,7 @@ OPERATORS: Mapping[str, OpenOperator] = {
 
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
-LACKS = ("statistics", "on-demand-snapshot", "contexts", "batches")
+LACKS = ("statistics", "on-demand-snapshot", "contexts")
 """Figures are sums of both; and the source sees what the first function has set on opening, not
 what the second has."""
 
