@@ -102,7 +102,8 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
         """,
     )
 
-    done = outside.pytest("-p", "fewer", *SUITE, "--asyncwait", "--asyncwait-report", "told", "-rxf")
+    fewer = ("-p", "fewer", "-rxf")
+    done = outside.pytest(*fewer, *SUITE, "--asyncwait", "--asyncwait-report", "told")
 
     (told,) = read_lines(outside.path / "told" / "report.jsonl").runs
     failed = re.findall(r"^FAILED .*::test_rule\[([A-Z]+-\d+)\]", done.out, re.MULTILINE)
