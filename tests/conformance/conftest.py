@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+import suite
 from outside import Folder
 
 from asyncwait.conformance import _comparing, _verify
-from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.spec.scenario import Scenario
@@ -18,16 +18,13 @@ def outside(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
-
-
 @pytest.fixture
 def few_examples(monkeypatch: pytest.MonkeyPatch) -> tuple[Example, ...]:
     """What is verified in this process is verified by these, which are about a few rules.
 
     Most tests of verifying ask for such a rule and what becomes of it, not for all scenarios.
     """
-    few = tuple(example for example in EXAMPLES if FEW.intersection(example.rules))
+    few = suite.few_examples()
     for module in (_comparing, _verify):
         monkeypatch.setattr(module, "EXAMPLES", few)
     return few
