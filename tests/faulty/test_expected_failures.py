@@ -20,6 +20,7 @@ from asyncwait.conformance.expected_failures.file import (
 )
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
+from asyncwait.conformance.judging import Judged, judge
 from asyncwait.conformance.verdict import Case, RuleResult, Tally, Verdict, conclude
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Trace
@@ -81,12 +82,13 @@ def cases(seed: int) -> Iterator[Case]:
 
 
 @cache
-def runs(name: str, seed: int) -> tuple[tuple[Case, Trace], ...]:
-    """What an operator of the gallery does."""
+def runs(name: str, seed: int) -> tuple[tuple[Case, Trace, Judged], ...]:
+    """What an operator of the gallery does, and what all checks say of it."""
     faulty = FAULTS[name]
-    return tuple(
+    traces = [
         (case, play(faulty.open_operator, case.scenario, faulty.loop)) for case in cases(seed)
-    )
+    ]
+    return tuple((case, trace, judge(case.scenario, trace, CHECKS)) for case, trace in traces)
 
 
 def settled_by(text: str) -> Settled:
@@ -100,8 +102,8 @@ def settled_by(text: str) -> Settled:
 def judged(name: str, settled: Settled, seed: int) -> tuple[Tally, tuple[RuleResult, ...]]:
     """What is said of an operator."""
     tally = Tally(CHECKS, rules(), settled.expected_failures)
-    for case, trace in runs(name, seed):
-        tally.add(case, trace)
+    for run in runs(name, seed):
+        tally.add(*run)
     return tally, conclude(tally, rules(), ALL_CAPABILITIES, settled.expected_failures)
 
 
