@@ -73,6 +73,22 @@ def pytest_collection_finish() -> None:
     it registers, with its first test.
     """
     hypothesis.given(hypothesis.strategies.none())(_nothing)()
+    _keep()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Likewise have what a file of tests leaves in modules and caches passed over no more."""
+    done = yield
+    if nextitem is not None and nextitem.path != item.path:
+        _keep()
+    return done
+
+
+def _keep() -> None:
+    """Have what is there now, and is no garbage, left out of later collections."""
     gc.collect()
     gc.freeze()
 

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+import suite
 from outside import Folder
 
+from asyncwait.conformance import _comparing, _verify
+from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.spec.scenario import Scenario
 
@@ -13,6 +16,18 @@ from asyncwait.spec.scenario import Scenario
 def outside(tmp_path: Path) -> Folder:
     """An empty folder outside the repository."""
     return Folder(tmp_path)
+
+
+@pytest.fixture
+def few_examples(monkeypatch: pytest.MonkeyPatch) -> tuple[Example, ...]:
+    """What is verified in this process is verified by these, which are about a few rules.
+
+    Most tests of verifying ask for such a rule and what becomes of it, not for all scenarios.
+    """
+    few = suite.few_examples()
+    for module in (_comparing, _verify):
+        monkeypatch.setattr(module, "EXAMPLES", few)
+    return few
 
 
 @pytest.fixture(scope="session")

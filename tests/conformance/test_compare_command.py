@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from outside import Folder
 
 HASTY = """
@@ -38,6 +39,8 @@ def backend():
 def known():
     return stream_backend(open_operator, expected_failures={"ORD-1": "six are out of order"})
 """
+
+pytestmark = pytest.mark.usefixtures("few_examples")
 
 SIX = ("--count", "4", "--seed", "49")
 """The last of these scenarios has that capacity."""

@@ -63,7 +63,7 @@ def test_every_kind_of_input_is_mutated() -> None:
 
 
 @linux
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", COUNTS)
 def test_mutated_input_is_read_or_refused_in_a_line(kind: str) -> None:
     """In a process that may have a gigabyte, and a bound for each; both happen."""

@@ -48,6 +48,7 @@ def said(out: str, word: str) -> list[str]:
     return shlex.split(command)
 
 
+@pytest.mark.usefixtures("few_examples")
 def test_the_commands_that_stand_with_a_failure_show_it_again(gate: Folder) -> None:
     """By the id where it was verified; with the JSON in any folder."""
     verified = gate.here(*VERIFY)

@@ -5,10 +5,19 @@ import re
 import pytest
 from outside import SOUND, Folder
 
+from asyncwait.conformance import _verify
 from asyncwait.conformance.report import FORMS, read_lines
 
 SUITE = ("--pyargs", "asyncwait.conformance")
 BACKEND = "--asyncwait-backend"
+
+# The suite with the examples about a few rules, for a process that loads it as a plug-in.
+FEWER = """
+from asyncwait.conformance import _verify
+
+ABOUT = {"FAIL-9", "TIME-4", "COPY-1"}
+_verify.EXAMPLES = [each for each in _verify.EXAMPLES if ABOUT.intersection(each.rules)]
+"""
 
 # What an ordinary test run may not load because of the plug-in.
 HEAVY = ("hypothesis", "rich", "click", "trio", "asyncwait.conformance.suite")
@@ -62,11 +71,14 @@ def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(
     assert read_lines(told / "report.jsonl").word == "conformant"
 
 
-def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Folder) -> None:
+def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
+    outside: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The items that fail are the rules that the project does not expect to be broken.
 
     What it expects has to match.
     """
+    outside.write("fewer.py", FEWER)
     known = "[[expected-failure]]\nrule = 'TIME-4'\nkind = 'future'\nreason = 'with 2.0'\n"
     outside.write("known.toml", known + known.replace("TIME-4", "COPY-1"))
     outside.write(
@@ -90,7 +102,8 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Fold
         """,
     )
 
-    done = outside.pytest(*SUITE, "--asyncwait", "--asyncwait-report", "told", "-rxf")
+    fewer = ("-p", "fewer", "-rxf")
+    done = outside.pytest(*fewer, *SUITE, "--asyncwait", "--asyncwait-report", "told")
 
     (told,) = read_lines(outside.path / "told" / "report.jsonl").runs
     failed = re.findall(r"^FAILED .*::test_rule\[([A-Z]+-\d+)\]", done.out, re.MULTILINE)
@@ -103,6 +116,8 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(outside: Fold
     assert told.line in done.out.splitlines()
     assert "\n  MUST: " in done.out
     assert " [tool.asyncwait]: backend gate:backend, " in done.out
+    monkeypatch.setattr(_verify, "EXAMPLES", _verify.EXAMPLES)
+    exec(FEWER, {})  # noqa: S102 - the same in this process
     outside.here("verify", "--no-shrink", "--report", "verified")
     (verified,) = read_lines(outside.path / "verified" / "report.jsonl").runs
     assert [(r.rule, r.status) for r in told.results] == [

@@ -74,7 +74,7 @@ def traced(backend: StreamBackend, scenario: Scenario) -> Trace:
     return trace
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(12)
 @each_partial
 def test_an_operator_that_refuses_the_rest_conforms_and_no_rule_is_untested(name: str) -> None:
     """For each rule that applies, an example about it still shows it, and none is broken.

@@ -93,12 +93,16 @@ def test_a_file_may_stand_in_the_folder_that_it_is_merged_into(green: Path, tmp_
     assert done.exit_code == 0
 
 
-def test_a_verification_writes_what_it_found(outside: Folder) -> None:
+@pytest.mark.usefixtures("few_examples")
+def test_a_verification_writes_what_it_found(
+    outside: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Into the folder that is named, and for GitHub where that asks for it."""
     outside.write("gate.py", SOUND)
     arguments = ("verify", "gate:backend", "--count", "1", "--rule", "ORD-1", "--report", "told")
 
-    done = outside.asyncwait(*arguments, env={"GITHUB_STEP_SUMMARY": str(outside.path / "step")})
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(outside.path / "step"))
+    done = outside.here(*arguments)
 
     folder = outside.path / "told"
     assert done.code == 0

@@ -78,6 +78,7 @@ def test_the_verdict_tells_it_at_the_end_of_its_line() -> None:
     assert verdict.line.endswith(f"; it seems to have {', '.join(OTHERS)}: declare them")
 
 
+@pytest.mark.usefixtures("few_examples")
 def test_nothing_is_tried_for_a_part_of_the_rules() -> None:
     """Whoever asks for one rule gets the answer to that."""
     verdict = verify("partly:backend", Coverage(1, rules=("ORD-1",)))

@@ -173,7 +173,7 @@ BEYOND_SCHEMAS = (
 def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Whole documents in which one thing is missing, added or another, and what that is."""
     document = copy.deepcopy(document)
-    for node, key in list(spots(document)):
+    for node, key in some(list(spots(document)), 3, f"spots of {type(document).__name__}"):
         kept = node[key]
         for other in others:
             node[key] = other
@@ -191,6 +191,7 @@ def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         del node["further"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("part", "whole", "others", "read"),
     [

@@ -14,6 +14,7 @@ from contextlib import chdir
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from click.testing import CliRunner
 from golden_journal import told as journal
@@ -21,7 +22,9 @@ from golden_progress import told as progress
 from golden_runs import DRAWN, MODULES, PLAYED, USAGE, VERIFIED
 from golden_verdicts import told, verdicts
 from rich.console import Console
+from suite import few_examples
 
+from asyncwait.conformance import _verify
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
@@ -87,6 +90,12 @@ def commands(lines: tuple[str, ...]) -> str:
             del os.environ["PYTHONPATH"]
 
 
+def verdicts_of_few() -> str:
+    """Return what is said of verdicts with files of expected failures, by few examples."""
+    with patch.object(_verify, "EXAMPLES", few_examples()):
+        return commands(VERIFIED)
+
+
 def help_texts() -> str:
     """Return the help of each command."""
     return "\n".join(said(f"{name} --help".strip()) for name in ("", *_names()))
@@ -132,7 +141,7 @@ GOLDEN: Mapping[str, Callable[[], str]] = {
     "help.txt": help_texts,
     "usage.txt": lambda: commands(USAGE),
     "played.txt": lambda: commands(PLAYED),
-    "verified.txt": lambda: commands(VERIFIED),
+    "verified.txt": verdicts_of_few,
     "timelines.txt": timelines,
     "verdicts.txt": terminal,
     "page.txt": page,

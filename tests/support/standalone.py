@@ -20,13 +20,14 @@ _START_WITHIN = 120.0
 _NO_VECTOR = """\
 #!/bin/sh
 # Trimmed runtimes have no such module, which Spark asks for, and only its machine learning uses.
+# What lives for seconds is compiled in a hurry, as in an embedded Spark.
 n=$#
 while [ "$n" -gt 0 ]; do
     [ "$1" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$1"
     shift
     n=$((n - 1))
 done
-exec "{java}" "$@"
+exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
 """
 
 

@@ -4,9 +4,17 @@ from collections.abc import Iterator
 from functools import cache
 
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.generation import QUICK, generate, shapes
 from asyncwait.conformance.verdict import Case
 from asyncwait.spec.scenario import Scenario
+
+FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
+
+
+def few_examples() -> tuple[Example, ...]:
+    """Return examples about a few rules, for what is not about all that is played."""
+    return tuple(example for example in EXAMPLES if FEW.intersection(example.rules))
 
 
 def quick_cases(count: int = QUICK, seed: int = 0, about: str = "") -> Iterator[Case]:

@@ -20,6 +20,7 @@ from odd import ODD
 from suite import quick_cases
 
 from asyncwait.backends.faulty import FAULTY, Faulty, Variation
+from asyncwait.conformance._convicting import can_convict
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import LoopName, play
@@ -51,10 +52,18 @@ def played(
 
 
 def is_convicted(faulty: Faulty, loop: LoopName, seed: int) -> bool:
-    """Whether some scenario of a quick suite shows the rule broken that it is listed for."""
-    suite = (case.scenario for case in quick_cases(seed=seed, about=faulty.rule))
+    """Whether some scenario of a quick suite shows the rule broken that it is listed for.
+
+    As where that rule is asked for, what can't convict by it is not played.
+    """
+    rule = rules()[faulty.rule]
+    suite = (
+        case.scenario
+        for case in quick_cases(seed=seed, about=rule.id)
+        if rule.id in case.about or can_convict(rule, case.scenario)
+    )
     both = played(faulty, loop, suite)
-    return any(faulty.rule in dict(judge(*each, CHECKS).violations()) for each in both)
+    return any(rule.id in dict(judge(*each, CHECKS, [rule.id]).violations()) for each in both)
 
 
 def verdict_on(variation: Variation, *suites: Iterable[Case], until: str | None = None) -> Verdict:

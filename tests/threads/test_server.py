@@ -52,7 +52,7 @@ def broken(crew: type[Hired], seed: int) -> set[str]:
     return {rule for run in runs for rule, _ in judge(*run, checks).violations()}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_threads_that_do_wrong_are_convicted(seed: int) -> None:
     """By the rule on the order of calls, or on failures without a reason."""

@@ -26,7 +26,7 @@ def broken(name: str, scenarios: list[Scenario]) -> list[set[str]]:
     return [each for each in found if each]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("number", "name"), list(enumerate(family())), ids=list(family()))
 def test_what_is_watched_keeps_all_rules(number: int, name: str) -> None:
     """It does what it does alone, and what is shown is what is so."""

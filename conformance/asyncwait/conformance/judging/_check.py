@@ -120,6 +120,9 @@ class Judgement(Struct, frozen=True):
     error: str = ""
 
 
+_NOTHING = Judgement()
+"""Most rules don't apply to most traces."""
+
 Finding: TypeAlias = tuple[str, float] | None
 """One place where a rule applied: None where it held, else what is wrong and when."""
 
@@ -151,7 +154,7 @@ def leg_check(rule: str, *, judges_wrong_arguments: bool = False) -> Callable[[L
                     applied += 1
                     if finding is not None:
                         violations.append(Violation(*finding, leg=number))
-            return Judgement(applied, tuple(violations))
+            return Judgement(applied, tuple(violations)) if applied else _NOTHING
 
         return Check(rule, judge_legs)
 

@@ -115,8 +115,9 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @property
     def went_on_wrongly(self) -> bool:
         """Whether it was opened with an argument that is none, and that was not refused."""
-        refused = (self.ending.how, self.ending.error) == ("failed", InvalidConfig.__name__)
-        return bool(self.scenario.wrong_argument) and not refused
+        if not self.facts.scenario.wrong_argument:
+            return False
+        return (self.ending.how, self.ending.error) != ("failed", InvalidConfig.__name__)
 
     @property
     def capacity(self) -> int:

@@ -126,15 +126,19 @@ class _Leg:
         return self._impossible_ending()
 
     def _impossible(self, event: Event) -> str | None:
-        match event:
+        match event:  # what there is most of comes first
+            case SinkWaits() | SinkGaveUp():
+                self._waiting, self._took_at = isinstance(event, SinkWaits), None
+            case SinkTook():
+                return self._sink_take(event)
+            case CallStarted() | CallCancelled() | CallEnded():
+                return self._call(event)
             case Taken():
                 return self._take(event)
             case SourceEnded():
                 return self._end_source(event)
             case SourceClosed():
                 self._is_closed = True
-            case CallStarted() | CallCancelled() | CallEnded():
-                return self._call(event)
             case HandlerAsked() if not self._scenario.handled:
                 return f"a handler was asked for {event.value!r}, none is planned"
             case FailureAsked() if not self._scenario.failures_handled:
@@ -153,10 +157,6 @@ class _Leg:
                 return self._ask_snapshot(event)
             case SinkLeft() if self._is_early(event.at, self._leaves_at()):
                 return f"the consumer left at {event.at:g}, that is not planned"
-            case SinkWaits() | SinkGaveUp():
-                self._waiting, self._took_at = isinstance(event, SinkWaits), None
-            case SinkTook():
-                return self._sink_take(event)
             case _:
                 pass
         return None

@@ -6,8 +6,8 @@ colour.
 """
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from textwrap import wrap
-from xml.sax.saxutils import escape
 
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
@@ -179,7 +179,7 @@ def _short(label: str) -> str:
 
 def quoted(plain: str) -> str:
     """Return a text as it can stand in SVG, cut if it is long."""
-    return escape(one_line(plain, LONGEST_TEXT))
+    return escape(one_line(plain, LONGEST_TEXT), quote=False)
 
 
 HEAD, LINE = 44, 16

@@ -114,6 +114,8 @@ def require_flat(name: str, *values: Any) -> None:
         InvalidConfig: one has more levels than `Limits.levels`.
     """
     for value in values:
+        if value is None or isinstance(value, str | int):
+            continue  # most are that, and have no levels
         level, depth = [value], 0
         while level := [part for node in level for part in _parts(node)]:
             depth += 1

@@ -8,6 +8,7 @@ import hashlib
 import json
 from functools import cached_property
 from itertools import pairwise
+from json.encoder import encode_basestring_ascii
 from typing import Any, Literal
 
 import msgspec
@@ -388,8 +389,11 @@ _CANONICAL = json.JSONEncoder(sort_keys=True)
 
 def identity(value: Any) -> str:
     """Return the text under which `value` is looked up: its canonical JSON, or its repr."""
+    # What JSON says of these, in a tenth of the time.
+    if type(value) is str:
+        return encode_basestring_ascii(value)
     if value is None or type(value) is int:
-        return "null" if value is None else str(value)  # What JSON says, in a tenth of the time.
+        return "null" if value is None else str(value)
     try:
         return _CANONICAL.encode(value)
     except (TypeError, ValueError):
