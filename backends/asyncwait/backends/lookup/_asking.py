@@ -1,0 +1,208 @@
+"""Asking a table for the keys of one chunk that are not kept, until each of them is decided."""
+
+from collections import Counter
+from typing import Any
+
+import anyio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.backends.lookup._figures import Figures
+from asyncwait.backends.lookup._keys import LookedUp
+from asyncwait.backends.lookup._loads import Load, Loads, Read
+from asyncwait.backends.lookup._store import Store
+from asyncwait.backends.lookup._table import Rows
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    OperatorError,
+    Retry,
+)
+from asyncwait.spec.checks import at_most_infinite, require_timeout
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import BackOffs, call_failed
+
+
+class Policy(Struct, frozen=True):
+    """How long, and how often, a table is asked for the keys of a row.
+
+    Args:
+        timeout: seconds from the first request to the deadline; None for no deadline.
+        retry: how failed requests are repeated; None for never.
+        retry_missing: how it is asked again for a key that has no row; None for never.
+
+    Raises:
+        InvalidConfig: an argument is wrong, or says what does not concern it.
+    """
+
+    timeout: float | None = None
+    retry: Retry | None = None
+    retry_missing: Retry | None = None
+
+    def __post_init__(self) -> None:
+        require_timeout("timeout", self.timeout)
+        for name in ("retry", "retry_missing"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Retry):
+                raise InvalidConfig.of(name, value, "a Retry or None")
+            if value is not None and value.on_result is not None:
+                expected = "None: retry_missing says what becomes of keys without rows"
+                raise InvalidConfig.of(f"{name}.on_result", value.on_result, expected)
+        if self.retry_missing is not None and self.retry_missing.attempt_timeout is not None:
+            expected = "None: that of retry counts"
+            value = self.retry_missing.attempt_timeout
+            raise InvalidConfig.of("retry_missing.attempt_timeout", value, expected)
+
+
+class Repeating:
+    """Says of each key whether it is asked for again, and when.
+
+    Args:
+        policy: as it was configured.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        retry, missing = policy.retry, policy.retry_missing
+        limit = None if retry is None else retry.attempt_timeout
+        self.timeout = None if policy.timeout is None else at_most_infinite(policy.timeout)
+        self.attempt_timeout = limit
+        self._failed = None if retry is None else BackOffs(retry)
+        always = None if missing is None else replace(missing, on_result=lambda _: True)
+        self._missing = None if always is None else BackOffs(always)
+
+    def after_failure(self, failure: OperatorError, attempts: int) -> float | None:
+        """Return how many seconds to wait before the next attempt; None for none."""
+        return None if self._failed is None else self._failed.after_failure(failure, attempts)
+
+    def after_miss(self, key: Any, attempts: int) -> float | None:
+        """Return the same for a key that has no row."""
+        if self._missing is None:
+            return None
+        return self._missing.after_results(LookedUp(key), (), attempts)
+
+
+class Asking:
+    """The rows of one chunk whose keys are not kept.
+
+    Args:
+        missing: their keys, by stand-in; empty in the end.
+        times: how many rows have each of them.
+        loads: those of the table.
+        store: what is kept.
+        figures: where the rows are counted.
+    """
+
+    def __init__(
+        self,
+        missing: dict[Any, Any],
+        times: Counter[Any],
+        loads: Loads,
+        store: Store,
+        figures: Figures,
+    ) -> None:
+        self._missing = missing
+        self._times = times
+        self._loads = loads
+        self._store = store
+        self._figures = figures
+        self._begun = {place for place in missing if place not in loads.by_key}
+        self.found: dict[Any, Rows] = {}
+        """What it came to, by stand-in."""
+        figures.loads += len(self._begun)
+        figures.shared += sum(times[place] for place in missing) - len(self._begun)
+
+    async def run(self, repeating: Repeating, clock: Any) -> None:
+        """Ask until each key has its rows.
+
+        Raises:
+            OperatorError: one can't be had; it names the key.
+        """
+        with anyio.move_on_after(repeating.timeout) as scope:
+            await self._attempts(repeating, clock)
+        if scope.cancelled_caught:
+            for place, key in list(self._missing.items()):
+                if not self._give_stale(place, clock()):
+                    raise CallTimedOut(
+                        LookedUp(key), f"the table gave no answer within {repeating.timeout:g} s"
+                    )
+
+    async def _attempts(self, repeating: Repeating, clock: Any) -> None:
+        attempts = 0
+        while self._missing:
+            attempts += 1
+            answers = await self._attempt(repeating.attempt_timeout)
+            now, wait = clock(), 0.0
+            for place, answer in answers.items():
+                key = self._missing[place]
+                if isinstance(answer, Exception):
+                    if self._give_stale(place, now):
+                        continue
+                    failure = _failure(LookedUp(key), answer)
+                    again = repeating.after_failure(failure, attempts)
+                    if again is None:
+                        raise failure.after(attempts) from failure.__cause__
+                else:
+                    again = None if answer else repeating.after_miss(key, attempts)
+                    if again is None:
+                        self._decide(place, answer)
+                        continue
+                wait = max(wait, again)
+            if self._missing:
+                await anyio.sleep(wait)
+
+    async def _attempt(self, limit: float | None) -> Read:
+        """Return what the table has for each key, be it by a request that others have begun."""
+        by_key = self._loads.by_key
+        loads: dict[Any, Load] = {}
+        own: dict[Any, Any] = {}
+        for place, key in self._missing.items():
+            load = by_key.get(place)
+            if load is None:
+                own[place] = key
+            else:
+                loads[place] = load
+        if own:
+            loads.update(dict.fromkeys(own, self._loads.begin(own)))
+        with anyio.move_on_after(limit):
+            await self._loads.wait_for(set(loads.values()))
+        return {place: _answer(load, place, limit) for place, load in loads.items()}
+
+    def _decide(self, place: Any, rows: Rows) -> None:
+        self.found[place] = rows
+        del self._missing[place]
+
+    def _give_stale(self, place: Any, now: float) -> bool:
+        """Decide a key by rows that are no longer good, if there are some; say whether."""
+        rows = self._store.stale(place, now)
+        if rows is None:
+            return False
+        self._decide(place, rows)
+        figures, times, own = self._figures, self._times[place], place in self._begun
+        figures.loads -= own
+        figures.shared -= times - own
+        figures.stale += times
+        return True
+
+
+def _answer(load: Load, place: Any, limit: float | None) -> tuple[Any, ...] | Exception:
+    if load.answers is not None:
+        return load.answers[place]
+    if load.ended.is_set():
+        return RuntimeError("the request was cancelled because the lookup is closed")
+    return TimeoutError(f"no answer after {limit:g} s")
+
+
+def _failure(record: LookedUp, error: Exception) -> OperatorError:
+    """Return the failure of a key: an answer that is none stays that."""
+    if isinstance(error, InvalidResult):
+        failure: OperatorError = InvalidResult(record, error.reason)
+        failure.__cause__ = error.__cause__
+        return failure
+    failure = call_failed(record, error)
+    name = type(error).__name__
+    if f"{name}(" not in failure.reason:  # as with Redis's, whose own form says too little
+        failure = CallFailed(record, f"the call failed: {name}({shown(str(error))})")
+        failure.__cause__ = error
+    return failure
