@@ -310,24 +310,24 @@ async def test_old_rows_may_stand_in_for_a_table_that_fails() -> None:
         assert (await outcome(opened, "a"))[1] == "key 'a': the call failed: OSError('down')"
 
 
-@pytest.mark.parametrize("keys", [[1, 1.0, True, Decimal(1), (1,), (True,), (1, (1.0,)), "1"]])
-async def test_keys_are_the_same_only_if_their_types_are(keys: list[Any]) -> None:
-    """To a dict of Python they are one key, or two."""
+async def test_keys_are_the_same_only_if_their_types_are() -> None:
+    """To a dict of Python they are one key; so no request has two of these."""
+    keys = [1, 1.0, True, Decimal(1), (1,), (True,), (1, (1.0,)), "1"]
     asked: list[Any] = []
 
     class Kinds(Scripted):
         async def get_many(self, keys: Any) -> dict[Any, Any]:
-            asked.extend(keys)
-            return {keys[0]: [repr(keys[0])]}
+            asked.append(keys)
+            return {key: [repr(key)] for key in keys}
 
     async with open_table(Kinds(), cache=Cache(99, 60)) as opened:
-        for key in keys:
-            assert await opened.get(key) == (repr(key),)
-        assert await opened.get_many(keys * 2) == [(repr(key),) for key in keys * 2]
+        for _ in range(2):
+            assert await opened.get_many(keys) == [(repr(key),) for key in keys]
         assert [opened.peek(key) for key in keys] == [(repr(key),) for key in keys]
-        assert counts(opened) == {"loads": len(keys), "hits": 3 * len(keys)}
+        assert counts(opened) == {"loads": len(keys), "hits": 2 * len(keys)}
 
-    assert list(map(repr, asked)) == list(map(repr, keys))
+    expected = [[1, (1,), (1, (1.0,)), "1"], [1.0, (True,)], [True], [Decimal(1)]]
+    assert sorted(map(repr, asked)) == sorted(map(repr, expected))  # they begin together
 
 
 async def test_a_key_that_no_row_can_have_is_never_asked_for() -> None:

@@ -69,6 +69,7 @@ class Repeating:
         self.timeout = None if policy.timeout is None else at_most_infinite(policy.timeout)
         self.attempt_timeout = limit
         self._failed = None if retry is None else BackOffs(retry)
+        self.asks_again = missing is not None
         always = None if missing is None else replace(missing, on_result=lambda _: True)
         self._missing = None if always is None else BackOffs(always)
 
@@ -111,7 +112,7 @@ class Asking:
         self.found: dict[Any, Rows] = {}
         """What it came to, by stand-in."""
         figures.loads += len(self._begun)
-        figures.shared += sum(times[place] for place in missing) - len(self._begun)
+        figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
     async def run(self, repeating: Repeating, clock: Any) -> None:
         """Ask until each key has its rows.
@@ -129,45 +130,46 @@ class Asking:
                     )
 
     async def _attempts(self, repeating: Repeating, clock: Any) -> None:
-        attempts = 0
-        while self._missing:
+        attempts, missing, found = 0, self._missing, self.found
+        while missing:
             attempts += 1
             answers = await self._attempt(repeating.attempt_timeout)
-            now, wait = clock(), 0.0
+            back_offs: list[float] = []
             for place, answer in answers.items():
-                key = self._missing[place]
-                if isinstance(answer, Exception):
-                    if self._give_stale(place, now):
-                        continue
-                    failure = _failure(LookedUp(key), answer)
+                if type(answer) is tuple and (answer or not repeating.asks_again):
+                    found[place] = answer
+                    del missing[place]
+                elif isinstance(answer, tuple):
+                    again = repeating.after_miss(missing[place], attempts)
+                    if again is None:
+                        self._decide(place, answer)
+                    else:
+                        back_offs.append(again)
+                elif not self._give_stale(place, clock()):
+                    failure = _failure(LookedUp(missing[place]), answer)
                     again = repeating.after_failure(failure, attempts)
                     if again is None:
                         raise failure.after(attempts) from failure.__cause__
-                else:
-                    again = None if answer else repeating.after_miss(key, attempts)
-                    if again is None:
-                        self._decide(place, answer)
-                        continue
-                wait = max(wait, again)
-            if self._missing:
-                await anyio.sleep(wait)
+                    back_offs.append(again)
+            if back_offs:
+                await anyio.sleep(max(back_offs))
 
     async def _attempt(self, limit: float | None) -> Read:
         """Return what the table has for each key, be it by a request that others have begun."""
-        by_key = self._loads.by_key
-        loads: dict[Any, Load] = {}
-        own: dict[Any, Any] = {}
-        for place, key in self._missing.items():
-            load = by_key.get(place)
-            if load is None:
-                own[place] = key
-            else:
-                loads[place] = load
-        if own:
-            loads.update(dict.fromkeys(own, self._loads.begin(own)))
+        by_key, missing = self._loads.by_key, self._missing
+        own = {place: key for place, key in missing.items() if place not in by_key}
+        loads = {place: by_key[place] for place in missing if place not in own}
+        waited_for = set(loads.values())
+        for asked in _divided(own):
+            load = self._loads.begin(asked)
+            loads.update(dict.fromkeys(asked, load))
+            waited_for.add(load)
         with anyio.move_on_after(limit):
-            await self._loads.wait_for(set(loads.values()))
-        return {place: _answer(load, place, limit) for place, load in loads.items()}
+            await self._loads.wait_for(waited_for)
+        return {
+            place: _unanswered(load, limit) if load.answers is None else load.answers[place]
+            for place, load in loads.items()
+        }
 
     def _decide(self, place: Any, rows: Rows) -> None:
         self.found[place] = rows
@@ -186,9 +188,24 @@ class Asking:
         return True
 
 
-def _answer(load: Load, place: Any, limit: float | None) -> tuple[Any, ...] | Exception:
-    if load.answers is not None:
-        return load.answers[place]
+def _divided(asked: dict[Any, Any]) -> list[dict[Any, Any]]:
+    """Return keys in as many parts as needed for none to hold two that are equal to Python.
+
+    A table answers by a mapping, in which 1 and True would be one key.
+    """
+    if len(set(asked.values())) == len(asked):
+        return [asked] if asked else []
+    parts: list[dict[Any, Any]] = []
+    for place, key in asked.items():
+        part = next((part for part in parts if key not in part.values()), None)
+        if part is None:
+            parts.append({place: key})
+        else:
+            part[place] = key
+    return parts
+
+
+def _unanswered(load: Load, limit: float | None) -> Exception:
     if load.ended.is_set():
         return RuntimeError("the request was cancelled because the lookup is closed")
     return TimeoutError(f"no answer after {limit:g} s")

@@ -104,7 +104,7 @@ class Cached:
             figures.hits += len(keys) - nulls
         else:
             times = Counter(places)
-            figures.hits += len(keys) - nulls - sum(times[place] for place in missing)
+            figures.hits += len(keys) - nulls - sum(map(times.__getitem__, missing))
             asking = Asking(missing, times, self._loads, self._store, figures)
             await asking.run(self._repeating, self._clock)
             found |= asking.found

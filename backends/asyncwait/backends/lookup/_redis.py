@@ -13,8 +13,6 @@ from asyncwait.toolkit import running_trio
 
 Form: TypeAlias = Literal["text", "bytes", "json", "hash"]
 
-_FORMS = ("text", "bytes", "json", "hash")
-
 
 class RedisTable:
     """Values in Redis, one row for each key.
@@ -49,7 +47,7 @@ class RedisTable:
         name: Callable[[Any], str | bytes] | None = None,
         connections: int = 10,
     ) -> None:
-        if form not in _FORMS:
+        if form not in _ROWS:
             raise InvalidConfig.of("form", form, "'text', 'bytes', 'json' or 'hash'")
         if fields is not None and (form != "hash" or isinstance(fields, str) or not fields):
             raise InvalidConfig.of(
@@ -65,8 +63,9 @@ class RedisTable:
         self._is_ours = isinstance(server, str)
         self._client: Any = None if self._is_ours else server
         self._form = form
+        self._row = _ROWS[form]
         self._fields = None if fields is None else list(fields)
-        self._name = _with_prefix(prefix) if name is None else name
+        self._name: Callable[[Any], Any] = name or _with_prefix(prefix)
         self._connections = connections
 
     async def open(self) -> None:
@@ -121,11 +120,15 @@ class RedisTable:
                 names[key] = self._name(key)
             except Exception as error:
                 answers[key] = error
-        read = self._hashes if self._form == "hash" else self._strings
-        if names:
-            for key, value in zip(names, await read(list(names.values())), strict=True):
-                if value is not None:
-                    answers[key] = self._rows(value)
+        read, row = self._hashes if self._form == "hash" else self._strings, self._row
+        values = await read(list(names.values())) if names else []
+        for key, value in zip(names, values, strict=True):
+            if value is None:
+                continue
+            try:
+                answers[key] = value if isinstance(value, Exception) else (row(value),)
+            except ValueError as error:
+                answers[key] = error
         return answers
 
     async def _strings(self, names: list[Any]) -> list[Any]:
@@ -160,24 +163,6 @@ class RedisTable:
                 raise answer
         return answers
 
-    def _rows(self, value: Any) -> Any:
-        """Return the rows that a value is, or what is wrong with it."""
-        if isinstance(value, Exception):
-            return value
-        try:
-            return [self._row(value)]
-        except ValueError as error:
-            return error
-
-    def _row(self, value: Any) -> Any:
-        if self._form == "json":
-            return msgspec.json.decode(value)
-        if self._form == "hash":
-            if isinstance(value, dict):
-                return {_text(name): _text(each) for name, each in value.items()}
-            return tuple(map(_text, value))
-        return _text(value) if self._form == "text" else value
-
 
 def _redis_module() -> Any:
     try:
@@ -187,12 +172,12 @@ def _redis_module() -> Any:
     return redis
 
 
-def _with_prefix(prefix: str) -> Callable[[Any], str]:
+def _with_prefix(prefix: str) -> Callable[[Any], bytes]:
     """Return what makes the name of a key that is one value."""
 
-    def name(key: Any) -> str:
+    def name(key: Any) -> bytes:
         if type(key) in {int, str}:
-            return f"{prefix}{key}"
+            return f"{prefix}{key}".encode()
         raise TypeError(
             f"expected a key that is an int or a str, got {shown(key)} ({type(key).__name__}); "
             "RedisTable(name=...) takes a function that makes the name of any key"
@@ -207,3 +192,18 @@ def _is_empty(values: Any) -> bool:
 
 def _text(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
+
+
+def _fields(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {_text(name): _text(value) for name, value in values.items()}
+    return tuple(map(_text, values))
+
+
+_ROWS: dict[Form, Callable[[Any], Any]] = {
+    "text": _text,
+    "bytes": bytes,
+    "json": msgspec.json.decode,
+    "hash": _fields,
+}
+"""What makes a row of a value; a ValueError is that of its key."""

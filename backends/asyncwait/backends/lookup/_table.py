@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from asyncwait.backends.lookup._keys import LookedUp, stand_in
+from asyncwait.backends.lookup._keys import PLAIN, LookedUp, stand_in
 from asyncwait.spec import InvalidConfig, InvalidResult
 from asyncwait.spec.texts import shown
 
@@ -79,14 +79,19 @@ def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any,
         )
     read: dict[Any, tuple[Any, ...] | Exception] = dict.fromkeys(asked, ())
     for key, rows in answers.items():
-        place = stand_in(key)
+        place = key if type(key) in PLAIN else stand_in(key)
         if place not in read:
             raise InvalidResult(None, _not_asked(key, asked))
-        read[place] = rows if isinstance(rows, Exception) else _collected(key, rows)
+        read[place] = tuple(rows) if type(rows) in _USUAL else _collected(key, rows)
     return read
 
 
+_USUAL = frozenset({list, tuple})
+
+
 def _collected(key: Any, rows: Any) -> tuple[Any, ...] | Exception:
+    if isinstance(rows, Exception):
+        return rows
     if isinstance(rows, Sequence) and not isinstance(rows, str | bytes | bytearray):
         return tuple(rows)
     reason = (
