@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from lookups import Scripted
-from operators import seconds_now
+from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
 from asyncwait.backends.lookup import Cache, Full, LookupResults, lookup
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
@@ -303,3 +303,23 @@ async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
             pass
 
     assert (source.closed, source.read) == (1, 0)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("interruption", INTERRUPTIONS)
+def test_an_interruption_comes_out_plainly(interruption: type[BaseException], loop: str) -> None:
+    """Raised by a table it ends the program, with all closed."""
+    table = Scripted()
+    table.trouble = interruption("now")
+    source = Values("a", 9.0)
+
+    async def program() -> None:
+        async with lookup(source, table) as results:
+            await read(results)
+
+    name, options = virtual_loop(loop)
+    with pytest.raises(interruption, match=r"^now$"):
+        anyio.run(program, backend=name, backend_options=options)
+
+    assert table.log[-1] == "close"
+    assert source.closed == 1

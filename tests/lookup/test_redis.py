@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -9,6 +10,7 @@ import anyio.lowlevel
 import pytest
 import redis.asyncio
 from lookups import RedisServer
+from pages import blocks_of, run
 
 from asyncwait.backends.lookup import Cache, RedisTable, Table, lookup, open_table
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
@@ -286,3 +288,13 @@ async def test_an_address_that_is_none_is_named() -> None:
     """When the table is opened."""
     with pytest.raises(InvalidConfig, match=r"^server must be an address \(Redis URL must specify"):
         await rows_of(RedisTable("localhost:6379"), 1)
+
+
+def test_the_page_prints_what_it_says(redis_server: RedisServer) -> None:
+    """On this server."""
+    redis_server.client.set("user:7", '{"town": "Rome"}')
+    page = Path(__file__).resolve().parents[2] / "docs/lookup.md"
+    (block,) = blocks_of(page)[""]
+    block.code = block.code.replace("redis://localhost", redis_server.url)
+
+    assert run(block, page, {}) == block.printed

@@ -42,10 +42,9 @@ class Room:
         self.bell = Bell()
         """Wakes the feeder."""
 
-    def free(self, count: int) -> None:
-        """Note that values have left; wake the feeder when there is room for a whole chunk."""
-        self.inside -= count
-        if self.bell.sleeper is not None and self.capacity - self.inside >= self.chunk:
+    def wake(self) -> None:
+        """Wake the feeder if there is room for a whole chunk."""
+        if self.capacity - self.inside >= self.chunk:
             self.bell.ring()
 
     def consumer_waits(self) -> None:
@@ -150,11 +149,14 @@ class LookupResults(Generic[A]):
 
     async def __anext__(self) -> tuple[A, Rows]:
         """Return the next value, with its rows."""
+        space = self._space
         while True:
             for pair in self._pairs:
-                self._space.free(1)
+                space.inside -= 1
+                if space.bell.sleeper is not None:
+                    space.wake()
                 return pair
-            self._space.consumer_waits()
+            space.consumer_waits()
             try:
                 count, pairs = await self._chunks.__anext__()
             except OperatorError as failure:
@@ -163,8 +165,7 @@ class LookupResults(Generic[A]):
                     raise reason from reason.__cause__
                 raise
             self._pairs = iter(pairs)
-            if count > len(pairs):
-                self._space.free(count - len(pairs))
+            space.inside -= count - len(pairs)  # those that an inner join leaves out
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""

@@ -58,7 +58,7 @@ async def lookup(
     key: Callable[[A], Any] | None = None,
     how: How = "left",
     cache: Cache | Full | None = None,
-    capacity: int = 1_000,
+    capacity: int = 2_000,
     timeout: float | None = None,  # noqa: ASYNC109 - of each value, not of this function
     retry: Retry | None = None,
     retry_missing: Retry | None = None,
