@@ -1,5 +1,6 @@
 """The rules of the cache, on a clock that jumps."""
 
+from asyncio import CancelledError
 from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any
@@ -444,6 +445,10 @@ def test_wrong_settings_are_named(settings: Any, message: str) -> None:
         ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
         ({"retry": Retry(on_result=any)}, "retry.on_result must be None: retry_missing says"),
         (
+            {"retry_missing": Retry(attempt_timeout=1)},
+            "retry_missing.attempt_timeout must be None: that of retry counts, got 1 (int)",
+        ),
+        (
             {"retry_missing": Retry(), "cache": Cache(1, 1, 1)},
             "missing_ttl must be None: with it a missing key would be asked for no more",
         ),
@@ -467,3 +472,13 @@ async def test_a_deadline_that_is_met_by_nobody_names_one_key() -> None:
     async with open_table(table, timeout=0.5) as opened:
         with pytest.raises(CallTimedOut, match=r"^key 1: .* within 0\.5 s$"):
             await opened.get_many([1, 2])
+
+
+async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
+    """Nobody hangs because of it."""
+    table = Scripted()
+    table.trouble = CancelledError()
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"get_many\(\) raised CancelledError, and nobody"):
+            await opened.get("a")

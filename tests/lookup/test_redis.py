@@ -206,6 +206,18 @@ async def test_a_server_that_is_gone_is_named_without_a_retry(own_redis: RedisSe
     assert isinstance(caught.value.__cause__, redis.ConnectionError)
 
 
+async def test_a_pipeline_fails_as_a_whole_if_the_server_is_gone(own_redis: RedisServer) -> None:
+    """That is no answer of each key."""
+    table = RedisTable(own_redis.url, form="hash")
+
+    async with open_table(table) as opened:
+        assert await opened.get("a") == ()
+        own_redis.kill()
+        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ConnectionError"):
+            await opened.get_many(["a", "b"])
+        assert opened.statistics().failed_requests == 1
+
+
 async def test_old_rows_stand_in_for_a_server_that_is_gone(own_redis: RedisServer) -> None:
     """Each row comes; those of keys that were never read are failures."""
     own_redis.client.mset({"a": "1", "b": "2"})
@@ -298,3 +310,9 @@ def test_the_page_prints_what_it_says(redis_server: RedisServer) -> None:
     block.code = block.code.replace("redis://localhost", redis_server.url)
 
     assert run(block, page, {}) == block.printed
+
+
+def test_a_loop_of_trio_is_refused() -> None:
+    """Plainly, and before it connects."""
+    with pytest.raises(RuntimeError, match=r"needs a loop of asyncio, and this one is trio's$"):
+        anyio.run(rows_of, RedisTable("redis://localhost"), 1, backend="trio")

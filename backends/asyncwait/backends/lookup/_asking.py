@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Any
 
 import anyio
-from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup._figures import Figures
@@ -25,7 +24,7 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit import BackOffs, call_failed
 
 
-class Policy(Struct, frozen=True):
+class Policy:
     """How long, and how often, a table is asked for the keys of a row.
 
     Args:
@@ -37,50 +36,37 @@ class Policy(Struct, frozen=True):
         InvalidConfig: an argument is wrong, or says what does not concern it.
     """
 
-    timeout: float | None = None
-    retry: Retry | None = None
-    retry_missing: Retry | None = None
-
-    def __post_init__(self) -> None:
-        require_timeout("timeout", self.timeout)
+    def __init__(
+        self, timeout: float | None, retry: Retry | None, retry_missing: Retry | None
+    ) -> None:
+        require_timeout("timeout", timeout)
+        self.given = {"timeout": timeout, "retry": retry, "retry_missing": retry_missing}
         for name in ("retry", "retry_missing"):
-            value = getattr(self, name)
+            value: Any = self.given[name]
             if value is not None and not isinstance(value, Retry):
                 raise InvalidConfig.of(name, value, "a Retry or None")
             if value is not None and value.on_result is not None:
                 expected = "None: retry_missing says what becomes of keys without rows"
                 raise InvalidConfig.of(f"{name}.on_result", value.on_result, expected)
-        if self.retry_missing is not None and self.retry_missing.attempt_timeout is not None:
-            expected = "None: that of retry counts"
-            value = self.retry_missing.attempt_timeout
-            raise InvalidConfig.of("retry_missing.attempt_timeout", value, expected)
-
-
-class Repeating:
-    """Says of each key whether it is asked for again, and when.
-
-    Args:
-        policy: as it was configured.
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        retry, missing = policy.retry, policy.retry_missing
-        limit = None if retry is None else retry.attempt_timeout
-        self.timeout = None if policy.timeout is None else at_most_infinite(policy.timeout)
-        self.attempt_timeout = limit
+        self.timeout = None if timeout is None else at_most_infinite(timeout)
+        self.attempt_timeout = None if retry is None else retry.attempt_timeout
         self._failed = None if retry is None else BackOffs(retry)
-        self.asks_again = missing is not None
-        always = None if missing is None else replace(missing, on_result=lambda _: True)
-        self._missing = None if always is None else BackOffs(always)
+        self._missing: BackOffs | None = None
+        if retry_missing is not None:
+            if retry_missing.attempt_timeout is not None:
+                value, expected = retry_missing.attempt_timeout, "None: that of retry counts"
+                raise InvalidConfig.of("retry_missing.attempt_timeout", value, expected)
+            self._missing = BackOffs(replace(retry_missing, on_result=lambda _: True))
+        self.takes_misses = retry_missing is None
+        """Whether a key that has no row is not asked for again."""
 
     def after_failure(self, failure: OperatorError, attempts: int) -> float | None:
         """Return how many seconds to wait before the next attempt; None for none."""
         return None if self._failed is None else self._failed.after_failure(failure, attempts)
 
     def after_miss(self, key: Any, attempts: int) -> float | None:
-        """Return the same for a key that has no row."""
-        if self._missing is None:
-            return None
+        """Return the same for a key that has no row, where that is not the end of it."""
+        assert self._missing is not None
         return self._missing.after_results(LookedUp(key), (), attempts)
 
 
@@ -114,40 +100,40 @@ class Asking:
         figures.loads += len(self._begun)
         figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
-    async def run(self, repeating: Repeating, clock: Any) -> None:
+    async def run(self, policy: Policy, clock: Any) -> None:
         """Ask until each key has its rows.
 
         Raises:
             OperatorError: one can't be had; it names the key.
         """
-        with anyio.move_on_after(repeating.timeout) as scope:
-            await self._attempts(repeating, clock)
+        with anyio.move_on_after(policy.timeout) as scope:
+            await self._attempts(policy, clock)
         if scope.cancelled_caught:
             for place, key in list(self._missing.items()):
                 if not self._give_stale(place, clock()):
                     raise CallTimedOut(
-                        LookedUp(key), f"the table gave no answer within {repeating.timeout:g} s"
+                        LookedUp(key), f"the table gave no answer within {policy.timeout:g} s"
                     )
 
-    async def _attempts(self, repeating: Repeating, clock: Any) -> None:
+    async def _attempts(self, policy: Policy, clock: Any) -> None:
         attempts, missing, found = 0, self._missing, self.found
         while missing:
             attempts += 1
-            answers = await self._attempt(repeating.attempt_timeout)
+            answers = await self._attempt(policy.attempt_timeout)
             back_offs: list[float] = []
             for place, answer in answers.items():
-                if type(answer) is tuple and (answer or not repeating.asks_again):
+                if type(answer) is tuple and (answer or policy.takes_misses):
                     found[place] = answer
                     del missing[place]
                 elif isinstance(answer, tuple):
-                    again = repeating.after_miss(missing[place], attempts)
+                    again = policy.after_miss(missing[place], attempts)
                     if again is None:
                         self._decide(place, answer)
                     else:
                         back_offs.append(again)
                 elif not self._give_stale(place, clock()):
                     failure = _failure(LookedUp(missing[place]), answer)
-                    again = repeating.after_failure(failure, attempts)
+                    again = policy.after_failure(failure, attempts)
                     if again is None:
                         raise failure.after(attempts) from failure.__cause__
                     back_offs.append(again)

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.lookup._asking import Asking, Policy, Repeating
+from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
@@ -30,7 +30,7 @@ class Cached:
 
     def __init__(self, table: Table, cache: Cache | None, policy: Policy) -> None:
         self._table = table
-        self._repeating = Repeating(policy)
+        self._policy = policy
         self._figures = Figures()
         self._store = Store(cache)
         self._entries = self._store.entries
@@ -106,7 +106,7 @@ class Cached:
             times = Counter(places)
             figures.hits += len(keys) - nulls - sum(map(times.__getitem__, missing))
             asking = Asking(missing, times, self._loads, self._store, figures)
-            await asking.run(self._repeating, self._clock)
+            await asking.run(self._policy, self._clock)
             found |= asking.found
         rows = [found[place] for place in places]
         figures.misses += rows.count(NO_ROWS) - nulls

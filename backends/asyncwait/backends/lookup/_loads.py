@@ -81,7 +81,6 @@ class Loads:
         load = Load(asked, background)
         self._running.add(load)
         self.by_key.update(dict.fromkeys(asked, load))
-        self._figures.requests += 1
         self._opened.copy().run(self._group.start_soon, self._run, load)
         return load
 
@@ -121,6 +120,7 @@ class Loads:
     async def _answers(self, load: Load) -> Read:
         """Ask the table, and keep what it answers; what it raises is the answer for each key."""
         asked, asked_at = load.asked, self._loop.time()
+        self._figures.requests += 1
         try:
             answers = read_answers(asked, await self._table.get_many(list(asked.values())))
         except BaseException as error:

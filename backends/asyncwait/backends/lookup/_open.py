@@ -56,13 +56,13 @@ def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached |
     if isinstance(cache, Full):
         if not isinstance(table, WholeTable):
             raise InvalidConfig.of("table", table, "one with load_all(), for the cache is Full")
-        for name in ("timeout", "retry", "retry_missing"):
-            if (value := getattr(policy, name)) is not None:
+        for name, value in policy.given.items():
+            if value is not None:
                 raise InvalidConfig.of(name, value, "None: with Full no lookup waits")
         return Whole(table, cache)
     if not (cache is None or isinstance(cache, Cache)):
         raise InvalidConfig.of("cache", cache, "a Cache, a Full or None")
-    if cache is not None and cache.missing_ttl is not None and policy.retry_missing is not None:
+    if cache is not None and cache.missing_ttl is not None and not policy.takes_misses:
         expected = "None: with it a missing key would be asked for no more"
         raise InvalidConfig.of("missing_ttl", cache.missing_ttl, f"{expected}, and retry_missing")
     return Cached(table, cache, policy)
