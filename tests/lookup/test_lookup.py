@@ -211,6 +211,21 @@ async def test_a_failure_names_its_key_and_stays() -> None:
     assert table.log[-1] == "close"
 
 
+async def test_nothing_comes_behind_a_failure_or_the_way_out() -> None:
+    """What was found before it, and waits, is given no more; as of the pool."""
+    table = Scripted(c=OSError("down"))
+
+    async with lookup(Values("a", "b", 0.25, "c"), table) as results:
+        assert (await anext(results))[0] == "a"
+        await anyio.sleep(1)
+        with pytest.raises(CallFailed, match=r"^key 'c': "):
+            await anext(results)
+    async with lookup("ab", table) as results:
+        assert (await anext(results))[0] == "a"
+    with pytest.raises(StopAsyncIteration):
+        await anext(results)
+
+
 async def test_a_failure_is_repeated_while_others_go_on() -> None:
     """And nothing comes out of turn."""
     table = Scripted(b=OSError("down"))

@@ -16,7 +16,7 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._feeder import PlainFeeder
 from asyncwait.backends.pool._results import PoolValues
 from asyncwait.spec import OperatorError
-from asyncwait.toolkit import Bell, PlainSource, no_end_in_disguise, running_loop, running_trio
+from asyncwait.toolkit import PlainSource, no_end_in_disguise, running_loop, running_trio
 
 A = TypeVar("A")
 
@@ -39,18 +39,18 @@ class Room:
         self.chunk = max(1, min(LARGEST, capacity // SHARE))
         """Values in a chunk at most."""
         self.inside = 0
-        self.bell = Bell()
-        """Wakes the feeder."""
+        self.core: Core
+        """Of the pool; its bell `room` wakes the feeder."""
 
     def wake(self) -> None:
         """Wake the feeder if there is room for a whole chunk."""
         if self.capacity - self.inside >= self.chunk:
-            self.bell.ring()
+            self.core.room.ring()
 
     def consumer_waits(self) -> None:
         """Wake the feeder if there is any room: nobody else will make more of it soon."""
         if self.inside < self.capacity:
-            self.bell.ring()
+            self.core.room.ring()
 
 
 class ChunkFeeder(PlainFeeder):
@@ -66,7 +66,7 @@ class ChunkFeeder(PlainFeeder):
         super().__init__(core, source)
         self._space = room
         self._chunk: list[Any] = []
-        room.bell = core.room
+        room.core = core
 
     async def _read_all(self) -> None:
         self._soon = _runs_soon()
@@ -150,10 +150,13 @@ class LookupResults(Generic[A]):
     async def __anext__(self) -> tuple[A, Rows]:
         """Return the next value, with its rows."""
         space = self._space
+        core = space.core
+        if core.closed:
+            self._pairs = iter(())  # Nothing comes out behind a failure, or when it was left.
         while True:
             for pair in self._pairs:
                 space.inside -= 1
-                if space.bell.sleeper is not None:
+                if core.room.sleeper is not None:
                     space.wake()
                 return pair
             space.consumer_waits()

@@ -132,9 +132,10 @@ class Loads:
             answers = {key: failure for key in asked}  # noqa: C420 - of a narrower type
         now = self._loop.time()
         self._figures.answered(len(asked), now - asked_at)
-        for key, rows in answers.items():
-            if not isinstance(rows, Exception):
-                self._keep(key, rows, asked_at, now)
+        if not load.scope.cancel_called:  # Else a newer load may have kept newer rows.
+            for key, rows in answers.items():
+                if not isinstance(rows, Exception):
+                    self._keep(key, rows, asked_at, now)
         return answers
 
 
