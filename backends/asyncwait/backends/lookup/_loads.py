@@ -120,6 +120,7 @@ class Loads:
     async def _answers(self, load: Load) -> Read:
         """Ask the table, and keep what it answers; what it raises is the answer for each key."""
         asked, asked_at = load.asked, self._loop.time()
+        answers: Read
         self._figures.requests += 1
         try:
             answers = read_answers(asked, await self._table.get_many(list(asked.values())))
@@ -129,7 +130,7 @@ class Loads:
                 raise
             self._figures.failed_requests += 1
             failure = error if isinstance(error, Exception) else _as_failure(error)
-            answers = {key: failure for key in asked}  # noqa: C420 - of a narrower type
+            answers = dict.fromkeys(asked, failure)
         now = self._loop.time()
         self._figures.answered(len(asked), now - asked_at)
         if not load.scope.cancel_called:  # Else a newer load may have kept newer rows.
