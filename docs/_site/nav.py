@@ -50,6 +50,7 @@ _TUTORIALS = [
 ]
 _GUIDES = [
     "operators.md",
+    "lookup.md",
     {"DataFrames": ["spark.md", "spark-figures.md"]},
     "gating.md",
     "expected-failures.md",

@@ -33,6 +33,7 @@ EXTRAS = frozenset(
     {
         "_hypothesis_pytestplugin",
         "_pytest",
+        "cachetools",
         "click",
         "google",
         "hypothesis",
@@ -47,13 +48,14 @@ EXTRAS = frozenset(
         "pyarrow",
         "pyspark",
         "pytest",
+        "redis",
         "rich",
     }
 )
 
 OPERATORS = ["asyncwait.reference", "asyncwait.backends.pool", "asyncwait.backends.emitter"]
 
-FOR_PRODUCTION = [*OPERATORS, "asyncwait.backends.watching"]
+FOR_PRODUCTION = [*OPERATORS, "asyncwait.backends.lookup", "asyncwait.backends.watching"]
 
 
 def import_bare(

@@ -33,6 +33,7 @@ OURS = {
     },
     "backends.threads": {"spec", "toolkit", "backends.pool"},
     "backends.journal": {"spec"},
+    "backends.lookup": {"spec", "toolkit", "backends.pool"},
     "adapter.chain": SUITE | {"reference", "backends.chain", "backends.emitter", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
     "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
@@ -55,6 +56,7 @@ OTHERS = {
     "backends.chain": {"anyio", "msgspec"},
     "backends.emitter": {"anyio", "msgspec"},
     "backends.journal": {"click", "fsspec", "msgspec"},
+    "backends.lookup": {"anyio", "cachetools", "msgspec", "redis"},
     "backends.threads": {"anyio", "msgspec", "trio"},
     "backends.watching": {"anyio", "msgspec", "opentelemetry", "rich"},
 }

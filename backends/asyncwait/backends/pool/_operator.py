@@ -56,15 +56,25 @@ def open_operator(
 
 
 def open_plain(
-    config: OperatorConfig, function: PlainFunction, source: PlainSource
+    config: OperatorConfig,
+    function: PlainFunction,
+    source: PlainSource,
+    feeder: Callable[[Core, PlainSource], PlainFeeder] = PlainFeeder,
 ) -> AbstractAsyncContextManager[PoolValues]:
-    """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`."""
+    """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`.
+
+    Args:
+        config: see `OpenPlain`, and so are the next two.
+        function: the user's.
+        source: of values.
+        feeder: makes what reads the source into the pool.
+    """
     parts = check_arguments(config, function, source, None, "pool", *_KNOWN)
     if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
-    return _Pool(config, parts, core, partial(PlainFeeder, core, source), PoolValues(core))
+    return _Pool(config, parts, core, partial(feeder, core, source), PoolValues(core))
 
 
 ordered_wait = plain_wait(open_operator, "ordered", open_plain)

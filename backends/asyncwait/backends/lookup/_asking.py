@@ -1,0 +1,211 @@
+"""Asking a table for the keys of one chunk that are not kept, until each of them is decided."""
+
+from collections import Counter
+from typing import Any
+
+import anyio
+from msgspec.structs import replace
+
+from asyncwait.backends.lookup._figures import Figures
+from asyncwait.backends.lookup._keys import LookedUp
+from asyncwait.backends.lookup._loads import Load, Loads, Read
+from asyncwait.backends.lookup._store import Store
+from asyncwait.backends.lookup._table import Rows
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    OperatorError,
+    Retry,
+)
+from asyncwait.spec.checks import at_most_infinite, require_timeout
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import BackOffs, call_failed
+
+
+class Policy:
+    """How long, and how often, a table is asked for the keys of a row.
+
+    Args:
+        timeout: seconds from the first request to the deadline; None for no deadline.
+        retry: how failed requests are repeated; None for never.
+        retry_missing: how it is asked again for a key that has no row; None for never.
+
+    Raises:
+        InvalidConfig: an argument is wrong, or says what does not concern it.
+    """
+
+    def __init__(
+        self, timeout: float | None, retry: Retry | None, retry_missing: Retry | None
+    ) -> None:
+        require_timeout("timeout", timeout)
+        self.given = {"timeout": timeout, "retry": retry, "retry_missing": retry_missing}
+        for name in ("retry", "retry_missing"):
+            value: Any = self.given[name]
+            if value is not None and not isinstance(value, Retry):
+                raise InvalidConfig.of(name, value, "a Retry or None")
+            if value is not None and value.on_result is not None:
+                expected = "None: retry_missing says what becomes of keys without rows"
+                raise InvalidConfig.of(f"{name}.on_result", value.on_result, expected)
+        self.timeout = None if timeout is None else at_most_infinite(timeout)
+        self.attempt_timeout = None if retry is None else retry.attempt_timeout
+        self._failed = None if retry is None else BackOffs(retry)
+        self._missing: BackOffs | None = None
+        if retry_missing is not None:
+            if retry_missing.attempt_timeout is not None:
+                value, expected = retry_missing.attempt_timeout, "None: that of retry counts"
+                raise InvalidConfig.of("retry_missing.attempt_timeout", value, expected)
+            self._missing = BackOffs(replace(retry_missing, on_result=lambda _: True))
+        self.takes_misses = retry_missing is None
+        """Whether a key that has no row is not asked for again."""
+
+    def after_failure(self, failure: OperatorError, attempts: int) -> float | None:
+        """Return how many seconds to wait before the next attempt; None for none."""
+        return None if self._failed is None else self._failed.after_failure(failure, attempts)
+
+    def after_miss(self, key: Any, attempts: int) -> float | None:
+        """Return the same for a key that has no row, where that is not the end of it."""
+        assert self._missing is not None
+        return self._missing.after_results(LookedUp(key), (), attempts)
+
+
+class Asking:
+    """The rows of one chunk whose keys are not kept.
+
+    Args:
+        missing: their keys, by stand-in; empty in the end.
+        times: how many rows have each of them.
+        loads: those of the table.
+        store: what is kept.
+        figures: where the rows are counted.
+    """
+
+    def __init__(
+        self,
+        missing: dict[Any, Any],
+        times: Counter[Any],
+        loads: Loads,
+        store: Store,
+        figures: Figures,
+    ) -> None:
+        self._missing = missing
+        self._times = times
+        self._loads = loads
+        self._store = store
+        self._figures = figures
+        self._begun = {place for place in missing if place not in loads.by_key}
+        self.found: dict[Any, Rows] = {}
+        """What it came to, by stand-in."""
+        figures.loads += len(self._begun)
+        figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
+
+    async def run(self, policy: Policy, clock: Any) -> None:
+        """Ask until each key has its rows.
+
+        Raises:
+            OperatorError: one can't be had; it names the key.
+        """
+        with anyio.move_on_after(policy.timeout) as scope:
+            await self._attempts(policy, clock)
+        if scope.cancelled_caught:
+            for place, key in list(self._missing.items()):
+                if not self._give_stale(place, clock()):
+                    raise CallTimedOut(
+                        LookedUp(key), f"the table gave no answer within {policy.timeout:g} s"
+                    )
+
+    async def _attempts(self, policy: Policy, clock: Any) -> None:
+        attempts, missing, found = 0, self._missing, self.found
+        while missing:
+            attempts += 1
+            answers = await self._attempt(policy.attempt_timeout)
+            back_offs: list[float] = []
+            for place, answer in answers.items():
+                if type(answer) is tuple and (answer or policy.takes_misses):
+                    found[place] = answer
+                    del missing[place]
+                elif isinstance(answer, tuple):
+                    again = policy.after_miss(missing[place], attempts)
+                    if again is None:
+                        self._decide(place, answer)
+                    else:
+                        back_offs.append(again)
+                elif not self._give_stale(place, clock()):
+                    failure = _failure(LookedUp(missing[place]), answer)
+                    again = policy.after_failure(failure, attempts)
+                    if again is None:
+                        raise failure.after(attempts) from failure.__cause__
+                    back_offs.append(again)
+            if back_offs:
+                await anyio.sleep(max(back_offs))
+
+    async def _attempt(self, limit: float | None) -> Read:
+        """Return what the table has for each key, be it by a request that others have begun."""
+        by_key, missing = self._loads.by_key, self._missing
+        own = {place: key for place, key in missing.items() if place not in by_key}
+        loads = {place: by_key[place] for place in missing if place not in own}
+        waited_for = set(loads.values())
+        for asked in _divided(own):
+            load = self._loads.begin(asked)
+            loads.update(dict.fromkeys(asked, load))
+            waited_for.add(load)
+        with anyio.move_on_after(limit):
+            await self._loads.wait_for(waited_for)
+        return {
+            place: _unanswered(load, limit) if load.answers is None else load.answers[place]
+            for place, load in loads.items()
+        }
+
+    def _decide(self, place: Any, rows: Rows) -> None:
+        self.found[place] = rows
+        del self._missing[place]
+
+    def _give_stale(self, place: Any, now: float) -> bool:
+        """Decide a key by rows that are no longer good, if there are some; say whether."""
+        rows = self._store.stale(place, now)
+        if rows is None:
+            return False
+        self._decide(place, rows)
+        figures, times, own = self._figures, self._times[place], place in self._begun
+        figures.loads -= own
+        figures.shared -= times - own
+        figures.stale += times
+        return True
+
+
+def _divided(asked: dict[Any, Any]) -> list[dict[Any, Any]]:
+    """Return keys in as many parts as needed for none to hold two that are equal to Python.
+
+    A table answers by a mapping, in which 1 and True would be one key.
+    """
+    if len(set(asked.values())) == len(asked):
+        return [asked] if asked else []
+    parts: list[dict[Any, Any]] = []
+    for place, key in asked.items():
+        part = next((part for part in parts if key not in part.values()), None)
+        if part is None:
+            parts.append({place: key})
+        else:
+            part[place] = key
+    return parts
+
+
+def _unanswered(load: Load, limit: float | None) -> Exception:
+    if load.ended.is_set():
+        return RuntimeError("the request was cancelled because the lookup is closed")
+    return TimeoutError(f"no answer after {limit:g} s")
+
+
+def _failure(record: LookedUp, error: Exception) -> OperatorError:
+    """Return the failure of a key: an answer that is none stays that."""
+    if isinstance(error, InvalidResult):
+        failure: OperatorError = InvalidResult(record, error.reason)
+        failure.__cause__ = error.__cause__
+        return failure
+    failure = call_failed(record, error)
+    name = type(error).__name__
+    if f"{name}(" not in failure.reason:  # as with Redis's, whose own form says too little
+        failure = CallFailed(record, f"the call failed: {name}({shown(str(error))})")
+        failure.__cause__ = error
+    return failure

@@ -1,0 +1,175 @@
+"""Values on their way to the pool and back: in chunks, each of which is one value to the pool.
+
+A chunk holds what the source gives without a wait, so that a quick source makes few calls, and no
+value of a slow one waits for the next. Only values are counted, never chunks: so many of them are
+in flight at most as the capacity says, whatever their chunks are like.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from asyncwait.backends.lookup._figures import LookupStatistics
+from asyncwait.backends.lookup._table import Rows
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._feeder import PlainFeeder
+from asyncwait.backends.pool._results import PoolValues
+from asyncwait.spec import OperatorError
+from asyncwait.toolkit import PlainSource, no_end_in_disguise, running_loop, running_trio
+
+A = TypeVar("A")
+
+SHARE = 4
+"""So many chunks the capacity has room for at least: while one is read, others are under way."""
+
+LARGEST = 500
+"""Values in a chunk at most; with more of them, a value costs hardly less."""
+
+
+class Room:
+    """How many values are in flight.
+
+    Args:
+        capacity: of them at most.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.chunk = max(1, min(LARGEST, capacity // SHARE))
+        """Values in a chunk at most."""
+        self.inside = 0
+        self.core: Core
+        """Of the pool; its bell `room` wakes the feeder."""
+
+    def wake(self) -> None:
+        """Wake the feeder if there is room for a whole chunk."""
+        if self.capacity - self.inside >= self.chunk:
+            self.core.room.ring()
+
+    def consumer_waits(self) -> None:
+        """Wake the feeder if there is any room: nobody else will make more of it soon."""
+        if self.inside < self.capacity:
+            self.core.room.ring()
+
+
+class ChunkFeeder(PlainFeeder):
+    """Reads a source into the pool, chunk by chunk.
+
+    Args:
+        core: of the pool.
+        source: of values.
+        room: for them.
+    """
+
+    def __init__(self, core: Core, source: PlainSource, room: Room) -> None:
+        super().__init__(core, source)
+        self._space = room
+        self._chunk: list[Any] = []
+        room.core = core
+
+    async def _read_all(self) -> None:
+        self._soon = _runs_soon()
+        values = self._source.values()
+        try:
+            if isinstance(values, AsyncIterator):
+                await self._iterate(values, self._gather)
+            else:
+                await self._read_at_once(values)
+        finally:
+            self._flush()
+
+    async def _read_at_once(self, values: Iterator[Any]) -> None:
+        """Read a source that never waits."""
+        space = self._space
+        with no_end_in_disguise():
+            while True:
+                wanted = min(space.chunk, space.capacity - space.inside)
+                # In place, so that what was read before the source has raised is there.
+                self._chunk.extend(islice(values, wanted))
+                is_over = len(self._chunk) < wanted
+                space.inside += len(self._chunk)
+                self._flush()
+                if is_over or not (self._may_go_on() or await self._room()):
+                    return
+
+    def _gather(self, value: Any) -> bool:
+        """Take a value of a source that may wait before the next; return what `read` does."""
+        chunk = self._chunk
+        if not chunk:
+            self._soon(self._flush)  # which is when the source waits
+        chunk.append(value)
+        self._space.inside += 1
+        if len(chunk) >= self._space.chunk:
+            self._flush()
+        return self._may_go_on()
+
+    def _flush(self) -> None:
+        if self._chunk:
+            chunk, self._chunk = self._chunk, []
+            self._core.read_value(chunk)
+
+    def _may_go_on(self) -> bool:
+        return self._space.inside < self._space.capacity and not self._core.closed
+
+    async def _until_room(self) -> None:
+        while not (self._may_go_on() or self._core.closed):
+            await self._core.room.wait()
+
+
+def _runs_soon() -> Callable[[Callable[[], None]], object]:
+    """Return what runs a function when the loop turns."""
+    if running_trio() is not None:
+        return running_loop().call_soon_threadsafe
+    return asyncio.get_running_loop().call_soon
+
+
+class LookupResults(Generic[A]):
+    """Values with the rows of their keys, in input order, for one consumer at a time.
+
+    Cancelling a wait for the next one loses none, and a failure is raised again by each further
+    read.
+
+    Args:
+        chunks: of the pool: each is how many values it was, and what they came to.
+        room: for values.
+        told: gives the figures of the table.
+    """
+
+    def __init__(
+        self, chunks: PoolValues, room: Room, told: Callable[[], LookupStatistics]
+    ) -> None:
+        self._chunks = chunks
+        self._space = room
+        self._told = told
+        self._pairs: Iterator[tuple[A, Rows]] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[tuple[A, Rows]]:
+        return self
+
+    async def __anext__(self) -> tuple[A, Rows]:
+        """Return the next value, with its rows."""
+        space = self._space
+        core = space.core
+        if core.closed:
+            self._pairs = iter(())  # Nothing comes out behind a failure, or when it was left.
+        while True:
+            for pair in self._pairs:
+                space.inside -= 1
+                if core.room.sleeper is not None:
+                    space.wake()
+                return pair
+            space.consumer_waits()
+            try:
+                count, pairs = await self._chunks.__anext__()
+            except OperatorError as failure:
+                reason = failure.__cause__
+                if isinstance(reason, OperatorError):  # which names the key, and not the chunk
+                    raise reason from reason.__cause__
+                raise
+            self._pairs = iter(pairs)
+            space.inside -= count - len(pairs)  # those that an inner join leaves out
+
+    def statistics(self) -> LookupStatistics:
+        """Return the present figures."""
+        return self._told()

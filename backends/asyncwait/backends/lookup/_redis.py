@@ -1,0 +1,209 @@
+"""A table in Redis; it needs the extra `redis`, and a loop of asyncio."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from asyncwait.backends.lookup._table import Answers
+from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.checks import is_plain_function, require_whole
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import running_trio
+
+Form: TypeAlias = Literal["text", "bytes", "json", "hash"]
+
+
+class RedisTable:
+    """Values in Redis, one row for each key.
+
+    Strings are read by MGET, which gives nothing for a key of another type. So the server is asked
+    once more about keys without a value, by EXISTS for all of them; only where one is there after
+    all are their types asked for. Such a key fails alone.
+
+    Args:
+        server: an address, `redis://host:port/db`, `rediss://` or `unix://path`; or an open client
+            of `redis.asyncio`, `RedisCluster` too, which is left open.
+        form: what a row is made of: a string as "text" (UTF-8) or "bytes", a string that is read as
+            "json", or a "hash".
+        fields: of a hash, whose row is the tuple of their values, with None where one is missing;
+            without any of them it has no row. None for all, as a dict.
+        prefix: what the names of keys begin with; an int or str follows it.
+        name: gives the name of a key, for all that `prefix` is not enough for, tuples for example.
+        connections: at most, where `server` is an address; each serves one request at a time.
+
+    Raises:
+        InvalidConfig: an argument is wrong.
+        MissingExtra: redis is not installed.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        *,
+        form: Form = "text",
+        fields: Sequence[str] | None = None,
+        prefix: str = "",
+        name: Callable[[Any], str | bytes] | None = None,
+        connections: int = 10,
+    ) -> None:
+        if form not in _ROWS:
+            raise InvalidConfig.of("form", form, "'text', 'bytes', 'json' or 'hash'")
+        if fields is not None and (form != "hash" or isinstance(fields, str) or not fields):
+            raise InvalidConfig.of(
+                "fields", fields, "a sequence of names, and form 'hash'; or None"
+            )
+        if name is not None and (prefix or not is_plain_function(name)):
+            raise InvalidConfig.of(
+                "name", name, "a plain function of a key, without prefix; or None"
+            )
+        require_whole("connections", connections)
+        self._errors: Any = _redis_module().exceptions
+        self._server = server
+        self._is_ours = isinstance(server, str)
+        self._client: Any = None if self._is_ours else server
+        self._form = form
+        self._row = _ROWS[form]
+        self._fields = None if fields is None else list(fields)
+        self._name: Callable[[Any], Any] = name or _with_prefix(prefix)
+        self._connections = connections
+
+    async def open(self) -> None:
+        """Get ready; the first request connects.
+
+        Raises:
+            RuntimeError: the loop is trio's.
+            InvalidConfig: the address is none.
+        """
+        if running_trio() is not None:
+            raise RuntimeError("redis.asyncio needs a loop of asyncio, and this one is trio's")
+        if self._is_ours:
+            self._client = self._connected()
+
+    def _connected(self) -> Any:
+        """Return a client whose requests wait for a free connection.
+
+        A connection that the server has closed meanwhile is replaced at once; all other repeats are
+        the lookup's, which knows deadlines.
+        """
+        from redis.asyncio import BlockingConnectionPool, Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+
+        try:
+            pool = BlockingConnectionPool.from_url(
+                self._server,
+                max_connections=self._connections,
+                timeout=None,
+                retry=Retry(NoBackoff(), 1),
+                retry_on_error=[self._errors.ConnectionError],
+            )
+        except ValueError as error:
+            raise InvalidConfig.of("server", self._server, f"an address ({error})") from error
+        return Redis.from_pool(pool)
+
+    async def close(self) -> None:
+        """Close the connections, if they are ours."""
+        if self._is_ours and self._client is not None:
+            await self._client.aclose()
+
+    async def get_many(self, keys: Sequence[Any]) -> Answers:
+        """Read the values of `keys`.
+
+        Raises:
+            redis.RedisError: the server can't be asked, or refuses.
+        """
+        answers: dict[Any, Any] = {}
+        names: dict[Any, Any] = {}
+        for key in keys:
+            try:
+                names[key] = self._name(key)
+            except Exception as error:
+                answers[key] = error
+        read, row = self._hashes if self._form == "hash" else self._strings, self._row
+        values = await read(list(names.values())) if names else []
+        for key, value in zip(names, values, strict=True):
+            if value is None:
+                continue
+            try:
+                answers[key] = value if isinstance(value, Exception) else (row(value),)
+            except ValueError as error:
+                answers[key] = error
+        return answers
+
+    async def _strings(self, names: list[Any]) -> list[Any]:
+        """Return the string, None or an error for each name."""
+        client = self._client
+        is_cluster = hasattr(client, "mget_nonatomic")
+        values = list(await (client.mget_nonatomic(names) if is_cluster else client.mget(names)))
+        absent = [place for place, value in enumerate(values) if value is None]
+        if absent and await client.exists(*(names[place] for place in absent)):
+            # To get it, one by one, has the server say what is wrong; or it has come just now.
+            found = await self._pipelined([("GET", names[place]) for place in absent])
+            for place, value in zip(absent, found, strict=True):
+                values[place] = value
+        return values
+
+    async def _hashes(self, names: list[Any]) -> list[Any]:
+        """Return the fields, None or an error for each name."""
+        if self._fields is None:
+            found = await self._pipelined([("HGETALL", name) for name in names])
+            return [value or None for value in found]
+        found = await self._pipelined([("HMGET", name, *self._fields) for name in names])
+        return [None if _is_empty(values) else values for values in found]
+
+    async def _pipelined(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+        """Return what the server says to each command, errors too."""
+        async with self._client.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, Exception) and not isinstance(answer, self._errors.ResponseError):
+                raise answer
+        return answers
+
+
+def _redis_module() -> Any:
+    try:
+        import redis.asyncio
+    except ImportError as error:
+        raise MissingExtra("redis", "redis") from error
+    return redis
+
+
+def _with_prefix(prefix: str) -> Callable[[Any], bytes]:
+    """Return what makes the name of a key that is one value."""
+
+    def name(key: Any) -> bytes:
+        if type(key) in {int, str}:
+            return f"{prefix}{key}".encode()
+        raise TypeError(
+            f"expected a key that is an int or a str, got {shown(key)} ({type(key).__name__}); "
+            "RedisTable(name=...) takes a function that makes the name of any key"
+        )
+
+    return name
+
+
+def _is_empty(values: Any) -> bool:
+    return isinstance(values, list) and all(value is None for value in values)
+
+
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _fields(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {_text(name): _text(value) for name, value in values.items()}
+    return tuple(map(_text, values))
+
+
+_ROWS: dict[Form, Callable[[Any], Any]] = {
+    "text": _text,
+    "bytes": bytes,
+    "json": msgspec.json.decode,
+    "hash": _fields,
+}
+"""What makes a row of a value; a ValueError is that of its key."""

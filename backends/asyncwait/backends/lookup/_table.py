@@ -1,0 +1,112 @@
+"""What a lookup reads from, and what it may answer."""
+
+from collections.abc import AsyncIterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from asyncwait.backends.lookup._keys import PLAIN, LookedUp, stand_in
+from asyncwait.spec import InvalidConfig, InvalidResult
+from asyncwait.spec.texts import shown
+
+Rows: TypeAlias = Sequence[Any]
+"""The rows of one key, none or many. They are shared by all who ask for the key: change none."""
+
+NO_ROWS: tuple[Any, ...] = ()
+
+Answers: TypeAlias = Mapping[Any, Rows | Exception]
+"""Rows by key, or what has failed for that key alone. A key that is not in it has no rows."""
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A table on the other side of a join.
+
+    Whoever looks up opens it, closes it, and calls it on one loop, but several calls may be under
+    way at once. It may have `load_all` too; see `WholeTable`.
+    """
+
+    async def open(self) -> None:
+        """Get ready, before the first call."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what is held, after the last call."""
+        ...
+
+    async def get_many(self, keys: Sequence[Any]) -> Answers:
+        """Return the rows of `keys`, each of which is there once and holds no null.
+
+        A key without rows may be left out. An exception as a value is the failure of that key; one
+        that is raised fails all of them.
+        """
+        ...
+
+
+@runtime_checkable
+class WholeTable(Table, Protocol):
+    """A table that can be read whole, as `Full` needs it."""
+
+    def load_all(self) -> AsyncIterable[tuple[Any, Any]]:
+        """Give each row with its key; a key may come again."""
+        ...
+
+
+def require_table(table: Any) -> None:
+    """Refuse what can't be looked up in.
+
+    Raises:
+        InvalidConfig: `table` is no Table.
+    """
+    if isinstance(table, type) or not isinstance(table, Table):
+        expected = "a table with open(), close() and get_many(keys); FunctionTable(fn) makes one"
+        raise InvalidConfig.of("table", table, expected)
+
+
+def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any, ...] | Exception]:
+    """Return what a table has answered, by stand-in, for each key that was asked for.
+
+    Args:
+        asked: keys by their stand-ins.
+        answers: as `get_many` returned it.
+
+    Raises:
+        InvalidResult: it is no mapping, or has a key that was not asked for.
+    """
+    if not isinstance(answers, Mapping):
+        raise InvalidResult(
+            None,
+            f"expected a mapping from key to rows from get_many(), got {shown(answers)} "
+            f"({type(answers).__name__}); return {{}} if there are none",
+        )
+    read: dict[Any, tuple[Any, ...] | Exception] = dict.fromkeys(asked, ())
+    for key, rows in answers.items():
+        place = key if type(key) in PLAIN else stand_in(key)
+        if place not in read:
+            raise InvalidResult(None, _not_asked(key, asked))
+        read[place] = tuple(rows) if type(rows) in _USUAL else _collected(key, rows)
+    return read
+
+
+_USUAL = frozenset({list, tuple})
+
+
+def _collected(key: Any, rows: Any) -> tuple[Any, ...] | Exception:
+    if isinstance(rows, Exception):
+        return rows
+    if isinstance(rows, Sequence) and not isinstance(rows, str | bytes | bytearray):
+        return tuple(rows)
+    reason = (
+        f"expected a sequence of rows, got {shown(rows)} ({type(rows).__name__}); answer [row] for "
+        "one row, and leave out a key that has none"
+    )
+    return InvalidResult(LookedUp(key), reason)
+
+
+def _not_asked(key: Any, asked: Mapping[Any, Any]) -> str:
+    equal = next((each for each in asked.values() if each == key), None)
+    hint = "answer for the keys of the call alone"
+    if equal is not None:
+        hint = f"it was asked for {shown(equal)} ({type(equal).__name__}), another type"
+    return (
+        f"the table answered for a key that is none of this call: {shown(key)} "
+        f"({type(key).__name__}); {hint}"
+    )

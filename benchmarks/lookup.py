@@ -1,0 +1,307 @@
+"""What a row costs that is looked up, beside a request for each row and floors.
+
+    python benchmarks/lookup.py [--runs 5]
+
+Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
+a figure is the median over the rounds of what is computed within one. It is the processor time of
+this process, which Redis and the kernel have no part in. A `redis-server` has to be on PATH; it is
+started here, on a socket. Needs the extras `lookup` and `redis`.
+"""
+
+import argparse
+import asyncio
+import gc
+import random
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import redis
+import redis.asyncio
+from _machine import machine
+from _page import shown
+from anyio import to_thread
+from rich.console import Console
+from rich.progress import track
+
+from asyncwait.backends.lookup import (
+    Cache,
+    Full,
+    FunctionTable,
+    RedisTable,
+    SqliteTable,
+    lookup,
+    open_table,
+)
+from asyncwait.backends.pool import ordered_wait
+
+KEYS = 10_000
+CACHE = Cache(KEYS, ttl=600)
+_chance = random.Random(1)  # the same in every run
+_weights = [1 / (n + 1) for n in range(KEYS)]
+
+Costs = Mapping[str, float]
+
+
+class Flow(NamedTuple):
+    """What is measured.
+
+    Args:
+        run: takes the keys.
+        keys: gives so many of them.
+        count: of rows.
+    """
+
+    run: Callable[[list[int]], Awaitable[None]]
+    keys: Callable[[int], list[int]]
+    count: int = 100_000
+
+
+class Row(NamedTuple):
+    """A figure.
+
+    Args:
+        name: what is told.
+        figure: computes it from the costs of a round.
+        goal: no more than that in us, or no less times as cheap.
+    """
+
+    name: str
+    figure: Callable[[Costs], float]
+    goal: str
+
+
+def uniform(count: int) -> list[int]:
+    """Draw keys, all of them as likely."""
+    return _chance.choices(range(KEYS), k=count)
+
+
+def zipf(count: int) -> list[int]:
+    """Draw keys as they mostly come: a few of them are half of all."""
+    return _chance.choices(range(KEYS), weights=_weights, k=count)
+
+
+def hot(count: int) -> list[int]:
+    """Draw a thousand keys again and again, all of which are kept soon."""
+    return [n % 1000 for n in range(count)]
+
+
+async def streamed(keys: Iterable[int]) -> AsyncIterator[int]:
+    """Give them from a source that is async."""
+    for key in keys:
+        yield key
+
+
+async def drained(context: Any) -> None:
+    """Run an operator to its end."""
+    async with context as results:
+        async for _ in results:
+            pass
+
+
+async def memory(keys: Sequence[int]) -> dict[int, list[int]]:
+    """Be a table that costs nothing."""
+    return {key: [key] for key in keys}
+
+
+async def one(key: int) -> int:
+    """Be a call that costs nothing: what the pool itself costs."""
+    return key
+
+
+async def peeked(keys: list[int]) -> None:
+    """Look kept keys up one by one, without a stream."""
+    async with open_table(FunctionTable(memory), cache=CACHE) as table:
+        await table.get_many(range(1000))
+        for key in keys:
+            table.peek(key)
+
+
+async def whole(keys: list[int]) -> None:
+    """Look up in a copy of the table."""
+
+    class Whole(FunctionTable):
+        async def load_all(self) -> AsyncIterator[tuple[int, int]]:
+            for key in range(KEYS):
+                yield key, key
+
+    await drained(lookup(keys, Whole(memory), cache=Full()))
+
+
+def flows_of(url: str, path: Path) -> dict[str, Flow]:
+    """Return all flows, given where the tables are."""
+
+    async def row_wise(keys: list[int], connections: int = 10) -> None:
+        pool = redis.asyncio.BlockingConnectionPool.from_url(url, max_connections=connections)
+        async with redis.asyncio.Redis.from_pool(pool) as client:
+            await drained(ordered_wait(keys, client.get, capacity=100))
+
+    async def synchronous(keys: list[int]) -> None:
+        with redis.Redis.from_url(url) as client:
+            for key in keys:
+                client.get(str(key))
+
+    async def threads(keys: list[int]) -> None:
+        connection = sqlite3.connect(path, check_same_thread=False)
+        limiter = anyio.CapacityLimiter(1)
+
+        def select(key: int) -> list[Any]:
+            return connection.execute("SELECT town FROM users WHERE id = ?", [key]).fetchall()
+
+        await drained(
+            ordered_wait(keys, lambda key: to_thread.run_sync(select, key, limiter=limiter))
+        )
+        connection.close()
+
+    def from_redis(keys: Any, **options: Any) -> Awaitable[None]:
+        return drained(lookup(keys, RedisTable(url), **options))
+
+    def from_sqlite(keys: Any, **options: Any) -> Awaitable[None]:
+        table = SqliteTable(path, "users", key="id", columns=["town"])
+        return drained(lookup(keys, table, **options))
+
+    return {
+        "no call: the pool alone": Flow(lambda keys: drained(ordered_wait(keys, one)), uniform),
+        "kept: peek, no stream": Flow(peeked, hot),
+        "kept: lookup": Flow(lambda k: drained(lookup(k, FunctionTable(memory), cache=CACHE)), hot),
+        "kept: lookup, async source": Flow(
+            lambda k: drained(lookup(streamed(k), FunctionTable(memory), cache=CACHE)), hot
+        ),
+        "kept: the whole table": Flow(whole, hot),
+        "Redis: GET a row, synchronous": Flow(synchronous, zipf, 5_000),
+        "Redis: GET a row in the pool": Flow(row_wise, zipf, 5_000),
+        "Redis: lookup, nothing kept": Flow(from_redis, uniform),
+        "Redis: lookup, Zipf": Flow(lambda k: from_redis(k, cache=CACHE), zipf),
+        "Redis: lookup, Zipf, async source": Flow(
+            lambda k: from_redis(streamed(k), cache=CACHE), zipf
+        ),
+        "Redis: lookup, Zipf, a tenth kept": Flow(
+            lambda k: from_redis(k, cache=Cache(KEYS // 10, 600)), zipf
+        ),
+        "SQLite: SELECT a row in the pool": Flow(threads, zipf, 5_000),
+        "SQLite: lookup, nothing kept": Flow(from_sqlite, uniform),
+        "SQLite: lookup, Zipf": Flow(lambda k: from_sqlite(k, cache=CACHE), zipf),
+    }
+
+
+def costs(name: str) -> Callable[[Costs], float]:
+    """Return what tells what a flow costs."""
+    return lambda all_: all_[name]
+
+
+def times(one: str, other: str) -> Callable[[Costs], float]:
+    """Return what tells how many times as cheap the other one is."""
+    return lambda all_: all_[one] / all_[other]
+
+
+ROWS = (
+    Row("a row that is kept, in a stream, us", costs("kept: lookup"), "<= 0.7"),
+    Row("a row that is kept, by itself, us", costs("kept: peek, no stream"), "<= 0.5"),
+    Row("Redis, Zipf, us", costs("Redis: lookup, Zipf"), "<= 2"),
+    Row(
+        "Redis, nothing kept; a GET a row",
+        times("Redis: GET a row in the pool", "Redis: lookup, nothing kept"),
+        ">= 20",
+    ),
+    Row(
+        "Redis, Zipf; a GET a row",
+        times("Redis: GET a row in the pool", "Redis: lookup, Zipf"),
+        ">= 40",
+    ),
+    Row(
+        "Redis, Zipf; a synchronous GET a row",
+        times("Redis: GET a row, synchronous", "Redis: lookup, Zipf"),
+        ">= 20",
+    ),
+    Row(
+        "SQLite, nothing kept; a SELECT a row",
+        times("SQLite: SELECT a row in the pool", "SQLite: lookup, nothing kept"),
+        ">= 5",
+    ),
+)
+
+
+@contextmanager
+def tables() -> Any:
+    """Start a Redis and fill it, and fill a file of SQLite; give where they are."""
+    with tempfile.TemporaryDirectory(prefix="lookup-") as folder:
+        socket, path = Path(folder) / "socket", Path(folder) / "users.db"
+        options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
+        server = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)  # noqa: S607
+        try:
+            _fill(redis.Redis(unix_socket_path=str(socket)))
+            with sqlite3.connect(path) as connection:
+                connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, town TEXT)")
+                rows = [(key, f"town {key}") for key in range(KEYS)]
+                connection.executemany("INSERT INTO users VALUES (?, ?)", rows)
+            connection.close()
+            yield f"unix://{socket}", path
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _fill(client: redis.Redis) -> None:
+    while True:
+        try:
+            client.mset({str(key): f"town {key}" for key in range(KEYS)})
+        except (redis.ConnectionError, redis.BusyLoadingError):
+            time.sleep(0.01)
+        else:
+            return client.close()
+
+
+def cost(flow: Flow) -> float:
+    """Return microseconds a row; a short run goes before, for what is done once."""
+    asyncio.run(flow.run(flow.keys(flow.count // 20)))
+    keys = flow.keys(flow.count)
+    gc.collect()
+    began = time.process_time()
+    asyncio.run(flow.run(keys))
+    return (time.process_time() - began) / flow.count * 1e6
+
+
+def main() -> None:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
+    arguments = parser.parse_args()
+    rounds: list[dict[str, float]] = []
+    with tables() as (url, path):
+        flows = flows_of(url, path)
+        for number in range(arguments.runs):
+            title = f"round {number + 1}"
+            measured = track(flows.items(), title, transient=True)
+            rounds.append({name: cost(flow) for name, flow in measured})
+    figures = [
+        (row.name, f"{statistics.median(map(row.figure, rounds)):.2f}", row.goal) for row in ROWS
+    ]
+    console = Console()
+    console.print(machine())
+    console.print(shown(("figure", "is", "goal"), figures))
+    console.print(shown(("flow", "us a row", "from", "to"), _per_flow(rounds)))
+
+
+def _per_flow(rounds: Sequence[Costs]) -> Iterator[tuple[str, ...]]:
+    for name in rounds[0]:
+        each = [costs[name] for costs in rounds]
+        yield name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each)))
+
+
+if __name__ == "__main__":
+    main()

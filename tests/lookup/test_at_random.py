@@ -1,0 +1,102 @@
+"""Streams, tables and caches drawn by a seed: what comes out is what a dict would give."""
+
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+import anyio
+import pytest
+from operators import seconds_now
+
+from asyncwait.backends.lookup import Cache, lookup
+from asyncwait.spec import Retry
+
+pytestmark = pytest.mark.anyio
+
+KEYS: list[Any] = [*range(12), 1.0, True, "1", (1, "a"), (True, "a"), None, (None, 1)]
+
+
+class Moody:
+    """A table that is slow or fails as chance has it, and never asked for a key twice at a time.
+
+    Attributes:
+        rows: by the repr of a key, which tells 1 from True.
+        asking: keys of the requests that are under way, those that are cancelled included.
+        again: keys that were asked for meanwhile.
+    """
+
+    def __init__(self, chance: Random) -> None:
+        self._chance = chance
+        self.rows = {repr(key): ["row"] * chance.randrange(3) for key in KEYS if key is not None}
+        self.rows["(None, 1)"] = []
+        self.asking: list[str] = []
+        self.again: list[str] = []
+        self.requests = 0
+
+    async def open(self) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """See that nothing is under way."""
+        assert self.asking == []
+
+    async def get_many(self, keys: Any) -> dict[Any, Any]:
+        """Take some time, then answer or fail, as a whole or for a key."""
+        names = [repr(key) for key in keys]
+        self.again += [name for name in names if name in {*self.asking, "None", "(None, 1)"}]
+        self.asking += names
+        self.requests += 1
+        try:
+            await anyio.sleep(self._chance.choice([0, 0.1, 0.5, 3]))
+            if self._chance.random() < 0.1:
+                raise OSError
+        finally:
+            for name in names:
+                self.asking.remove(name)
+        answers: dict[Any, Any] = {key: self.rows[repr(key)] for key in keys}
+        if self._chance.random() < 0.1:
+            answers[keys[0]] = OSError()
+        return answers
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
+    """In input order, with every value once, in no more room than there is."""
+    chance = Random(seed)
+    table = Moody(chance)
+    values = [(place, chance.choice(KEYS)) for place in range(chance.randrange(1, 120))]
+    capacity = chance.choice([1, 3, 8, 50, 500])
+    cache = chance.choice(
+        [None, Cache(3, 1.0), Cache(99, 0.6, 0.4, 0.5), Cache(9, 2.0, 0.2, stale_if_error=5)]
+    )
+    limit = chance.choice([None, 1])
+    retry = Retry(max_attempts=99, initial=0.05, cap=0.2, attempt_timeout=limit)
+    read = taken = 0
+
+    async def source() -> AsyncIterator[Any]:
+        nonlocal read
+        for value in values:
+            if chance.random() < 0.2:
+                await anyio.sleep(chance.choice([0, 0.05, 1]))
+            read += 1
+            assert read - taken <= capacity
+            yield value
+
+    found = []
+    async with lookup(
+        source(), table, key=lambda value: value[1], cache=cache, capacity=capacity, retry=retry
+    ) as results:
+        async for value, rows in results:
+            taken += 1
+            found.append((value, list(rows)))
+            if chance.random() < 0.1:
+                await anyio.sleep(chance.choice([0, 0.3]))
+        figures, requests = results.statistics(), table.requests
+
+    assert found == [(value, table.rows.get(repr(value[1]), [])) for value in values]
+    classed = figures.hits + figures.shared + figures.loads + figures.stale + figures.null_keys
+    assert classed == figures.rows == len(values)
+    assert figures.null_keys == sum(value[1] in (None, (None, 1)) for value in values)
+    assert figures.requests == requests
+    assert table.again == [] or limit is not None
+    assert seconds_now() < 10_000

@@ -1,0 +1,484 @@
+"""The rules of the cache, on a clock that jumps."""
+
+from asyncio import CancelledError
+from contextvars import ContextVar
+from decimal import Decimal
+from typing import Any
+
+import anyio
+import pytest
+from lookups import Scripted
+from operators import seconds_now
+
+from asyncwait.backends.lookup import Cache, LookupStatistics, OpenTable, open_table
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Retry, RetryAfter
+
+pytestmark = pytest.mark.anyio
+
+NAN = float("nan")
+
+
+def counts(opened: OpenTable) -> dict[str, int]:
+    """How rows were answered, all that is not 0; the sum is that of the rows."""
+    figures = opened.statistics()
+    names = ("hits", "shared", "loads", "stale", "null_keys")
+    found = {name: value for name in names if (value := getattr(figures, name))}
+    assert sum(found.values()) == figures.rows
+    return found
+
+
+async def outcome(opened: OpenTable, key: Any) -> Any:
+    """What a lookup comes to, and when."""
+    try:
+        rows: Any = list(await opened.get(key))
+    except Exception as error:
+        rows = str(error)
+    return seconds_now(), rows
+
+
+async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
+    """The same for several lookups, which begin together."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int, key: Any) -> None:
+        found[place] = await outcome(opened, key)
+
+    async with anyio.create_task_group() as group:
+        for place, key in enumerate(keys):
+            group.start_soon(put, place, key)
+    return found
+
+
+async def test_what_is_kept_answers_without_a_request() -> None:
+    """A chunk makes one request, for each missing key once; `peek` decides a hit at once."""
+    table = Scripted(b=None, c=["x", "y"])
+
+    async with open_table(table, cache=Cache(10, ttl=60)) as opened:
+        assert opened.peek("a") is None
+        first = await opened.get_many(["a", "c", "a"])
+        peeked = opened.peek("a")
+        second = await opened.get_many(["c", "b", "c"])
+        assert counts(opened) == {"hits": 3, "shared": 1, "loads": 3}
+        assert opened.statistics().misses == 1
+
+    assert first == [("a",), ("x", "y"), ("a",)]
+    assert peeked == ("a",)
+    assert second == [("x", "y"), (), ("x", "y")]
+    assert table.log == ["open", (0, ["a", "c"]), (1, ["b"]), "close"]
+
+
+async def test_lookups_share_one_request() -> None:
+    """At most one request for a key is under way, whichever of its keys others wait for."""
+    table = Scripted()
+
+    async with open_table(table) as opened:
+        found = await outcomes(opened, "a", "a", "a")
+        assert counts(opened) == {"shared": 2, "loads": 1}
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get_many, ["a", "b"])
+            await anyio.sleep(0.5)
+            group.start_soon(opened.get_many, ["b", "c"])
+        assert counts(opened) == {"shared": 3, "loads": 4}
+
+    assert found == [(1, ["a"])] * 3
+    assert table.asked == [(0, ["a"]), (1, ["a", "b"]), (1.5, ["c"])]
+
+
+async def test_a_waiter_that_is_late_does_not_end_the_request_of_others() -> None:
+    """Each waits under its own deadline, and a cancelled one is its own affair."""
+    table = Scripted()
+
+    async with open_table(table, timeout=1.2) as opened:
+        async with anyio.create_task_group() as group:
+            with anyio.move_on_after(0.5):
+                group.start_soon(outcomes, opened, "a")
+                await anyio.sleep(0.1)
+                await opened.get("a")
+            assert await outcome(opened, "a") == (1, ["a"])
+        table.takes = 9
+        table.log.clear()
+        late = await outcomes(opened, "b", "b")
+        assert counts(opened) == {"shared": 3, "loads": 2}
+
+    expected = "key 'b': the table gave no answer within 1.2 s"
+    assert late == [(2.2, expected)] * 2
+    assert table.log == [(1, ["b"]), "cancelled", "close"]
+
+
+async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None:
+    """Whoever comes while it ends does not wait for that."""
+    table = Scripted()
+    table.clean_up = 0.3
+
+    async with open_table(table) as opened:
+        with anyio.move_on_after(0.5):
+            await opened.get("a")
+        assert await outcome(opened, "a") == (1.5, ["a"])
+
+    assert table.log == ["open", (0, ["a"]), (0.5, ["a"]), "cancelled", "close"]
+
+
+async def test_leaving_ends_what_is_under_way() -> None:
+    """No task is left, and the table is closed behind all requests."""
+    table = Scripted()
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5)) as opened:
+            await opened.get("a")
+            await anyio.sleep(6)
+            opened.peek("a")
+            group.start_soon(outcomes, opened, "b")
+            await anyio.sleep(0.5)
+        assert seconds_now() == 7.5
+        group.cancel_scope.cancel()
+
+    assert table.log[:4] == ["open", (0, ["a"]), (7, ["a"]), (7, ["b"])]
+    assert table.log[4:] == ["cancelled", "cancelled", "close"]
+
+
+async def test_a_failure_is_one_of_all_that_wait_and_is_never_kept() -> None:
+    """It names the key of each; the next lookup asks again."""
+    table = Scripted()
+    table.trouble = ValueError("boom")
+
+    async with open_table(table, cache=Cache(9, 60, 60)) as opened:
+        failed = await outcomes(opened, "a", "a")
+        table.trouble = None
+        assert await outcome(opened, "a") == (2, ["a"])
+        assert opened.statistics().failed_requests == 1
+
+    assert failed == [(1, "key 'a': the call failed: ValueError('boom')")] * 2
+
+
+async def test_a_key_fails_alone() -> None:
+    """An exception as a value is the failure of that key; its cause is that very exception."""
+    error = KeyError("bad")
+    table = Scripted(a=error)
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ") as caught:
+            await opened.get("a")
+        assert await outcome(opened, "b") == (2, ["b"])
+        with pytest.raises(CallFailed):
+            await opened.get_many(["b", "a"])
+
+    assert caught.value.__cause__ is error
+    assert caught.value.record is not None
+    assert caught.value.record.value == "a"
+
+
+async def test_each_waiter_repeats_by_its_own_policy_and_they_share_again() -> None:
+    """Attempts of one key are one request, too; the error tells how many there were."""
+    table = Scripted(a=ValueError("a"), b=RetryAfter(5))
+
+    async with open_table(table, retry=Retry(max_attempts=3, initial=1)) as opened:
+        found = await outcomes(opened, "a", "a")
+        table.log.clear()
+        table.rows["b"] = RetryAfter(5)
+        async with anyio.create_task_group() as group:
+            group.start_soon(outcomes, opened, "b")
+            await anyio.sleep(2)
+            table.rows["b"] = ["late"]
+        assert counts(opened) == {"shared": 1, "loads": 2}
+
+    expected = "key 'a': the call failed: ValueError('a') (after 3 attempts)"
+    assert found == [(6, expected)] * 2  # three requests, and back-offs of one and two seconds
+    assert table.asked == [(6, ["b"]), (12, ["b"])]
+
+
+async def test_an_attempt_may_have_a_time_of_its_own() -> None:
+    """What hangs is given up, and tried again within the deadline."""
+    table = Scripted()
+    table.takes = 99
+    retry = Retry(max_attempts=2, initial=1, attempt_timeout=2)
+
+    async with open_table(table, retry=retry, timeout=50) as opened:
+        found = await outcome(opened, "a")
+
+    expected = "key 'a': the call failed: TimeoutError('no answer after 2 s') (after 2 attempts)"
+    assert found == (5, expected)
+    assert table.asked == [(0, ["a"]), (3, ["a"])]
+
+
+async def test_rows_are_good_from_the_moment_of_asking() -> None:
+    """A slow answer is not good for longer than a quick one."""
+    table = Scripted()
+    table.takes = 4
+
+    async with open_table(table, cache=Cache(9, ttl=10)) as opened:
+        await opened.get("a")
+        await anyio.sleep(5.9)
+        assert opened.peek("a") == ("a",)
+        await anyio.sleep(0.1)
+        assert opened.peek("a") is None
+        await opened.get("a")
+
+    assert table.asked == [(0, ["a"]), (10, ["a"])]
+
+
+async def test_there_are_never_more_keys_than_may_be() -> None:
+    """Who was used least recently goes first."""
+    table = Scripted()
+
+    async with open_table(table, cache=Cache(2, ttl=60)) as opened:
+        await opened.get_many(["a", "b"])
+        await opened.get("a")
+        await opened.get_many(["c", "a"])
+        assert [opened.peek(key) for key in "abc"] == [("a",), None, ("c",)]
+        figures = opened.statistics()
+        assert (figures.keys, figures.evictions) == (2, 1)
+        assert await opened.get_many(["d", "e", "f"]) == [("d",), ("e",), ("f",)]
+        assert (opened.statistics().keys, opened.statistics().evictions) == (2, 4)
+
+
+async def test_misses_are_kept_only_if_that_is_said() -> None:
+    """And as long as that says; a row that has gone takes the kept one along."""
+    table = Scripted(a=None)
+
+    async with open_table(table, cache=Cache(9, ttl=60, missing_ttl=10)) as opened:
+        await opened.get("a")
+        assert opened.peek("a") == ()
+        assert opened.statistics().misses == 2
+        await anyio.sleep(9)
+        assert opened.peek("a") is None
+    async with open_table(table, cache=Cache(9, ttl=60)) as opened:
+        await opened.get("a")
+        assert opened.peek("a") is None
+
+
+async def test_a_missing_key_may_be_asked_for_again() -> None:
+    """Each time it is the table that is asked, and what stays missing is a miss."""
+    table = Scripted(a=None, b=None)
+    retry = Retry(max_attempts=3, initial=2, multiplier=1)
+
+    async with open_table(table, retry_missing=retry, cache=Cache(9, 60)) as opened:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_change, table)
+            found = await opened.get_many(["a", "b", "c"])
+        assert found == [("late",), (), ("c",)]
+        assert counts(opened) == {"loads": 3}
+        assert opened.statistics().misses == 1
+
+    assert table.asked == [(0, ["a", "b", "c"]), (3, ["a", "b"]), (6, ["b"])]
+
+
+async def _change(table: Scripted) -> None:
+    await anyio.sleep(2)
+    table.rows["a"] = ["late"]
+
+
+async def test_a_hit_late_in_the_life_of_its_rows_has_them_read_again() -> None:
+    """It is served at once; there is one such request, and a failed one changes nothing."""
+    table = Scripted()
+
+    async with open_table(table, cache=Cache(9, ttl=10, refresh_ahead=0.5)) as opened:
+        await opened.get("a")
+        await anyio.sleep(5)
+        table.rows["a"] = ["new"]
+        assert [opened.peek("a"), opened.peek("a")] == [("a",), ("a",)]
+        await anyio.sleep(2)
+        assert opened.peek("a") == ("new",)
+        table.trouble = OSError()
+        await anyio.sleep(5)
+        assert await opened.get_many(["a", "a"]) == [("new",), ("new",)]
+        await anyio.sleep(2)
+        assert opened.peek("a") == ("new",)
+        figures = opened.statistics()
+
+    assert table.asked == [(0, ["a"]), (6, ["a"]), (13, ["a"])]
+    assert (figures.refreshes, figures.hits, figures.requests, figures.failed_requests) == (
+        (2, 6, 3, 1)
+    )
+
+
+async def test_old_rows_may_stand_in_for_a_table_that_fails() -> None:
+    """For so long, and also for one that is late; a failure is what it is afterwards."""
+    table = Scripted()
+    cache = Cache(9, ttl=10, stale_if_error=20)
+
+    async with open_table(table, cache=cache, timeout=3) as opened:
+        await opened.get("a")
+        table.trouble = OSError("down")
+        await anyio.sleep(9)
+        assert await outcome(opened, "a") == (11, ["a"])
+        table.takes = 99
+        assert await outcome(opened, "a") == (14, ["a"])
+        table.takes = 1
+        with pytest.raises(CallFailed, match=r"^key 'b': "):
+            await opened.get("b")
+        assert counts(opened) == {"loads": 2, "stale": 2}
+        await anyio.sleep(15)
+        assert (await outcome(opened, "a"))[1] == "key 'a': the call failed: OSError('down')"
+
+
+async def test_keys_are_the_same_only_if_their_types_are() -> None:
+    """To a dict of Python they are one key; so no request has two of these."""
+    keys = [1, 1.0, True, Decimal(1), (1,), (True,), (1, (1.0,)), "1"]
+    asked: list[Any] = []
+
+    class Kinds(Scripted):
+        async def get_many(self, keys: Any) -> dict[Any, Any]:
+            asked.append(keys)
+            return {key: [repr(key)] for key in keys}
+
+    async with open_table(Kinds(), cache=Cache(99, 60)) as opened:
+        for _ in range(2):
+            assert await opened.get_many(keys) == [(repr(key),) for key in keys]
+        assert [opened.peek(key) for key in keys] == [(repr(key),) for key in keys]
+        assert counts(opened) == {"loads": len(keys), "hits": 2 * len(keys)}
+
+    expected = [[1, (1,), (1, (1.0,)), "1"], [1.0, (True,)], [True], [Decimal(1)]]
+    assert sorted(map(repr, asked)) == sorted(map(repr, expected))  # they begin together
+
+
+async def test_a_key_that_no_row_can_have_is_never_asked_for() -> None:
+    """Null, in whole or in part, and NaN, which is equal to nothing."""
+    table = Scripted()
+    keys = [None, (1, None), NAN, (1, (2, NAN))]
+
+    async with open_table(table, cache=Cache(9, 60, 60)) as opened:
+        assert await opened.get_many([*keys, 1]) == [(), (), (), (), (1,)]
+        assert [opened.peek(key) for key in keys] == [()] * 4
+        assert counts(opened) == {"null_keys": 8, "loads": 1}
+        figures = opened.statistics()
+
+    assert table.asked == [(0, [1])]
+    assert (figures.misses, figures.keys) == (0, 1)
+
+
+async def test_a_key_that_has_no_hash_is_refused() -> None:
+    """By its name, and before anything is asked."""
+    table = Scripted()
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"^key \['a'\]: .*unhashable type: 'list'"):
+            await opened.get_many(["b", ["a"]])
+
+    assert table.asked == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({1.0: [1]}, "none of this call: 1.0 (float); it was asked for 1 (int), another type"),
+        ({2: [2]}, "none of this call: 2 (int); answer for the keys of the call alone"),
+        ([[1]], "expected a mapping from key to rows from get_many(), got [[1]] (list)"),
+        ({1: None}, "key 1: expected a sequence of rows, got None (NoneType); answer [row]"),
+        ({1: "ab"}, "key 1: expected a sequence of rows, got 'ab' (str)"),
+    ],
+)
+async def test_an_answer_that_is_none_is_named(answer: Any, reason: str) -> None:
+    """It says what came, and what is right; to repeat it would not help."""
+
+    class Wrong(Scripted):
+        async def get_many(self, keys: Any) -> Any:
+            return answer
+
+    async with open_table(Wrong(), retry=Retry()) as opened:
+        with pytest.raises(InvalidResult) as caught:
+            await opened.get(1)
+
+    assert reason in str(caught.value)
+    assert str(caught.value).startswith("key 1: ")
+
+
+async def test_requests_begin_in_the_context_of_opening() -> None:
+    """One may serve rows of anybody, and is nobody's own."""
+    variable = ContextVar("variable", default="unset")
+    seen: list[str] = []
+
+    class Looks(Scripted):
+        async def get_many(self, keys: Any) -> dict[Any, Any]:
+            seen.append(variable.get())
+            variable.set("table")
+            return {}
+
+    variable.set("opening")
+    async with open_table(Looks()) as opened:
+        variable.set("lookup")
+        await opened.get(1)
+        await opened.get(1)
+        assert variable.get() == "lookup"
+
+    assert seen == ["opening", "opening"]
+
+
+async def test_figures_tell_of_requests() -> None:
+    """Sizes and times; of nothing, nothing."""
+    table = Scripted()
+
+    async with open_table(table) as opened:
+        assert opened.statistics() == LookupStatistics()
+        await opened.get_many([1, 2, 3])
+        table.takes = 3
+        await opened.get(4)
+        figures = opened.statistics()
+
+    assert (figures.requests, figures.mean_batch, figures.max_batch) == (2, 2.0, 3)
+    assert figures.latency_p50 == pytest.approx(2)
+    assert figures.latency_p99 == pytest.approx(2.98)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_keys": 0, "ttl": 1}, "max_keys must be a whole number >= 1, got 0 (int)"),
+        ({"max_keys": 1, "ttl": 0}, "ttl must be a number of seconds > 0, got 0 (int)"),
+        ({"max_keys": 1, "ttl": 1, "missing_ttl": -1}, "missing_ttl must be a number of seconds"),
+        ({"max_keys": 1, "ttl": 1, "refresh_ahead": 1}, "refresh_ahead must be a number above 0"),
+        ({"max_keys": 1, "ttl": 1, "stale_if_error": NAN}, "stale_if_error must be a number"),
+    ],
+)
+def test_wrong_settings_are_named(settings: Any, message: str) -> None:
+    """With value and type, when they are made."""
+    with pytest.raises(InvalidConfig) as caught:
+        Cache(**settings)
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cache": 5}, "cache must be a Cache, a Full or None, got 5 (int)"),
+        ({"timeout": 0}, "timeout must be a number of seconds > 0, or None for none, got 0"),
+        ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
+        ({"retry": Retry(on_result=any)}, "retry.on_result must be None: retry_missing says"),
+        (
+            {"retry_missing": Retry(attempt_timeout=1)},
+            "retry_missing.attempt_timeout must be None: that of retry counts, got 1 (int)",
+        ),
+        (
+            {"retry_missing": Retry(), "cache": Cache(1, 1, 1)},
+            "missing_ttl must be None: with it a missing key would be asked for no more",
+        ),
+    ],
+)
+async def test_what_does_not_go_together_is_refused(options: Any, message: str) -> None:
+    """Before the table is opened."""
+    table = Scripted()
+    with pytest.raises(InvalidConfig) as caught:
+        async with open_table(table, **options):
+            pass
+
+    assert str(caught.value).startswith(message)
+    assert table.log == []
+
+
+async def test_a_deadline_that_is_met_by_nobody_names_one_key() -> None:
+    """The first of the chunk."""
+    table = Scripted()
+
+    async with open_table(table, timeout=0.5) as opened:
+        with pytest.raises(CallTimedOut, match=r"^key 1: .* within 0\.5 s$"):
+            await opened.get_many([1, 2])
+
+
+async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
+    """Nobody hangs because of it."""
+    table = Scripted()
+    table.trouble = CancelledError()
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"get_many\(\) raised CancelledError, and nobody"):
+            await opened.get("a")

@@ -1,0 +1,340 @@
+"""Streams of values joined with a table: the pool's guarantees, counted in values."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import anyio
+import pytest
+from lookups import Scripted
+from operators import INTERRUPTIONS, seconds_now, virtual_loop
+
+from asyncwait.backends.lookup import Cache, Full, LookupResults, lookup
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
+
+pytestmark = pytest.mark.anyio
+
+
+class Values:
+    """Gives values, and sleeps for a float; raises an exception.
+
+    Attributes:
+        read: values that were taken.
+        closed: how often it was closed.
+    """
+
+    def __init__(self, *script: Any) -> None:
+        self._script = iter(script)
+        self.read = self.closed = 0
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        for item in self._script:
+            if isinstance(item, float):
+                await anyio.sleep(item)
+            elif isinstance(item, Exception):
+                raise item
+            else:
+                self.read += 1
+                return item
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Count it."""
+        self.closed += 1
+
+
+async def read(results: LookupResults[Any]) -> list[Any]:
+    """Read to the end; return when each value came, and with which rows."""
+    return [(seconds_now(), value, list(rows)) async for value, rows in results]
+
+
+async def test_each_value_comes_in_its_place_with_its_rows() -> None:
+    """Several, none, or none because of its key; what is equal is asked for once."""
+    table = Scripted(b=["x", "y"], c=None)
+    values = [(1, "a"), (2, "b"), (3, None), (4, "c"), (5, "a")]
+
+    async with lookup(values, table, key=lambda value: value[1]) as results:
+        found = await read(results)
+        figures = results.statistics()
+
+    rows = [["a"], ["x", "y"], [], [], ["a"]]
+    assert found == [(1, value, each) for value, each in zip(values, rows, strict=True)]
+    assert table.log == ["open", (0, ["a", "b", "c"]), "close"]
+    assert (figures.loads, figures.shared, figures.null_keys, figures.misses) == (3, 1, 1, 1)
+
+
+async def test_an_inner_join_leaves_out_what_has_no_row() -> None:
+    """And what it leaves out takes no room: it comes to its end with room for one value."""
+    table = Scripted(b=None)
+
+    async with lookup("abbc" + "b" * 50, table, how="inner", capacity=1) as results:
+        assert [value for _, value, _ in await read(results)] == ["a", "c"]
+
+
+async def test_no_value_waits_for_the_next_one() -> None:
+    """A chunk is what the source gives without a wait."""
+    table = Scripted()
+    source = Values("a", "b", 0.25, "c", 5.0, "d")
+
+    async with lookup(source, table) as results:
+        found = await read(results)
+
+    assert [(when, value) for when, value, _ in found] == [
+        (1, "a"),
+        (1, "b"),
+        (1.25, "c"),
+        (6.25, "d"),
+    ]
+    assert table.asked == [(0, ["a", "b"]), (0.25, ["c"]), (5.25, ["d"])]
+
+
+async def test_results_come_in_input_order_however_long_requests_take() -> None:
+    """The second chunk is there first, and waits."""
+    table = Scripted()
+
+    async def source() -> AsyncIterator[str]:
+        table.takes = 3
+        yield "a"
+        await anyio.sleep(0.5)
+        table.takes = 1
+        yield "b"
+
+    async with lookup(source(), table) as results:
+        found = await read(results)
+
+    assert [(when, value) for when, value, _ in found] == [(3, "a"), (3, "b")]
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 7, 40])
+async def test_as_many_values_are_in_flight_as_the_capacity_says(capacity: int) -> None:
+    """All of them while the consumer waits, never more, however the source cuts its chunks."""
+    table = Scripted()
+    table.takes = 100
+    in_ones = [item for value in range(99) for item in (value, 0.01)]
+    in_threes = [item for value in range(99) for item in (value, *[0.01] * (value % 3 == 0))]
+    at_once = range(99)
+    for script in (in_ones, in_threes, at_once):
+        source = Values(*script)
+        async with lookup(source, table, capacity=capacity) as results:
+            with anyio.move_on_after(90):
+                await anext(results)
+            assert source.read == capacity
+            assert results.statistics().rows == capacity
+
+
+async def test_a_slow_consumer_stops_the_source() -> None:
+    """Only so much is read as there is room for; each value that it takes makes some."""
+    table = Scripted()
+    source = Values(*range(100))
+
+    async with lookup(source, table, capacity=10) as results:
+        await anyio.sleep(50)
+        assert source.read == 10
+        for taken in range(1, 30):
+            await anext(results)
+            await anyio.sleep(5)
+            assert 10 < source.read + 2 <= 12 + taken
+        assert [value async for value, _ in results] == list(range(29, 100))
+
+
+async def test_what_is_kept_comes_without_a_request() -> None:
+    """The same comes out as without a cache, and nothing is asked twice."""
+    values = [n % 7 for n in range(500)]
+    asking, kept = Scripted(), Scripted()
+
+    async with lookup(values, asking, capacity=20) as results:
+        without = [(value, rows) async for value, rows in results]
+    begun = seconds_now()
+    async with lookup(values, kept, capacity=20, cache=Cache(99, 600)) as results:
+        found = [(value, rows) async for value, rows in results]
+        figures = results.statistics()
+
+    assert found == without
+    assert seconds_now() == begun + 1
+    assert len(asking.asked) > 20
+    assert sorted(key for _, keys in kept.asked for key in keys) == list(range(7))
+    assert figures.hits + figures.shared + figures.loads == figures.rows == 500
+
+
+async def test_a_cancelled_wait_loses_nothing() -> None:
+    """The next read gets what it would have got."""
+    async with lookup("ab", Scripted()) as results:
+        with anyio.move_on_after(0.5):
+            await anext(results)
+        assert [value for _, value, _ in await read(results)] == ["a", "b"]
+
+
+async def test_leaving_early_ends_all() -> None:
+    """The request is cancelled, then the source and the table are closed, and no more comes."""
+    table = Scripted()
+    source = Values("a", 0.5, "b", 99.0, "c")
+
+    async with lookup(source, table, cache=Cache(9, 9)) as results:
+        await anyio.sleep(0.75)
+
+    assert seconds_now() == 0.75
+    assert table.log == ["open", (0, ["a"]), (0.5, ["b"]), "cancelled", "cancelled", "close"]
+    assert source.closed == 1
+    with pytest.raises(StopAsyncIteration):
+        await anext(results)
+
+
+async def test_a_cancellation_from_outside_ends_all() -> None:
+    """As of the pool."""
+    table = Scripted()
+    source = Values("a", 99.0)
+
+    with anyio.move_on_after(0.5) as scope:
+        async with lookup(source, table) as results:
+            await read(results)
+
+    assert scope.cancelled_caught
+    assert table.log == ["open", (0, ["a"]), "cancelled", "close"]
+    assert source.closed == 1
+
+
+async def test_a_failure_names_its_key_and_stays() -> None:
+    """Not the chunk; it is raised plainly, and again by each further read."""
+    error = OSError("down")
+    table = Scripted(b=error)
+
+    async with lookup("abc", table) as results:
+        with pytest.raises(CallFailed, match=r"^key 'b': the call failed: OSError\(.*$") as one:
+            await anext(results)
+        with pytest.raises(CallFailed) as two:
+            await anext(results)
+
+    assert one.value.__cause__ is error
+    assert one.value is two.value
+    assert table.log[-1] == "close"
+
+
+async def test_nothing_comes_behind_a_failure_or_the_way_out() -> None:
+    """What was found before it, and waits, is given no more; as of the pool."""
+    table = Scripted(c=OSError("down"))
+
+    async with lookup(Values("a", "b", 0.25, "c"), table) as results:
+        assert (await anext(results))[0] == "a"
+        await anyio.sleep(1)
+        with pytest.raises(CallFailed, match=r"^key 'c': "):
+            await anext(results)
+    async with lookup("ab", table) as results:
+        assert (await anext(results))[0] == "a"
+    with pytest.raises(StopAsyncIteration):
+        await anext(results)
+
+
+async def test_a_failure_is_repeated_while_others_go_on() -> None:
+    """And nothing comes out of turn."""
+    table = Scripted(b=OSError("down"))
+
+    async def source() -> AsyncIterator[str]:
+        yield "a"
+        yield "b"
+        await anyio.sleep(3.5)
+        del table.rows["b"]
+        yield "c"
+
+    retry = Retry(max_attempts=9, initial=1, multiplier=1)
+    async with lookup(source(), table, retry=retry) as results:
+        found = await read(results)
+
+    assert [(when, value) for when, value, _ in found] == [(5, "a"), (5, "b"), (5, "c")]
+    assert table.asked == [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])]
+
+
+async def test_a_deadline_is_told_by_its_key() -> None:
+    """It begins with the first request for that value."""
+    table = Scripted()
+    table.takes = 9
+
+    async with lookup(Values("a", 1.0, "b"), table, timeout=3) as results:
+        with pytest.raises(CallTimedOut, match=r"^key 'a': the table gave no answer within 3 s$"):
+            await anext(results)
+        assert seconds_now() == 3
+
+
+def _breaks_off() -> Iterator[str]:
+    yield "a"
+    yield "b"
+    raise OSError("no more")
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_an_error_of_the_source_comes_behind_what_was_read(is_async: bool) -> None:  # noqa: FBT001
+    """Unchanged."""
+    source: Any = Values("a", "b", OSError("no more")) if is_async else _breaks_off()
+    async with lookup(source, Scripted()) as results:
+        found = [await anext(results), await anext(results)]
+        with pytest.raises(OSError, match=r"^no more$"):
+            await anext(results)
+
+    assert [value for value, _ in found] == ["a", "b"]
+
+
+async def test_a_key_that_can_not_be_told_names_its_value() -> None:
+    """Its cause is what the function has raised."""
+    expected = r"^Record \{\}: its key can't be told: KeyError\('id'\)$"
+    async with lookup([{"id": 1}, {}], Scripted(), key=lambda value: value["id"]) as results:
+        with pytest.raises(CallFailed, match=expected):
+            await read(results)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"key": 5}, "key must be a plain function that gives the key of a value, got 5 (int)"),
+        ({"how": "outer"}, "how must be 'left' or 'inner', got 'outer' (str)"),
+        ({"capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
+        ({"cache": Full()}, "table must be one with load_all(), for the cache is Full, got "),
+    ],
+)
+async def test_wrong_arguments_are_refused_and_the_source_is_closed(
+    options: Any, message: str
+) -> None:
+    """On entering, before the table is opened."""
+    table, source = Scripted(), Values("a")
+
+    with pytest.raises(InvalidConfig) as caught:
+        async with lookup(source, table, **options):
+            pass
+
+    assert str(caught.value).startswith(message)
+    assert (source.closed, source.read, table.log) == (1, 0, [])
+
+
+async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
+    """The error comes out as it is."""
+
+    class Closed(Scripted):
+        async def open(self) -> None:
+            raise OSError("no table")
+
+    source = Values("a")
+    with pytest.raises(OSError, match=r"^no table$"):
+        async with lookup(source, Closed()):
+            pass
+
+    assert (source.closed, source.read) == (1, 0)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("interruption", INTERRUPTIONS)
+def test_an_interruption_comes_out_plainly(interruption: type[BaseException], loop: str) -> None:
+    """Raised by a table it ends the program, with all closed."""
+    table = Scripted()
+    table.trouble = interruption("now")
+    source = Values("a", 9.0)
+
+    async def program() -> None:
+        async with lookup(source, table) as results:
+            await read(results)
+
+    name, options = virtual_loop(loop)
+    with pytest.raises(interruption, match=r"^now$"):
+        anyio.run(program, backend=name, backend_options=options)
+
+    assert table.log[-1] == "close"
+    assert source.closed == 1

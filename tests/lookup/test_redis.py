@@ -1,0 +1,318 @@
+"""A real Redis: what it holds, how it is asked, and what becomes of rows when it goes away."""
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+import redis.asyncio
+from lookups import RedisServer
+from pages import blocks_of, run
+
+from asyncwait.backends.lookup import Cache, RedisTable, Table, lookup, open_table
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Redis's client knows asyncio alone, and sockets know no clocks that jump."""
+    return "asyncio"
+
+
+async def rows_of(table: Table, *keys: Any) -> list[Any]:
+    """What a table has for keys."""
+    async with open_table(table) as opened:
+        return [list(rows) for rows in await opened.get_many(keys)]
+
+
+async def failure_of(table: Table, key: Any) -> str:
+    """What a lookup fails with."""
+    with pytest.raises(CallFailed) as caught:
+        await rows_of(table, key)
+    return str(caught.value)
+
+
+async def test_strings_are_read_as_text_bytes_or_json(redis_server: RedisServer) -> None:
+    """By the name of their key behind a prefix."""
+    redis_server.client.mset({"a:1": "ä", "a:x": '{"n": [1, null]}'})
+    url = redis_server.url
+
+    assert await rows_of(RedisTable(url, prefix="a:"), 1, 2, "x") == [
+        ["ä"],
+        [],
+        ['{"n": [1, null]}'],
+    ]
+    assert await rows_of(RedisTable(url, form="bytes"), "a:1") == [["ä".encode()]]
+    assert await rows_of(RedisTable(url, form="json", prefix="a:"), "x") == [[{"n": [1, None]}]]
+    assert "JSON is malformed" in await failure_of(RedisTable(url, form="json", prefix="a:"), 1)
+
+
+async def test_hashes_are_read_whole_or_by_fields(redis_server: RedisServer) -> None:
+    """A dict, or a tuple in the order of the fields; without any of them it has no row."""
+    redis_server.client.hset("u:1", mapping={"name": "Ann", "town": "Rome"})
+    url = redis_server.url
+
+    whole = RedisTable(url, form="hash", prefix="u:")
+    assert await rows_of(whole, 1, 2) == [[{"name": "Ann", "town": "Rome"}], []]
+    some = RedisTable(url, form="hash", prefix="u:", fields=["town", "zip"])
+    assert await rows_of(some, 1, 2) == [[("Rome", None)], []]
+    assert await rows_of(RedisTable(url, form="hash", fields=["zip"]), "u:1") == [[]]
+
+
+@pytest.mark.parametrize("form", ["text", "hash"])
+async def test_a_key_of_another_type_fails_alone(redis_server: RedisServer, form: Any) -> None:
+    """MGET itself would give nothing for it, as if it were missing."""
+    redis_server.client.rpush("list", 1)
+    redis_server.client.set("text", "a")
+    redis_server.client.hset("hash", "a", "b")
+    table = RedisTable(redis_server.url, form=form)
+
+    await table.open()
+    answers = await table.get_many(["list", "text", "hash", "none"])
+    await table.close()
+
+    found, wrong = (form, "text" if form == "hash" else "hash")
+    assert set(answers) == {"list", "text", "hash"}
+    assert not isinstance(answers[found], Exception)
+    for key in ("list", wrong):
+        assert isinstance(answers[key], redis.ResponseError)
+        assert str(answers[key]).startswith("WRONGTYPE")
+    assert "key 'list': the call failed: ResponseError('WRONGTYPE" in await failure_of(
+        table, "list"
+    )
+
+
+async def test_a_chunk_is_one_command(redis_server: RedisServer) -> None:
+    """And one more for all of it that is missing, if something is."""
+    client = redis_server.client
+    client.mset({f"{n}": "v" for n in range(900)})
+    client.config_resetstat()
+
+    await rows_of(RedisTable(redis_server.url), *range(900))
+    first = _calls(client)
+    await rows_of(RedisTable(redis_server.url), *range(1000))
+
+    assert first == {"mget": 1}
+    assert _calls(client) == {"mget": 2, "exists": 1}
+
+
+def _calls(client: Any) -> dict[str, int]:
+    """How often each command that reads was called."""
+    stats = client.info("commandstats")
+    reading = ("mget", "get", "exists", "hmget", "hgetall")
+    return {
+        name: stats[f"cmdstat_{name}"]["calls"] for name in reading if f"cmdstat_{name}" in stats
+    }
+
+
+async def test_names_are_made_for_keys_that_are_no_plain_value(redis_server: RedisServer) -> None:
+    """Without that such a key fails alone, with a hint."""
+    redis_server.client.set("Rome/7", "x")
+    named = RedisTable(redis_server.url, name=lambda key: f"{key[0]}/{key[1]}")
+
+    assert await rows_of(named, ("Rome", 7), ("Rome", 8)) == [["x"], []]
+    expected = "RedisTable(name=...) takes a function that makes the name of any key"
+    assert expected in await failure_of(RedisTable(redis_server.url), ("Rome", 7))
+
+
+async def test_a_client_of_ones_own_is_left_open(redis_server: RedisServer) -> None:
+    """With the connections that it has, decoding or not."""
+    redis_server.client.set("a", "1")
+    async with redis.asyncio.Redis.from_url(redis_server.url, decode_responses=True) as client:
+        assert await rows_of(RedisTable(client), "a") == [["1"]]
+        assert await rows_of(RedisTable(client, form="json"), "a") == [[1]]
+        assert await client.get("a") == "1"
+
+
+@pytest.fixture
+def cluster() -> Iterator[int]:
+    """The port of a cluster of one node, which has all slots."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    # Its bus would be ten thousand ports above, where there may be none.
+    bus = ["--cluster-port", str(port - 1)]
+    server = RedisServer("--port", str(port), "--cluster-enabled", "yes", *bus)
+    server.client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
+    yield port
+    server.close()
+
+
+async def test_a_cluster_is_asked_slot_by_slot(cluster: int) -> None:
+    """A plain MGET of keys of several slots is refused there."""
+    async with redis.asyncio.RedisCluster(host="127.0.0.1", port=cluster) as client:
+        while (await client.cluster_info())["cluster_state"] != "ok":
+            await anyio.sleep(0.01)
+        for key in range(50):
+            await client.set(str(key), f"v{key}")
+        await client.rpush("list", 1)
+        table = RedisTable(client)
+
+        assert await rows_of(table, *range(60)) == [[f"v{n}"] for n in range(50)] + [[]] * 10
+        assert "WRONGTYPE" in await failure_of(table, "list")
+
+
+async def test_a_server_that_dies_loses_no_row(own_redis: RedisServer) -> None:
+    """Nor is one given twice; what is missing waits for the server, as `retry` says."""
+    own_redis.client.mset({f"{n}": f"v{n}" for n in range(1000)})
+
+    async def source() -> AsyncIterator[int]:
+        for value in range(1000):
+            if value == 500:
+                own_redis.kill()
+                group.start_soon(_start_again, own_redis)
+            if value % 50 == 0:
+                await anyio.lowlevel.checkpoint()
+            yield value
+
+    retry = Retry(max_attempts=1000, initial=0.01, cap=0.05)
+    async with anyio.create_task_group() as group:
+        table = RedisTable(own_redis.url)
+        async with lookup(source(), table, retry=retry, capacity=300) as results:
+            found = [(value, list(rows)) async for value, rows in results]
+            figures = results.statistics()
+
+    assert [value for value, _ in found] == list(range(1000))
+    # A server that has begun anew is empty for a moment.
+    assert all(rows in ([f"v{value}"], []) for value, rows in found)
+    assert found[-1][1] != []
+    assert figures.failed_requests > 0
+    assert figures.shared + figures.loads == figures.rows == 1000
+
+
+async def _start_again(server: RedisServer) -> None:
+    await anyio.sleep(0.1)
+    server.start()
+    server.client.mset({f"{n}": f"v{n}" for n in range(1000)})
+
+
+async def test_a_server_that_is_gone_is_named_without_a_retry(own_redis: RedisServer) -> None:
+    """The error has the key, and the client's own as its cause."""
+    table = RedisTable(own_redis.url)
+
+    async with open_table(table) as opened:
+        await opened.get("a")
+        own_redis.kill()
+        with pytest.raises(
+            CallFailed, match=r"^key 'a': the call failed: ConnectionError"
+        ) as caught:
+            await opened.get("a")
+
+    assert isinstance(caught.value.__cause__, redis.ConnectionError)
+
+
+async def test_a_pipeline_fails_as_a_whole_if_the_server_is_gone(own_redis: RedisServer) -> None:
+    """That is no answer of each key."""
+    table = RedisTable(own_redis.url, form="hash")
+
+    async with open_table(table) as opened:
+        assert await opened.get("a") == ()
+        own_redis.kill()
+        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ConnectionError"):
+            await opened.get_many(["a", "b"])
+        assert opened.statistics().failed_requests == 1
+
+
+async def test_old_rows_stand_in_for_a_server_that_is_gone(own_redis: RedisServer) -> None:
+    """Each row comes; those of keys that were never read are failures."""
+    own_redis.client.mset({"a": "1", "b": "2"})
+    cache = Cache(9, ttl=0.001, stale_if_error=60)
+
+    async with open_table(RedisTable(own_redis.url), cache=cache) as opened:
+        before = await opened.get_many(["a", "b"])
+        own_redis.kill()
+        await anyio.sleep(0.002)
+        assert await opened.get_many(["b", "a", "b"]) == [before[1], before[0], before[1]]
+        with pytest.raises(CallFailed, match=r"^key 'c': "):
+            await opened.get_many(["a", "c"])
+        assert opened.statistics().stale >= 3
+
+
+async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServer) -> None:
+    """What is given up leaves the connections in order: the next answer is the right one."""
+    redis_server.client.mset({"a": "1", "b": "2"})
+
+    async with open_table(RedisTable(redis_server.url, connections=1), timeout=0.5) as opened:
+        assert await opened.get("a") == ("1",)
+        redis_server.client.client_pause(700)
+        with pytest.raises(
+            CallTimedOut, match=r"^key 'a': the table gave no answer within 0\.5 s$"
+        ):
+            await opened.get("a")
+        redis_server.client.client_unpause()
+        assert await opened.get("b") == ("2",)
+
+
+async def test_a_full_server_is_read_as_ever(own_redis: RedisServer) -> None:
+    """Reading needs no memory that it does not have."""
+    own_redis.client.set("a", "1")
+    own_redis.client.config_set("maxmemory", 1)
+    with pytest.raises(redis.ResponseError, match="maxmemory"):
+        own_redis.client.set("b", "2")
+
+    assert await rows_of(RedisTable(own_redis.url), "a", "b") == [["1"], []]
+
+
+async def test_a_server_with_too_many_clients_is_tried_again(own_redis: RedisServer) -> None:
+    """It refuses by closing the connection; that is a failure like another."""
+    own_redis.client.set("a", "1")
+    own_redis.client.config_set("maxclients", 1)
+    table = RedisTable(own_redis.url)
+
+    assert "key 'a': the call failed: " in await failure_of(table, "a")
+    retry = Retry(max_attempts=100, initial=0.01, multiplier=1)
+    async with open_table(table, retry=retry) as opened, anyio.create_task_group() as group:
+        group.start_soon(_have_more_clients, own_redis)
+        assert await opened.get("a") == ("1",)
+
+
+async def _have_more_clients(server: RedisServer) -> None:
+    await anyio.sleep(0.05)
+    server.client.config_set("maxclients", 100)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"form": "set"}, "form must be 'text', 'bytes', 'json' or 'hash', got 'set'"),
+        ({"fields": ["a"]}, "fields must be a sequence of names, and form 'hash'; or None"),
+        (
+            {"name": str, "prefix": "a"},
+            "name must be a plain function of a key, without prefix; or None",
+        ),
+        ({"connections": 0}, "connections must be a whole number >= 1, got 0"),
+    ],
+)
+def test_arguments_are_checked(options: Any, message: str) -> None:
+    """Each by its name."""
+    with pytest.raises(InvalidConfig) as caught:
+        RedisTable("redis://localhost", **options)
+
+    assert str(caught.value).startswith(message)
+
+
+async def test_an_address_that_is_none_is_named() -> None:
+    """When the table is opened."""
+    with pytest.raises(InvalidConfig, match=r"^server must be an address \(Redis URL must specify"):
+        await rows_of(RedisTable("localhost:6379"), 1)
+
+
+def test_the_page_prints_what_it_says(redis_server: RedisServer) -> None:
+    """On this server."""
+    redis_server.client.set("user:7", '{"town": "Rome"}')
+    page = Path(__file__).resolve().parents[2] / "docs/lookup.md"
+    (block,) = blocks_of(page)[""]
+    block.code = block.code.replace("redis://localhost", redis_server.url)
+
+    assert run(block, page, {}) == block.printed
+
+
+def test_a_loop_of_trio_is_refused() -> None:
+    """Plainly, and before it connects."""
+    with pytest.raises(RuntimeError, match=r"needs a loop of asyncio, and this one is trio's$"):
+        anyio.run(rows_of, RedisTable("redis://localhost"), 1, backend="trio")

@@ -1,0 +1,308 @@
+"""Tables of databases whose drivers block, and functions; on the loops' real clocks."""
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.lookup import (
+    Cache,
+    DbApiTable,
+    Full,
+    FunctionTable,
+    RedisTable,
+    SqliteTable,
+    Table,
+    lookup,
+    open_table,
+)
+from asyncwait.spec import CallFailed, InvalidConfig, MissingExtra
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """Real clocks: what waits for a thread has no timer that a clock could jump to."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Path:
+    """A table with a key of ints, one of text, one that both make, and one that is not unique."""
+    path = tmp_path / "a ?#% file.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE users (id INTEGER PRIMARY KEY, code TEXT, town TEXT, size REAL);
+            CREATE INDEX code ON users (code);
+            INSERT INTO users VALUES
+                (1, 'a', 'Rome', 1), (2, 'b', 'Oslo', 2), (3, 'b', NULL, 3), (4, '4', 'Bern', 4),
+                (5, 'ä "quoted" \u2028', 'Wien', 5), (-9223372036854775808, NULL, 'Low', 6);
+            """
+        )
+    connection.close()
+    return path
+
+
+def by(users: Path, **named: Any) -> SqliteTable:
+    """The table, with what differs."""
+    return SqliteTable(users, "users", **{"key": "id", "columns": ["code", "town"], **named})
+
+
+async def rows_of(table: Table, *keys: Any) -> list[Any]:
+    """What a table has for keys."""
+    async with open_table(table) as opened:
+        return [list(rows) for rows in await opened.get_many(keys)]
+
+
+async def failure_of(table: Table, key: Any) -> str:
+    """What a lookup fails with."""
+    with pytest.raises(CallFailed) as caught:
+        await rows_of(table, key)
+    return str(caught.value)
+
+
+async def test_a_table_of_sqlite_is_read_by_ints(users: Path) -> None:
+    """A row is the tuple of its columns, null is None."""
+    lowest = -(2**63)
+
+    found = await rows_of(by(users), 1, 3, 99, lowest, 2**70)
+
+    assert found == [[("a", "Rome")], [("b", None)], [], [(None, "Low")], []]
+
+
+async def test_a_table_of_sqlite_is_read_by_text(users: Path) -> None:
+    """A key that is not unique has several rows."""
+    table = by(users, key="code", columns=["id"])
+
+    found = await rows_of(table, "b", 'ä "quoted" \u2028', "c", "\ud800", 4)
+
+    assert found == [[(2,), (3,)], [(5,)], [], [], []]
+
+
+async def test_a_table_of_sqlite_is_read_by_several_columns(users: Path) -> None:
+    """Then keys are tuples."""
+    table = by(users, key=["code", "id"], columns=["town"])
+
+    found = await rows_of(table, ("b", 3), ("b", 4), ("a", None))
+    assert found == [[(None,)], [], []]
+    assert "expected a tuple of 2 parts, of int and str alone; got 'b'" in await failure_of(
+        table, "b"
+    )
+
+
+async def test_many_keys_are_one_statement(users: Path) -> None:
+    """More than a statement may have variables."""
+    keys = list(range(40_000))
+
+    found = await rows_of(by(users), *keys)
+
+    assert [key for key, rows in zip(keys, found, strict=True) if rows] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("key", "column", "reason"),
+    [
+        ("1", "id", "the table holds 1 for this key, which SQLite takes for equal"),
+        (1.0, "id", "expected a key, of int and str alone; got 1.0"),
+        (True, "id", "expected a key, of int and str alone; got True"),
+        ("a\0", "code", "text ends where it holds NUL: 'a"),
+        (b"a", "code", "expected a key, of int and str alone; got b'a'"),
+        (1, "size", "the table holds 1.0 for this key"),
+    ],
+)
+async def test_a_key_of_another_type_fails_alone(
+    users: Path, key: Any, column: str, reason: str
+) -> None:
+    """It is neither a silent miss nor a silent hit."""
+    table = by(users, key=column)
+    await table.open()
+
+    answers = await table.get_many([key, "b", 2])
+    await table.close()
+
+    assert reason in str(answers.pop(key))
+    assert len(answers) == 1
+
+
+async def test_what_can_not_be_read_is_named_on_opening(users: Path, tmp_path: Path) -> None:
+    """The file, the table or the column; a file that is not there is not made."""
+    cases = {
+        "no such column: t.zip": by(users, columns=["zip"]),
+        "no such table: people": SqliteTable(users, "people", key="id", columns=["a"]),
+        "unable to open database file": by(tmp_path / "none.db"),
+    }
+    for reason, table in cases.items():
+        with pytest.raises(InvalidConfig, match=reason):
+            await rows_of(table, 1)
+
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(InvalidConfig, match=r"^columns must be a sequence of names, at least one"):
+        by(users, columns="town")
+
+
+async def test_a_change_is_seen_by_the_next_request(users: Path) -> None:
+    """No transaction is left open."""
+    async with open_table(by(users)) as opened:
+        before = await opened.get(1)
+        with sqlite3.connect(users) as connection:
+            connection.execute("UPDATE users SET town = 'Roma' WHERE id = 1")
+        connection.close()
+        after = await opened.get(1)
+
+    assert (before, after) == ((("a", "Rome"),), (("a", "Roma"),))
+
+
+async def test_a_table_of_sqlite_is_read_whole(users: Path) -> None:
+    """By one column or several."""
+    async with open_table(by(users, key="code", columns=["id"]), cache=Full()) as opened:
+        assert await opened.get_many(["b", "zz"]) == [((2,), (3,)), ()]
+        assert opened.statistics().keys == 4  # a null is no key
+    async with open_table(by(users, key=["code", "id"]), cache=Full()) as opened:
+        assert opened.peek(("b", 2)) == (("b", "Oslo"),)
+
+
+def connecting(users: Path) -> Callable[[], sqlite3.Connection]:
+    """Return what connects as any driver does."""
+    return lambda: sqlite3.connect(users, check_same_thread=False)
+
+
+async def test_a_table_of_any_driver_is_read_by_a_statement(users: Path) -> None:
+    """What is too long for one statement is read by several."""
+    statement = "SELECT id, town, size FROM users WHERE id IN ({keys})"
+    table = DbApiTable(connecting(users), statement, max_keys=2)
+
+    assert await rows_of(table, 1, 7, 3, 4, 2) == [
+        [("Rome", 1.0)],
+        [],
+        [(None, 3.0)],
+        [("Bern", 4.0)],
+        [("Oslo", 2.0)],
+    ]
+
+
+async def test_a_statement_may_have_keys_of_several_parts(users: Path) -> None:
+    """All of one length; it is read whole by another statement."""
+    statement = "SELECT code, id, town FROM users WHERE (code, id) IN (VALUES {keys})"
+    table = DbApiTable(
+        connecting(users), statement, whole="SELECT code, id, town FROM users", key_parts=2
+    )
+
+    assert await rows_of(table, ("b", 2), ("b", 9)) == [[("Oslo",)], []]
+    with pytest.raises(CallFailed, match=r"keys of one length, got keys of \[1, 2\]"):
+        await rows_of(table, ("b", 2), "b")
+    async with open_table(table, cache=Full()) as opened:
+        assert opened.peek(("a", 1)) == (("Rome",),)
+
+
+async def test_a_broken_connection_is_replaced(users: Path) -> None:
+    """What failed is closed; the next request connects."""
+    made: list[Any] = []
+
+    class Broken(sqlite3.Connection):
+        def cursor(self, *_: Any) -> Any:  # type: ignore[override]
+            raise sqlite3.OperationalError("gone")
+
+    def connect() -> Any:
+        kind = sqlite3.Connection if made else Broken
+        made.append(sqlite3.connect(users, check_same_thread=False, factory=kind))
+        return made[-1]
+
+    table = DbApiTable(connect, "SELECT id, town FROM users WHERE id IN ({keys})")
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"OperationalError\('gone'\)"):
+            await opened.get(1)
+        assert await opened.get(1) == (("Rome",),)
+        assert await opened.get(2) == (("Oslo",),)
+
+    assert len(made) == 2
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        made[1].execute("SELECT 1")
+
+
+def test_arguments_of_a_statement_are_checked(users: Path) -> None:
+    """Each by its name, with what is right."""
+    fine = "SELECT id FROM users WHERE id IN ({keys})"
+    cases: dict[str, Any] = {
+        "connect must be a plain function that gives a connection": ["users.db", fine],
+        r"statement must be a SELECT with \{keys\} once, say: ": [connecting(users), "SELECT 1"],
+    }
+    for message, arguments in cases.items():
+        with pytest.raises(InvalidConfig, match=f"^{message}"):
+            DbApiTable(*arguments)
+    with pytest.raises(InvalidConfig, match=r"^paramstyle must be 'qmark', 'format' or 'pyformat'"):
+        DbApiTable(connecting(users), fine, paramstyle="named")
+
+
+async def test_a_statement_without_its_whole_can_not_be_read_whole(users: Path) -> None:
+    """It says what is missing."""
+    table = DbApiTable(connecting(users), "SELECT id FROM users WHERE id IN ({keys})")
+
+    with pytest.raises(InvalidConfig, match=r"^whole must be a SELECT of all rows"):
+        async with open_table(table, cache=Full()):
+            pass
+
+
+async def test_a_function_is_a_table() -> None:
+    """It may have hooks as other functions have."""
+    log: list[str] = []
+
+    class Towns:
+        def open(self) -> None:
+            log.append("open")
+
+        async def close(self) -> None:
+            log.append("close")
+
+        async def __call__(self, keys: Any) -> Any:
+            return {key: [f"row {key}"] for key in keys}
+
+    assert await rows_of(FunctionTable(Towns()), 1, 2) == [["row 1"], ["row 2"]]
+    assert log == ["open", "close"]
+    not_async: Any = dict.fromkeys
+    assert "expected an awaitable from fn" in await failure_of(FunctionTable(not_async), 1)
+    with pytest.raises(InvalidConfig, match=r"^fn must be an async function of a list of keys"):
+        FunctionTable(Towns)  # type: ignore[arg-type]
+
+
+async def test_what_is_no_table_is_refused() -> None:
+    """With the way to make one."""
+    no_table: Any = rows_of
+    with pytest.raises(InvalidConfig, match=r"FunctionTable\(fn\) makes one, got <function"):
+        async with open_table(no_table):
+            pass
+
+
+async def test_a_stream_is_joined_with_a_file(users: Path) -> None:
+    """All together."""
+    orders = [(1, 2), (2, 9), (3, 1), (4, None), (5, 2)]
+
+    async with lookup(
+        orders, by(users, columns=["town"]), key=lambda order: order[1], cache=Cache(9, 60)
+    ) as results:
+        found = [(order, list(rows)) async for order, rows in results]
+
+    towns = [[("Oslo",)], [], [("Rome",)], [], [("Oslo",)]]
+    assert found == list(zip(orders, towns, strict=True))
+
+
+async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that installs it; without a cache, and without Redis, none is needed."""
+    monkeypatch.setitem(sys.modules, "cachetools", None)
+    monkeypatch.setitem(sys.modules, "redis.asyncio", None)
+
+    async def nothing(_: Any) -> dict[Any, Any]:
+        return {}
+
+    async with open_table(FunctionTable(nothing)) as opened:
+        assert await opened.get(1) == ()
+    with pytest.raises(MissingExtra, match=r"^cachetools .*pip install 'asyncwait\[lookup\]'$"):
+        async with open_table(FunctionTable(nothing), cache=Cache(1, 1)):
+            pass
+    with pytest.raises(MissingExtra, match=r"^redis .*pip install 'asyncwait\[redis\]'$"):
+        RedisTable("redis://localhost")

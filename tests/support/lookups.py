@@ -1,0 +1,104 @@
+"""What tests of lookups look up in: a table that does what it is told, and a real Redis."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import redis
+from operators import seconds_now
+
+
+class Scripted:
+    """A table that takes a second for each request.
+
+    Attributes:
+        rows: of some keys, None for none; all others have themselves as their one row.
+        trouble: raised in place of an answer by requests that begin while it is there.
+        takes: seconds of a request that begins now.
+        clean_up: seconds that one takes to end that is cancelled.
+        log: "open", "close"; when it was asked for what, and "cancelled" for each time it was.
+    """
+
+    def __init__(self, **rows: Any) -> None:
+        self.rows: dict[Any, Any] = rows
+        self.trouble: BaseException | None = None
+        self.takes = 1.0
+        self.clean_up = 0.0
+        self.log: list[Any] = []
+
+    async def open(self) -> None:
+        """Note it."""
+        self.log.append("open")
+
+    async def close(self) -> None:
+        """Note it."""
+        self.log.append("close")
+
+    async def get_many(self, keys: Sequence[Any]) -> dict[Any, Any]:
+        """Take the time, and answer."""
+        self.log.append((seconds_now(), list(keys)))
+        trouble = self.trouble
+        try:
+            await anyio.sleep(self.takes)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(self.clean_up)
+            self.log.append("cancelled")
+            raise
+        if trouble is not None:
+            raise trouble
+        answers = {key: self.rows.get(key, [key]) for key in keys}
+        return {key: rows for key, rows in answers.items() if rows is not None}
+
+    @property
+    def asked(self) -> list[Any]:
+        """When it was asked for what."""
+        return [entry for entry in self.log if isinstance(entry, tuple)]
+
+
+class RedisServer:
+    """A server of its own, with nothing on disk, on a socket that nobody else knows.
+
+    Args:
+        options: of `redis-server`, further ones.
+    """
+
+    def __init__(self, *options: str) -> None:
+        beside = str(Path(sys.executable).parent)
+        found = shutil.which("redis-server") or shutil.which("redis-server", path=beside)
+        assert found, "there is no redis-server on PATH; .ci/redis ENVIRONMENT brings one"
+        # Not below pytest's folder: the path of a socket has a hundred characters.
+        self._folder = Path(tempfile.mkdtemp(prefix="redis-"))
+        socket = self._folder / "socket"
+        self.url = f"unix://{socket}"
+        self._command = [found, "--port", "0", "--unixsocket", str(socket), "--save", ""]
+        self._command += ["--dir", str(self._folder), *options]
+        self.client = redis.Redis(unix_socket_path=str(socket), decode_responses=True)
+        self.start()
+
+    def start(self) -> None:
+        """Start it, empty, and wait until it answers."""
+        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
+        while True:
+            assert self._process.poll() is None, "redis-server has not started"
+            try:
+                self.client.ping()
+            except redis.ConnectionError:
+                continue
+            return
+
+    def kill(self) -> None:
+        """End it without a warning."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End it, and leave nothing behind."""
+        self.client.close()
+        self.kill()
+        shutil.rmtree(self._folder)

@@ -1,0 +1,43 @@
+"""What type checkers make of lookups: mypy and basedpyright read this, nobody runs it.
+
+Each line with an `ignore` is refused by both: an ignore that is of no use is an error, too.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, assert_type
+
+from asyncwait.backends.lookup import Cache, Full, FunctionTable, OpenTable, lookup, open_table
+
+
+async def towns(keys: Sequence[int]) -> Mapping[int, Sequence[str] | Exception]:
+    """A table that is a function."""
+    return {key: [str(key)] for key in keys}
+
+
+class NoTable:
+    """What a table is not."""
+
+    async def get_many(self, keys: Sequence[int]) -> list[str]:
+        """Answer by position."""
+        return [str(key) for key in keys]
+
+
+async def streams(values: list[bytes], stream: AsyncIterator[str]) -> None:
+    """A pair has the type of its value; the key is of that."""
+    async with lookup(values, FunctionTable(towns), key=len, cache=Full()) as results:
+        async for value, rows in results:
+            assert_type(value, bytes)
+            assert_type(rows, Sequence[Any])
+    async with lookup(stream, FunctionTable(towns), key=str.split, how="inner") as pairs:
+        assert_type(await anext(pairs), tuple[str, Sequence[Any]])
+    lookup(values, FunctionTable(towns), key=str.split)  # type: ignore[arg-type]
+    lookup(values, FunctionTable(towns), how="outer")  # type: ignore[arg-type]
+    lookup(values, NoTable())  # type: ignore[arg-type]
+
+
+async def tables() -> None:
+    """A table without a stream."""
+    async with open_table(FunctionTable(towns), cache=Cache(10, ttl=1)) as table:
+        assert_type(table, OpenTable)
+        assert_type(table.peek(1), Sequence[Any] | None)
+        assert_type(await table.get_many([1]), list[Sequence[Any]])
