@@ -124,5 +124,9 @@ answered-as-the-loop-is-blocked-beyond-the-deadline: TIME-1, TIME-10
     a is answered at 40, from a thread; in that instant a call blocks the loop until 160.
     form callback; timeout 80; handled; 0: c a b; c: gives c1;
     a: 40 gives a1 with thread, late gives a-late; b: 40 gives b1 with blocks=120, late gives b-late
+late-before-one-that-waited-for-its-key: TIME-2, KEY-10
+    b waits for the key of a, and is due at 160; c was read behind it, and is due at 120.
+    key-ordered; timeout 120; handled; 0: a/x b/x c/y; 80: d/z; a d: 40 gives *1;
+    b c: never, late gives *?
 """),
 )
