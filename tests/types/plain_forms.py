@@ -9,7 +9,7 @@ from typing import assert_type
 
 from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
 from asyncwait.reference import ordered_wait as reference_wait
-from asyncwait.spec import OperatorError, Retry
+from asyncwait.spec import Batch, OperatorError, Retry
 from asyncwait.toolkit import PlainResults
 
 
@@ -36,6 +36,16 @@ class Client:
     def timeout(self, text: str) -> float:
         """Give up."""
         return 0.0
+
+
+async def lengths(texts: list[str]) -> list[int | BaseException]:
+    """One result for each value of a batch, or an error."""
+    return [len(text) or ValueError(text) for text in texts]
+
+
+async def words_by_text(texts: list[str]) -> dict[str, list[bytes]]:
+    """Any number of results for each value of a batch."""
+    return {text: text.encode().split() for text in texts}
 
 
 def plain(text: str) -> int:
@@ -66,6 +76,10 @@ async def results() -> None:
         assert_type(await anext(from_client), float)
     async with ordered_wait(texts(), length, on_error=nothing) as with_gaps:
         assert_type(await anext(with_gaps), int | None)
+    async with ordered_wait(texts(), lengths, batch=Batch()) as shared:
+        assert_type(await anext(shared), int)
+    async with unordered_wait(texts(), words_by_text, batch=Batch(), many=True) as all_shared:
+        assert_type(await anext(all_shared), bytes)
     async with key_ordered_wait(texts(), length, key=len) as by_key:
         assert_type(await anext(by_key), int)
 

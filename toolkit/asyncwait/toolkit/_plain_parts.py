@@ -217,7 +217,7 @@ OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], An
 
 _Words: TypeAlias = Literal["fail", "skip"]
 
-_Answers: TypeAlias = Sequence[B | BaseException] | Mapping[A, B | BaseException]
+_Answers: TypeAlias = Mapping[A, B | BaseException] | Sequence[B | BaseException]
 """What a function gives that is called in batches: for each value its result, or an error."""
 
 
