@@ -365,8 +365,8 @@ def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
     raised = {batch[0].batch for batch in leg.batches if _is_raised(batch)}
     for item in leg.records:
         for number, (before, call) in enumerate(pairwise(item.attempts), 2):
-            if before.batch not in raised:
-                continue
+            if before.batch not in raised or before.ended_at >= min(before.deadline, before.limit):
+                continue  # It is another thing that ended this attempt.
             most = 1 if number == retry.max_attempts else max(1, sizes[before.batch] // 2)
             if sizes[call.batch] > most:
                 text = f"{item} shares call {call.number} with {sizes[call.batch]}, at most {most}"
