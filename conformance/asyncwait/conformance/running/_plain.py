@@ -167,9 +167,10 @@ class OfRecords:
         return [self._answer(each, given) for each, given in zip(records, read, strict=True)]
 
     def _by_record(self, records: Sequence[Record], answers: Mapping[Any, Any]) -> Any:
-        known = {each: answers[each.value] for each in records if each.value in answers}
-        others = {key: answers[key] for key in answers.keys() - {each.value for each in records}}
-        return {each: self._answer(each, given) for each, given in known.items()} | others
+        asked = {each: each.value for each in records}
+        known = {each: value for each, value in asked.items() if value in answers}
+        others = {key: answers[key] for key in answers.keys() - set(asked.values())}
+        return {each: self._answer(each, answers[value]) for each, value in known.items()} | others
 
     def _answer(self, record: Record, given: Any) -> Any:
         return given if isinstance(given, BaseException) else self._records(record, given)
