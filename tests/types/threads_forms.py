@@ -13,7 +13,7 @@ from asyncwait.backends.threads import (
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.spec import OperatorError, Retry, Statistics
+from asyncwait.spec import Batch, OperatorError, Retry, Statistics
 from asyncwait.toolkit import PlainResults
 
 
@@ -40,6 +40,16 @@ class Client:
     def timeout(self, text: str) -> float:
         """Give up."""
         return 0.0
+
+
+def lengths(texts: list[str]) -> list[int | BaseException]:
+    """One result for each value of a batch, or an error."""
+    return [len(text) or ValueError(text) for text in texts]
+
+
+def words_by_text(texts: list[str]) -> dict[str, list[bytes]]:
+    """Any number of results for each value of a batch."""
+    return {text: words(text) for text in texts}
 
 
 def nothing(_: str, __: OperatorError) -> None:
@@ -74,6 +84,10 @@ def blocking() -> None:
     for by_key in key_ordered_wait(lines(), length, key=len):
         assert_type(by_key, int)
     assert_type(list(ordered_wait(["1"], int)), list[int])
+    for number in ordered_wait(lines(), lengths, batch=Batch()):
+        assert_type(number, int)
+    for word in ordered_wait(lines(), words_by_text, batch=Batch(), many=True):
+        assert_type(word, bytes)
 
 
 async def on_a_loop() -> None:

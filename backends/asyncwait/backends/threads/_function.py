@@ -1,4 +1,4 @@
-"""A plain function in callback form: it runs in threads, and completes its record from there."""
+"""A plain function that runs in threads, in callback form where it is given one value."""
 
 import asyncio
 import math
@@ -39,7 +39,7 @@ def require_plain(fn: Any) -> None:
         raise InvalidConfig.of("fn", fn, expected)
 
 
-class InThreads:
+class Threaded:
     """Calls the user's function in a thread each time; what it gives is read there, too.
 
     Nothing ends a thread from outside. The operator is told of each call as long as it runs, counts
@@ -50,6 +50,7 @@ class InThreads:
         parts: of the user's function, of which `call` is a plain function.
         config: its time limits count.
         single: whether what a call gives is the one result, and no collection.
+        wrap: makes what a call gives for a value what the operator reads of it.
         hire: makes the threads, when the first call comes.
     """
 
@@ -59,10 +60,12 @@ class InThreads:
         config: OperatorConfig,
         *,
         single: bool = False,
+        wrap: Callable[[Any], Any] | None = None,
         hire: Callable[[], Crew] = Crew,
     ) -> None:
         self.single = single
         self._call: Any = parts.call
+        self._wrap = wrap
         self._close = parts.close
         for name in ("open", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
@@ -78,7 +81,7 @@ class InThreads:
         self._is_interrupted = False
         """Whether one has raised that: what ends the program is the first."""
 
-    def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
+    def ask(self, value: Any, result: PoolResultFuture) -> Call:
         """Have a thread call the function; return the call, which runs on whoever waits."""
         if self._crew is None:
             self._crew = self._hire()
@@ -90,7 +93,7 @@ class InThreads:
     def _run(self, value: Any, result: PoolResultFuture) -> Told:
         """Call the function, in a thread; return what tells of it."""
         try:
-            returned = self._read(self._call(value))
+            returned = self.read(self._call(value))
         except BaseException as error:
             return self._raised(error, result)
         return partial(result.complete, returned)
@@ -101,22 +104,41 @@ class InThreads:
         except BaseException as interruption:
             if not self._is_interrupted:
                 self._is_interrupted, self._interruption = True, interruption
-            return partial(result.interrupt, self._take_interruption)
+            return partial(result.interrupt, self.take_interruption)
         return partial(result.complete_exceptionally, error)
 
-    def _take_interruption(self) -> BaseException | None:
+    def take_interruption(self) -> BaseException | None:
+        """Take what a call has raised that is for the whole program, if nobody has."""
         taken, self._interruption = self._interruption, None
         return taken
 
-    def _read(self, returned: Any) -> Any:
+    def read(self, returned: Any) -> Any:
+        """Read what a call has given, in its thread."""
+        return self.read_results(returned)
+
+    def read_results(self, returned: Any) -> Any:
         """Read what may block while it is read, or be used again by the next call here (RES-9)."""
+        returned = self.refuse_coroutine(returned)
+        if self._wrap is not None:
+            returned = self._wrap(returned)
+        if self.single or not is_collection(returned):
+            return returned
+        return tuple(returned)
+
+    def refuse_coroutine(self, returned: Any) -> Any:
+        """Return what a call has given.
+
+        Raises:
+            TypeError: it needs a loop.
+        """
         if (what := _WITH_A_LOOP.get(type(returned))) is not None:
             if type(returned) is CoroutineType:
                 returned.close()
             raise TypeError(f"expected a result from fn, got {what}; is it an `async def`?")
-        if self.single or not is_collection(returned):
-            return returned
-        return tuple(returned)
+        return returned
+
+    def leave(self) -> None:
+        """Take note that the operator is left."""
 
     async def close(self) -> None:
         """Wait for the calls that run, as long as their time is not over; then close the user's.
@@ -136,7 +158,7 @@ class InThreads:
             await run_hook(self._close)
         except Exception as error:
             trouble = error
-        first = join_errors(self._take_interruption() or cancelled, trouble)
+        first = join_errors(self.take_interruption() or cancelled, trouble)
         if first is not None:
             raise first
 
@@ -161,3 +183,11 @@ class InThreads:
             return []
         self._crew.close()
         return self._crew.running()
+
+
+class InThreads(Threaded):
+    """Calls the user's function with one value each time, and completes its record from there."""
+
+    def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
+        """Have a thread call the function; return the call, which runs on whoever waits."""
+        return self.ask(value, result)

@@ -3,14 +3,14 @@
 import warnings
 from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from asyncwait.backends import pool
+from asyncwait.backends.threads._batches import BatchesInThreads
 from asyncwait.backends.threads._crew import Crew
-from asyncwait.backends.threads._function import InThreads, require_plain
+from asyncwait.backends.threads._function import InThreads, Threaded, require_plain
 from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -41,8 +41,9 @@ def open_operator(
 
     Args:
         config: mode, capacity, timeout and the rest; there are as many threads as calls at a time.
-        fn: a plain function, which returns an iterable of results; that is read in its thread. Its
-            handlers and hooks run on the loop. So does one in callback form, as everywhere.
+        fn: a plain function, which returns an iterable of results, or with `config.batch` a list
+            or mapping of them; that is read in its thread. Its handlers and hooks run on the loop.
+            So does one in callback form, as everywhere.
         elements: the input.
         restore: what an earlier operator had in flight.
 
@@ -60,15 +61,13 @@ def open_with(
     restore: Snapshot | None = None,
 ) -> AbstractAsyncContextManager[OperatorResults]:
     """Open an operator whose threads are those that `hire` gives; see `open_operator`."""
-    parts = check_arguments(config, fn, elements, restore, "threads", "retry", "max_held")
+    known = "retry", "max_held", "batch"
+    parts = check_arguments(config, fn, elements, restore, "threads", *known)
     if parts.invoke is not None:
         return pool.open_operator(config, fn, elements, restore)
     require_plain(fn)
-    function = InThreads(parts, config, hire=hire)
-    # Values are copied where they are used: in the threads.
-    return _Threads(
-        function, pool.open_operator(replace(config, copy=None), function, elements, restore)
-    )
+    function, config = _in_threads(config, FunctionParts.of(fn), hire=hire)
+    return _Threads(function, pool.open_operator(config, function, elements, restore))
 
 
 def open_plain(
@@ -80,23 +79,32 @@ def open_plain(
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
     """Open an operator for plain values in threads of `hire`; see `asyncwait.toolkit.OpenPlain`."""
     require_plain(function.call)
-    call: Any = function.call
-    if not function.single:
-        call = partial(_wrapped, function)
-    parts = replace(FunctionParts.of(function), call=call).with_copies(config.copy)
-    in_threads: Any = InThreads(parts, config, single=function.single, hire=hire)
-    return _Threads(in_threads, pool.open_plain(replace(config, copy=None), in_threads, source))
+    parts = replace(FunctionParts.of(function), call=function.call)
+    # One that gives many results lets no dict pass for some.
+    wrap = None if function.single else function.wrap
+    single = function.single
+    in_threads, config = _in_threads(config, parts, single=single, wrap=wrap, hire=hire)
+    return _Threads(in_threads, pool.open_plain(config, in_threads, source))
 
 
-def _wrapped(function: PlainFunction, value: Any) -> Any:
-    """Call a function that gives many results, and let no dict pass for some."""
-    return function.wrap(function.call(value))
+def _in_threads(
+    config: OperatorConfig, parts: FunctionParts, **options: Any
+) -> tuple[Any, OperatorConfig]:
+    """Return a function as the pool calls it, and how it does.
+
+    A value is copied in the thread that is given it; those of a batch are copied by the pool, to
+    which it matters which of them has failed.
+    """
+    if config.batch is not None:
+        return BatchesInThreads(parts, config, **options), config
+    copying = parts.with_copies(config.copy)
+    return InThreads(copying, config, **options), replace(config, copy=None)
 
 
 class _Threads(AbstractAsyncContextManager[R]):
     """The pool, from its opening to its close, and then the end of the threads."""
 
-    def __init__(self, function: InThreads, opened: AbstractAsyncContextManager[R]) -> None:
+    def __init__(self, function: Threaded, opened: AbstractAsyncContextManager[R]) -> None:
         self._function = function
         self._opened = opened
 
@@ -104,6 +112,7 @@ class _Threads(AbstractAsyncContextManager[R]):
         return await self._opened.__aenter__()
 
     async def __aexit__(self, *raised: Any) -> bool | None:
+        self._function.leave()
         try:
             return await self._opened.__aexit__(*raised)
         finally:

@@ -1,9 +1,9 @@
 """How the plain form is typed: what goes in as A comes out as B, or something is wrong."""
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
-from asyncwait.spec import OperatorError, Retry, Statistics
+from asyncwait.spec import Batch, OperatorError, Retry, Statistics
 from asyncwait.toolkit import PlainResults
 
 A = TypeVar("A")
@@ -12,6 +12,9 @@ C = TypeVar("C")
 B_co = TypeVar("B_co", covariant=True)
 
 _Words: TypeAlias = Literal["fail", "skip"]
+
+_Answers: TypeAlias = Mapping[A, B | BaseException] | Sequence[B | BaseException]
+"""What a function gives that is called in batches: for each value its result, or an error."""
 
 
 class BlockingResults(Protocol[B_co]):
@@ -79,6 +82,38 @@ class ThreadsWait(Protocol):
         copy: Callable[[A], A] | None = None,
     ) -> ThreadsStream[B | C]: ...
 
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], _Answers[A, B]],
+        *,
+        batch: Batch,
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+        many: Literal[False] = False,
+    ) -> ThreadsStream[B | C]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], _Answers[A, Iterable[B]]],
+        *,
+        batch: Batch,
+        many: Literal[True],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+    ) -> ThreadsStream[B | C]: ...
+
 
 class KeyedThreadsWait(Protocol):
     """The same in key-ordered mode, in which each value has a key."""
@@ -106,6 +141,40 @@ class KeyedThreadsWait(Protocol):
         fn: Callable[[A], Iterable[B]],
         *,
         key: Callable[[A], object],
+        many: Literal[True],
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+    ) -> ThreadsStream[B | C]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], _Answers[A, B]],
+        *,
+        key: Callable[[A], object],
+        batch: Batch,
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
+        capacity: int = 100,
+        max_held: int | None = None,
+        copy: Callable[[A], A] | None = None,
+        many: Literal[False] = False,
+    ) -> ThreadsStream[B | C]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[list[A]], _Answers[A, Iterable[B]]],
+        *,
+        key: Callable[[A], object],
+        batch: Batch,
         many: Literal[True],
         timeout: float | None = None,
         retry: Retry | None = None,

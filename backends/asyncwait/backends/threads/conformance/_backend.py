@@ -14,7 +14,7 @@ from asyncwait.conformance.harness import in_real_time, play, short
 from asyncwait.conformance.running import OF_ELEMENTS, gives_one
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
-LACKS = frozenset({Capability.CANCEL_CALLS, Capability.BATCHES})
+LACKS = frozenset({Capability.CANCEL_CALLS})
 """Nothing ends a thread from outside."""
 
 MOST = 40

@@ -1,0 +1,203 @@
+"""A plain function that is called with several values in one thread."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+from blocking import WAITS, Gated, await_event
+from remains import wait_until
+
+from asyncwait.backends.threads import ordered_wait
+from asyncwait.spec import Batch, CallFailed, InvalidResult, Retry
+
+SHORT = 0.03
+"""Seconds that a call is given which does not end."""
+
+PAIRS = Batch(max_size=2, max_wait=10)
+
+
+def test_a_thread_is_given_several_values(mode: str) -> None:
+    """As many as a batch holds; the last one goes with what is left."""
+    asked: list[list[int]] = []
+    threads: set[threading.Thread] = set()
+
+    def doubled(values: list[int]) -> list[int]:
+        asked.append(values)
+        threads.add(threading.current_thread())
+        return [2 * value for value in values]
+
+    with WAITS[mode](range(5), doubled, batch=Batch(max_size=2, max_wait=10)) as results:
+        assert sorted(results) == [0, 2, 4, 6, 8]
+        assert results.statistics().batches == 3
+        assert results.statistics().calls == 5
+
+    assert sorted(asked) == [[0, 1], [2, 3], [4]]
+    assert threading.current_thread() not in threads
+
+
+@pytest.mark.anyio
+async def test_a_mapping_tells_which_result_is_whose() -> None:
+    """Under a loop, be it which of the two."""
+
+    def squares(values: list[int]) -> dict[int, int]:
+        return {value: value * value for value in reversed(values)}
+
+    async with ordered_wait(range(4), squares, batch=PAIRS) as results:
+        assert [result async for result in results] == [0, 1, 4, 9]
+
+
+def test_what_is_iterated_is_read_in_the_thread() -> None:
+    """It may block there as well; what it raises fails its value alone."""
+    read_by: list[threading.Thread] = []
+
+    def parts(value: int) -> Any:
+        read_by.append(threading.current_thread())
+        yield value
+        if value == 1:
+            raise OSError("gone")
+
+    def answer(values: list[int]) -> list[Any]:
+        return [parts(value) for value in values]
+
+    with ordered_wait(
+        range(4), answer, batch=PAIRS, many=True, on_error=lambda value, _: [-value]
+    ) as results:
+        assert list(results) == [0, -1, 2, 3]
+
+    assert len(read_by) == 4
+    assert threading.current_thread() not in read_by
+
+
+def test_an_exception_among_the_answers_fails_its_value_alone() -> None:
+    """The others of its batch have theirs."""
+
+    def answer(values: list[int]) -> list[Any]:
+        return [ValueError("odd") if value % 2 else value for value in values]
+
+    with ordered_wait(range(4), answer, batch=PAIRS, on_error="skip") as results:
+        assert list(results) == [0, 2]
+
+
+def test_a_coroutine_among_the_answers_is_no_result() -> None:
+    """Nothing could run it in a thread."""
+
+    async def later() -> None: ...
+
+    def answer(values: list[str]) -> list[Any]:
+        return [later() for _ in values]
+
+    with (
+        pytest.raises(CallFailed, match="expected a result from fn, got a coroutine"),
+        ordered_wait("a", answer, batch=PAIRS) as results,
+    ):
+        list(results)
+
+
+def test_answers_that_are_too_few_are_no_results() -> None:
+    """Nobody knows whose they are."""
+    with (
+        pytest.raises(InvalidResult, match="2 answers in the order of the values, got 1"),
+        ordered_wait("ab", lambda values: values[:1], batch=PAIRS) as results,
+    ):
+        list(results)
+
+
+def test_poison_is_found_by_halves() -> None:
+    """The other values are not held to it."""
+    asked: list[str] = []
+
+    def answer(values: list[str]) -> list[str]:
+        asked.append("".join(values))
+        if "x" in values:
+            raise ValueError("x")
+        return values
+
+    with ordered_wait(
+        "abxd",
+        answer,
+        batch=Batch(max_size=4, max_wait=10, in_flight=1, split=True),
+        retry=Retry(max_attempts=3, initial=0.001),
+        on_error="skip",
+    ) as results:
+        assert list(results) == ["a", "b", "d"]
+
+    assert asked[0] == "abxd"
+    assert max(len(each) for each in asked[1:]) <= 2
+    assert asked.count("x") == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
+def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
+    """Once for all its values, when their time is over; another one goes meanwhile."""
+    is_open = threading.Event()
+
+    def values() -> Iterator[str]:
+        yield from "ab"
+        await_event(is_open)
+        wait_until(lambda: results.statistics().abandoned == 1)
+        yield from "cd"
+
+    def answer(values: list[str]) -> Any:
+        return fn(tuple(values))
+
+    fn.open_for(("c", "d"))
+    batch = Batch(max_size=2, max_wait=10, in_flight=1)
+    with ordered_wait(values(), answer, timeout=SHORT, on_error="skip", batch=batch) as results:
+        is_open.set()
+        assert list(results) == ["c", "d"]
+        figures = results.statistics()
+
+    assert (figures.timeouts, figures.batches, figures.calls) == (2, 2, 4)
+
+
+def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:
+    """As one call, with its values."""
+    told = r"^1 call runs on in a thread, and nothing can end it: of \['a', 'b'\]; give"
+    with (
+        pytest.warns(RuntimeWarning, match=told),
+        ordered_wait(
+            "ab", lambda values: fn(tuple(values)), timeout=SHORT, on_error="skip", batch=PAIRS
+        ) as results,
+    ):
+        assert list(results) == []
+
+
+@pytest.mark.anyio
+async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> None:
+    """As for any call."""
+    with fn.opened_later(lambda: bool(fn.began)):
+        async with ordered_wait("ab", lambda values: fn(tuple(values)), batch=PAIRS):
+            while not fn.began:
+                await anyio.sleep(0.001)
+
+    assert fn.ended == [("a", "b")]
+
+
+def test_what_is_for_the_whole_program_leaves_the_thread() -> None:
+    """And ends the stream."""
+
+    def exits(values: list[str]) -> list[str]:
+        raise SystemExit(len(values))
+
+    with pytest.raises(SystemExit, match="2"), ordered_wait("ab", exits, batch=PAIRS) as results:
+        list(results)
+
+
+def test_values_are_copied_for_each_call() -> None:
+    """One that can't be has failed alone."""
+
+    def copy(value: list[int]) -> list[int]:
+        if not value:
+            raise ValueError("empty")
+        return value.copy()
+
+    def spoil(values: list[list[int]]) -> list[int]:
+        return [value.pop() for value in values]
+
+    source: list[list[int]] = [[1], [], [3]]
+    with ordered_wait(source, spoil, batch=PAIRS, copy=copy, on_error="skip") as results:
+        assert list(results) == [1, 3]
+
+    assert source == [[1], [], [3]]
