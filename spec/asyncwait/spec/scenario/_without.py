@@ -338,7 +338,10 @@ def _with_values_apart(scenario: Scenario) -> Scenario:
     if restore is not None:
         restore = replace(restore, in_flight=tuple(next(changed) for _ in restore.in_flight))
     inputs = tuple(replace(timed, element=next(changed)) for timed in scenario.inputs)
-    return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans))
+    batch = scenario.batch
+    if batch is not None:  # Such values are no keys of a mapping.
+        batch = replace(batch, answers="list")
+    return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans), batch=batch)
 
 
 def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
