@@ -32,7 +32,6 @@ LACKS = frozenset(
         Capability.CANCELLATION_SEEN,
         Capability.COPIES,
         Capability.CONTEXTS,
-        Capability.BATCHES,
     }
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for a

@@ -86,6 +86,7 @@ def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
             max_held=config.max_held or 0,
             retry=config.retry,
             many=True,
+            batch=config.batch,
         )
         .work
     )

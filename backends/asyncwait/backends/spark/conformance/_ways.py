@@ -1,7 +1,7 @@
 """Two ways through a partition: of elements of every kind, and of the plain rows of a DataFrame."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from asyncwait.backends.spark.frame._rows import RowRecord
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import Element, OperatorError, Record
 from asyncwait.spec.scenario import LegStart
-from asyncwait.toolkit import FunctionParts, is_collection
+from asyncwait.toolkit import FunctionParts, answers_of, is_collection
 
 
 class ElementWay:
@@ -58,7 +58,10 @@ class FrameWay(ElementWay):
     ) -> Partition:
         """Open what a task of `ordered_wait` opens."""
         assert plan.restored is None
-        return replace(self._work, fn=_OfRows(fn)).partition(batches, 0, **options)
+        return replace(self._work, fn=self._of_rows(fn)).partition(batches, 0, **options)
+
+    def _of_rows(self, fn: Any) -> "_OfRows":
+        return (_OfRows if self._work.options.batch is None else _OfBatches)(fn)
 
     def elements(self, batch: pa.RecordBatch) -> list[Element]:
         """Return a record for each row: the result, and what was carried past it."""
@@ -96,12 +99,41 @@ class _OfRows:
             if (part := getattr(parts, name)) is not None:
                 setattr(self, name, self._handler(part))
 
-    async def __call__(self, text: str) -> Any:
+    async def __call__(self, text: Any) -> Any:
         assert self._parts.call is not None
         return _as_rows(await self._parts.call(json.loads(text)))
 
     def _handler(self, part: Any) -> Any:
         return lambda text, *errors: _as_rows(part(json.loads(text), *map(_told, errors)))
+
+
+class _OfBatches(_OfRows):
+    """The same for one that is given several values."""
+
+    async def __call__(self, text: Any) -> Any:
+        assert self._parts.call is not None
+        values = [json.loads(each) for each in text]
+        answers: Any = await self._parts.call(values)
+        if isinstance(answers, Mapping) and answers.keys() <= _hashable(values):
+            there = zip(text, values, strict=True)
+            return {
+                each: _answer_as_rows(answers[value]) for each, value in there if value in answers
+            }
+        if not isinstance(answers, Mapping) and not is_collection(answers):
+            return answers  # The operator says what is wrong with that.
+        return [*map(_answer_as_rows, answers_of(values, answers))]
+
+
+def _hashable(values: list[Any]) -> set[Any]:
+    """Return the values as a set; an empty one if some can't be in any."""
+    try:
+        return set(values)
+    except TypeError:
+        return set()
+
+
+def _answer_as_rows(answer: Any) -> Any:
+    return answer if isinstance(answer, BaseException) else _as_rows(answer)
 
 
 def _as_rows(given: Any) -> Any:

@@ -10,6 +10,12 @@ from msgspec import Struct
 from asyncwait.backends import pool, threads
 from asyncwait.backends.journal import Attempt, Journal
 from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark.frame._batches import (
+    BatchFunction,
+    BlockingBatchFunction,
+    PaidBatchFunction,
+    PaidBlockingBatchFunction,
+)
 from asyncwait.backends.spark.frame._calls import (
     BlockingRowFunction,
     Results,
@@ -27,7 +33,7 @@ from asyncwait.backends.spark.frame._pace import (
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
-from asyncwait.spec import Mode, OperatorConfig, Retry
+from asyncwait.spec import Batch, Mode, OperatorConfig, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit import FunctionParts, PlainFunction, PlainOne, PlainSource
 
@@ -49,6 +55,7 @@ class Options(Struct, frozen=True):
     pace: Pace = Pace()
     endpoint: Endpoint | None = None
     journal: Journal | None = None
+    batch: Batch | None = None
 
 
 class Opening:
@@ -75,12 +82,18 @@ class Opening:
         """Return the operator on the rows of a partition; called on the loop."""
         options = self._options
         paced, of_rows = self._functions(source)
-        function = PlainFunction(of_rows) if options.many else PlainOne(of_rows)
+        batched = options.batch is not None
+        function = (PlainFunction if options.many else PlainOne)(of_rows, batched=batched)
         function.failure = failure_handler(options.on_error, self._parts, self._results)
         rows = PlainSource(paced)
         rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         config = OperatorConfig(
-            options.mode, options.capacity, options.timeout, self._retry, options.max_held
+            options.mode,
+            options.capacity,
+            options.timeout,
+            self._retry,
+            options.max_held,
+            batch=options.batch,
         )
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
@@ -88,13 +101,22 @@ class Opening:
     def _functions(self, source: Any) -> tuple[Any, Any]:
         """Return the source, and the function of rows, not called for what is completed."""
         payloads = self._payloads()
-        kind = BlockingRowFunction if self._blocks else RowFunction
+        kind, paid = self._kinds()
         of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
         source, of_rows = self._paced(source, of_rows)
         if payloads is None:
             return source, of_rows
-        paid = PaidBlockingFunction if self._blocks else PaidFunction
         return source, paid(of_rows, payloads)
+
+    def _kinds(self) -> tuple[type[RowFunction], Any]:
+        """Return how the function is called, and how it is not called for what is completed."""
+        if self._options.batch is not None:
+            if self._blocks:
+                return BlockingBatchFunction, PaidBlockingBatchFunction
+            return BatchFunction, PaidBatchFunction
+        if self._blocks:
+            return BlockingRowFunction, PaidBlockingFunction
+        return RowFunction, PaidFunction
 
     def _paced(self, source: Any, of_rows: Any) -> tuple[Any, Any]:
         """Return the source, and the function of rows, which wait for their turns."""

@@ -5,10 +5,12 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from msgspec.structs import replace
+
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.progress import Progress
-from asyncwait.spec import InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
+from asyncwait.spec import Batch, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import FunctionParts
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+    from asyncwait.backends.spark.frame._pace import Pace
     from asyncwait.backends.spark.frame._plan import FramePlan
 
 _HELD = 40
@@ -51,6 +54,7 @@ class FrameWait(Protocol):
         on_error: OnError | None = None,
         error_column: str = "error",
         many: bool = False,
+        batch: Batch | None = None,
         max_in_flight: int | None = None,
         calls_per_second: float | None = None,
         adaptive: bool = False,
@@ -80,6 +84,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         on_error: OnError | None = None,
         error_column: str = "error",
         many: bool = False,
+        batch: Batch | None = None,
         max_in_flight: int | None = None,
         calls_per_second: float | None = None,
         adaptive: bool = False,
@@ -127,6 +132,12 @@ def frame_wait(mode: Mode) -> FrameWait:
                 what `fn.failure` says, or else "fail".
             error_column: its name: a struct of `type`, `message` and `attempts`, null for results.
             many: `fn` gives a list or another iterable of results for each row; none is fine.
+            batch: how many rows share a call: `fn` is given a list of what it else is given for
+                one, and returns a list in the same order, or a mapping from these values, of what
+                it else gives; an exception in there fails its row alone. None for a call for each
+                row. Capacity is to be several times the size of a batch. What the journal has is
+                in no list. It goes with neither `calls_per_second` nor `adaptive`, and with a
+                journal there is no `split`.
             max_in_flight: calls at a time in the whole job; each task has its share.
             calls_per_second: calls that begin in a second in the whole job, repeated ones too; each
                 task has its share. Rows wait for theirs before their deadlines run.
@@ -168,10 +179,13 @@ def frame_wait(mode: Mode) -> FrameWait:
 
         _require(fn, on_error, progress)
         held = _held(max_held, capacity)
-        OperatorConfig(mode, capacity, timeout, retry, held)
+        OperatorConfig(mode, capacity, timeout, retry, held, batch=batch)
         ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
         capacity, pace = ceilings.share(df, capacity)
         kept = journal_of(journal, fn, retry)
+        if batch is not None:
+            OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
+            _require_batches(batch, pace, kept)
         options = Options(
             mode,
             timeout,
@@ -184,6 +198,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             pace=pace,
             endpoint=None if progress is None else progress.endpoint,
             journal=kept,
+            batch=batch,
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, carry, key)
         planned = FramePlan(df, fn, results, asked, options)
@@ -218,6 +233,19 @@ def _require(fn: Any, on_error: Any, progress: Any) -> None:
     _require_on_error(on_error)
     if progress is not None and not isinstance(progress, Progress):
         raise InvalidConfig.of("progress", progress, "a Progress, or None")
+
+
+def _require_batches(batch: Batch, pace: "Pace", journal: Journal | None) -> None:
+    """Refuse what batches don't go with."""
+    if pace.per_second is not None:
+        expected = "None with `batch`: a task knows no turns of batches; set its `in_flight`"
+        raise InvalidConfig.of("calls_per_second", pace.per_second, expected)
+    if pace.adaptive:
+        expected = "False with `batch`: a task knows no turns of batches; set its `in_flight`"
+        raise InvalidConfig.of("adaptive", True, expected)
+    if batch.split and journal is not None:
+        expected = "False with a journal: what that has may share the last batch of a row"
+        raise InvalidConfig.of("batch.split", True, expected)
 
 
 def _require_function(fn: Any) -> None:

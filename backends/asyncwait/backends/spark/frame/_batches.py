@@ -1,0 +1,92 @@
+"""The user's function where rows share its calls: several rows in, for each what goes out of it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import Any
+
+from asyncwait.backends.spark.frame._calls import RowFunction
+from asyncwait.backends.spark.frame._paid import Payloads
+from asyncwait.backends.spark.frame._rows import Around, InputRow
+from asyncwait.toolkit import answers_of, reraise_fatal
+
+
+class BatchFunction(RowFunction):
+    """The user's function of several values as one of input rows; see `RowFunction`."""
+
+    async def __call__(self, rows: Any) -> Any:
+        values = [row.value for row in rows]
+        return self._each(rows, answers_of(values, await self._call(values)))
+
+    def _each(self, rows: Sequence[InputRow], answers: Sequence[Any]) -> Sequence[Any]:
+        """Return the output rows of each input row; what does not fit fails its row alone."""
+        return [self._one(row, answer) for row, answer in zip(rows, answers, strict=True)]
+
+    def _one(self, row: InputRow, answer: Any) -> Any:
+        if isinstance(answer, BaseException):
+            return answer
+        try:
+            return self._keep(row, self._results.of(row, answer))
+        except BaseException as error:
+            reraise_fatal(error)
+            return error
+
+
+class BlockingBatchFunction(BatchFunction):
+    """The same for a function that blocks."""
+
+    def __call__(self, rows: Any) -> Any:
+        """Call the function; what it gives is read in the thread, too."""
+        values = [row.value for row in rows]
+        return self._each(rows, answers_of(values, self._call(values)))
+
+
+class PaidBatchFunction(Around):
+    """A function of several rows that is called with those that are not completed yet.
+
+    What its call raises is for these alone, and so is the time that it takes.
+    """
+
+    def __init__(self, of_rows: Any, payloads: Payloads) -> None:
+        super().__init__(of_rows)
+        self._payloads = payloads
+        self._on_time: Any = getattr(of_rows, "timeout", lambda _: None)
+
+    async def __call__(self, rows: Any) -> Any:
+        called = [row for row in rows if row.paid is None]
+        if len(called) == len(rows):
+            return await self._of_rows(rows)
+        given: Any = ()
+        try:
+            given = await self._of_rows(called) if called else ()
+        except Exception as error:
+            given = repeat(error)
+        return self._with_found(rows, iter(given))
+
+    def _with_found(self, rows: Sequence[InputRow], given: Iterator[Any]) -> Sequence[Any]:
+        return [next(given) if row.paid is None else self._found(row) for row in rows]
+
+    def _found(self, row: InputRow) -> Any:
+        try:
+            return self._payloads.read(row)
+        except Exception as error:
+            return error
+
+    def timeout(self, row: InputRow) -> Any:
+        """Give what is there, however long the others of its batch take."""
+        return self._on_time(row) if row.paid is None else self._payloads.read(row)
+
+
+class PaidBlockingBatchFunction(PaidBatchFunction):
+    """The same for a function that blocks."""
+
+    def __call__(self, rows: Any) -> Any:
+        """Call the function with those that are to be called for, in a thread."""
+        called = [row for row in rows if row.paid is None]
+        if len(called) == len(rows):
+            return self._of_rows(rows)
+        given: Any = ()
+        try:
+            given = self._of_rows(called) if called else ()
+        except Exception as error:
+            given = repeat(error)
+        return self._with_found(rows, iter(given))
