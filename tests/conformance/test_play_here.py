@@ -142,7 +142,8 @@ def test_an_interruption_shows_where_it_stands(outside: Folder, backend: str) ->
     there = outside.path / "there"
     # In short naps: a signal that comes in the moment before a long one would not end it.
     blocks = "any(time.sleep(0.05) for _ in range(12_000))"
-    folder = gate(outside, f"open({str(there)!r}, 'w').close(); {blocks}")
+    # And the last that makes itself seen is no line of Python, which the signal could interrupt.
+    folder = gate(outside, f"import os; os.mkdir({str(there)!r}); {blocks}")
 
     command = [
         str(Path(sys.executable).with_name("asyncwait")),

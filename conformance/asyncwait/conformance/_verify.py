@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -249,8 +249,8 @@ class _Cases:
         self.asked: list[Case] = []
         self.places: list[int] = []
         self.spared = 0
-        self._others = list(_all_small() if plan.exhaustive else shapes(plan.count, plan.seed))
-        self._generated = () if plan.exhaustive else generate(plan.count, plan.seed)
+        drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
+        self._others, self._generated = drawn
         self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed
         self._fitting = partial(adapted, capabilities=backend.capabilities)
@@ -306,6 +306,12 @@ def generated_cases(
     for number, scenario in enumerate(scenarios):
         name = f"generated {number} of seed {seed}"
         yield Case(name, scenario, adapt(scenario), generated=True)
+
+
+@lru_cache(maxsize=1)  # it is the same for all that are verified together
+def _drawn(count: int, seed: int) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
+    """Return the shapes and the generated scenarios of a seed."""
+    return tuple(shapes(count, seed)), generate(count, seed)
 
 
 def _all_small() -> Iterator[tuple[str, Scenario]]:
