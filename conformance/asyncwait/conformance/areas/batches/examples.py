@@ -5,7 +5,7 @@ from asyncwait.conformance.evidence import examples
 EXAMPLES = examples("""
 two-full-batches: BAT-1, BAT-8, BAT-5
     Four records come at once, and two go in each call, though they may wait for long.
-    capacity 6; batch max_size=2 max_wait=400; 0: a@1 b@2 c@3 d@4; a b c d: 80 gives *1;
+    capacity 8; batch max_size=2 max_wait=400; 0: a@1 b@2 c@3 d@4; a b c d: 80 gives *1;
     source_ends_at 200
 a-batch-goes-by-its-size-and-the-next-by-its-time: BAT-4, BAT-1, BAT-2
     The batch of a and b is full at 40; c has come at 80, and goes at 200, not at 120.
@@ -28,15 +28,15 @@ all-that-is-there-is-behind-a-key: BAT-3, BAT-15
     0: a/x b/x c/y d/z; a b c d: 40 gives *1; source_ends_at 400
 places-are-taken: BAT-6, BAT-7, BAT-1
     One batch runs at a time; what gathers meanwhile goes together when it ends.
-    capacity 6; batch max_size=3 max_wait=40 in_flight=1; 0: a; 80: b; 120: c d; a: 120 gives a1;
+    capacity 8; batch max_size=3 max_wait=40 in_flight=1; 0: a; 80: b; 120: c d; a: 120 gives a1;
     b c d: 40 gives *1; source_ends_at 400
 a-full-batch-waits-for-a-place: BAT-6, BAT-1
     Two batches run; the third is full, and goes when the first has ended.
-    capacity 6; batch max_size=2 max_wait=400; 0: a b c d e f; a b: 80 gives *1; c d: 120 gives *1;
+    capacity 8; batch max_size=2 max_wait=400; 0: a b c d e f; a b: 80 gives *1; c d: 120 gives *1;
     e f: 40 gives *1; source_ends_at 400
 more-than-a-batch-gathers: BAT-5, BAT-6, BAT-7
     One batch runs, three records gather meanwhile, and two of them go next.
-    capacity 6; batch max_size=2 max_wait=40 in_flight=1; 0: a b c d e; a b: 80 gives *1;
+    capacity 8; batch max_size=2 max_wait=40 in_flight=1; 0: a b c d e; a b: 80 gives *1;
     c d e: 40 gives *1; source_ends_at 400
 answers-in-a-mapping: BAT-8
     The function gives a mapping from values.
@@ -94,11 +94,11 @@ all-leave-their-batch-at-the-limit: BAT-13, RETRY-12
     retry attempt_timeout=80; batch max_size=2; 0: a b; a: 120 gives a1, 40 gives a2; b: 40 gives b1
 found-by-halves: BAT-14, BAT-10
     d raises in the batch of four, and in that of two; then it is alone.
-    capacity 6; retry max_attempts=4 initial=40 multiplier=1; failures_handled;
+    capacity 8; retry max_attempts=4 initial=40 multiplier=1; failures_handled;
     batch max_size=4 split; 0: a b c d; a b c: 40 gives *1; d: 40 raises with whole, failed gives d!
 alone-for-the-last-attempt: BAT-14
     There are but two attempts: for the second each of the four is alone.
-    capacity 6; retry max_attempts=2; failures_handled; batch max_size=4 split in_flight=4;
+    capacity 8; retry max_attempts=2; failures_handled; batch max_size=4 split in_flight=4;
     0: a b c d; a b c: 40 gives *1; d: 40 raises with whole, failed gives d!
 keys-in-batches: BAT-15
     b has the key of a, and gathers when that is decided.
