@@ -1,0 +1,223 @@
+"""Rows that share calls, and a journal that keeps each by itself, without Spark."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from asyncwait.backends.journal import Journal
+from asyncwait.backends.spark import ordered_wait
+from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.spec import Batch, CallFailed, InvalidConfig, InvalidResult, Retry
+
+TWICE = pa.schema([("twice", pa.int64())])
+
+BATCH = Batch(max_size=4, max_wait=10)
+
+
+def rows_of(
+    fn: Any,
+    values: Any = range(6),
+    *,
+    given: Any = "id",
+    timeout: float | None = None,
+    **options: Any,
+) -> list[Any]:
+    """What comes out of a partition of these values: each with its results."""
+    table = pa.table({"id": pa.array(values, pa.int64()), "city": [f"c{each}" for each in values]})
+    batches: Iterator[pa.RecordBatch] = iter(table.to_batches(2))
+    asked: dict[str, Any] = {"retry": None, "on_error": None, "batch": BATCH, **options}
+    work = Enrichment(
+        fn, Shape(given, ("id",), TWICE), "UTC", Options("ordered", timeout, 8, None, **asked)
+    )
+    with_journal = asked.get("journal")
+    if with_journal is not None:
+        with_journal.prepare()
+    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+
+
+class Service:
+    """Notes which values it is given together.
+
+    Args:
+        poison: a value for which a whole call fails.
+    """
+
+    def __init__(self, poison: int | None = None) -> None:
+        self.calls: list[list[int]] = []
+        self.poison = poison
+
+    async def __call__(self, values: Sequence[int]) -> Any:
+        """Answer by place."""
+        self.calls.append([*values])
+        if self.poison in values:
+            raise LookupError(self.poison)
+        return [(2 * value,) for value in values]
+
+
+class ByValue(Service):
+    """Answers by value."""
+
+    async def __call__(self, values: Sequence[int]) -> Any:
+        """Answer."""
+        return dict(zip(values, await super().__call__(values), strict=True))
+
+
+class Blocking(Service):
+    """Answers from a thread."""
+
+    def __call__(self, values: Sequence[int]) -> Any:
+        """Answer."""
+        assert threading.current_thread() is not threading.main_thread()
+        self.calls.append([*values])
+        if self.poison in values:
+            raise LookupError(self.poison)
+        return [(2 * value,) for value in values]
+
+
+SERVICES = [Service, ByValue, Blocking]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    """A new one."""
+    return Journal(str(tmp_path / "journal"), "job", "1")
+
+
+@pytest.mark.parametrize("service_class", SERVICES)
+def test_the_function_is_given_the_values_of_several_rows(service_class: type[Service]) -> None:
+    """And each row goes out with its own results."""
+    service = service_class()
+    assert rows_of(service) == [(number, 2 * number) for number in range(6)]
+    assert service.calls == [[0, 1, 2, 3], [4, 5]]
+
+
+def test_a_mapping_may_be_one_from_rows() -> None:
+    """As the function is given them: Rows can be keys."""
+
+    async def answer(rows: Any) -> Any:
+        return {row: {"twice": row.id + len(row.city)} for row in rows}
+
+    assert rows_of(answer, range(3), given=("id", "city")) == [(0, 2), (1, 3), (2, 4)]
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:  # noqa: FBT001
+    """None is fine."""
+
+    def parts(values: Any) -> Any:
+        return [[(value,)] * (value % 3) for value in values]
+
+    async def later(values: Any) -> Any:
+        return parts(values)
+
+    found = rows_of(parts if blocks else later, many=True)
+    assert found == [(1, 1), (2, 2), (2, 2), (4, 4), (5, 5), (5, 5)]
+
+
+def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
+    """An exception among them, or what does not fit the schema."""
+
+    async def answer(values: Any) -> Any:
+        wrong: dict[int, Any] = {1: ValueError("odd"), 2: ("text",), 3: None}
+        return [wrong.get(value, (2 * value,)) for value in values]
+
+    told = rows_of(answer, on_error="column", error_column="error")
+    assert [twice for _, twice, _ in told] == [0, None, None, None, 8, 10]
+    types = [error and error["type"] for _, _, error in told]
+    assert types == [None, "ValueError", "SchemaMismatch", "SchemaMismatch", None, None]
+
+
+def test_too_few_answers_are_none() -> None:
+    """Nobody knows whose they are."""
+
+    async def answer(values: Any) -> Any:
+        return [(value,) for value in values[1:]]
+
+    with pytest.raises(InvalidResult, match="4 answers in the order of the values, got 3"):
+        rows_of(answer)
+
+
+def test_poison_is_found_by_halves() -> None:
+    """The others are not held to it."""
+    service = Service(poison=2)
+    options: dict[str, Any] = {"retry": Retry(max_attempts=2, initial=0.001), "on_error": "skip"}
+    batch = Batch(max_size=4, max_wait=10, split=True)
+    found = rows_of(service, range(4), batch=batch, **options)
+    assert found == [(0, 0), (1, 2), (3, 6)]
+    assert sorted(map(len, service.calls)) == [1, 1, 1, 1, 4]
+
+
+@pytest.mark.parametrize("service_class", SERVICES)
+def test_rows_of_the_journal_are_in_no_list(service_class: type[Service], journal: Journal) -> None:
+    """Each is kept and found by itself, with which others it shared a call."""
+    first, second = service_class(), service_class()
+    rows_of(first, [1, 3, 5], journal=journal)
+
+    assert rows_of(second, journal=journal) == [(number, 2 * number) for number in range(6)]
+    assert first.calls == [[1, 3, 5]]
+    assert sorted(value for call in second.calls for value in call) == [0, 2, 4]
+
+
+@pytest.mark.parametrize("service_class", SERVICES)
+def test_a_call_that_fails_is_none_of_those_that_are_found(
+    service_class: type[Service], journal: Journal
+) -> None:
+    """They go out, whoever shares their batch."""
+    rows_of(service_class(), [1, 3], journal=journal)
+    service = service_class(poison=2)
+    found = rows_of(service, range(4), journal=journal, on_error="skip")
+    assert found == [(1, 2), (3, 6)]
+    assert service.calls == [[0, 2]]
+
+
+def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
+    """However long the others of its batch take."""
+    rows_of(Service(), [1], journal=journal)
+
+    async def sleep(_: Any) -> Any:
+        await asyncio.sleep(60)
+
+    found = rows_of(sleep, [1, 2], journal=journal, timeout=0.02, on_error="skip")
+    assert found == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"batch": 4}, "batch must be a Batch"),
+        ({"batch": BATCH, "capacity": 3}, "batch.max_size must be"),
+        ({"batch": BATCH, "max_in_flight": 6, "max_tasks": 2}, "batch.max_size must be"),
+        ({"batch": BATCH, "calls_per_second": 4, "max_tasks": 1}, "calls_per_second must be None"),
+        ({"batch": BATCH, "adaptive": True}, "adaptive must be False"),
+        (
+            {"batch": Batch(split=True), "retry": Retry(), "journal": Journal("here", "job", "1")},
+            "batch.split must be False with a journal",
+        ),
+    ],
+    ids=["no batch", "capacity", "share", "pace", "adaptive", "split"],
+)
+def test_what_goes_with_no_batches_is_refused(options: dict[str, Any], named: str) -> None:
+    """By name, before anything is planned."""
+    df: Any = None
+    with pytest.raises(InvalidConfig, match=named):
+        ordered_wait(df, Service(), "twice long", **options)
+
+
+def test_the_answers_of_a_batch_are_kept_but_for_those_that_failed(journal: Journal) -> None:
+    """So only these are called for again."""
+
+    async def answer(values: Any) -> Any:
+        return [OSError("gone") if value == 2 else (2 * value,) for value in values]
+
+    with pytest.raises(CallFailed, match="gone"):
+        rows_of(answer, range(4), journal=journal)
+    service = Service()
+    assert rows_of(service, range(4), journal=journal) == [(0, 0), (1, 2), (2, 4), (3, 6)]
+    assert service.calls == [[2]]
