@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 
@@ -25,9 +25,9 @@ from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.reference import open_operator as reference
 from asyncwait.spec import (
-    MODES,
     Barrier,
     Element,
+    Mode,
     OpenOperator,
     OperatorConfig,
     Record,
@@ -153,7 +153,7 @@ def main() -> None:
         measure(*arguments.one, arguments.records, arguments.every)
         return
     for name in OPERATORS:
-        for mode in MODES:
+        for mode in get_args(Mode):
             records = arguments.records * (5 if mode == "key-ordered" else 1)
             small = _child(name, mode, records // 10, arguments.every)
             large = _child(name, mode, records, arguments.every)

@@ -3,14 +3,13 @@
 import inspect
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, echo
 
 from asyncwait.spec import (
-    MODES,
     CallFailed,
     CallTimedOut,
     InvalidConfig,
@@ -376,7 +375,7 @@ def test_each_option_is_one_of_the_configuration() -> None:
 
 def test_the_plain_form_says_what_it_takes(operator: str) -> None:
     """`help(ordered_wait)` tells of each argument, and of what it gives."""
-    for mode in MODES:
+    for mode in get_args(Mode):
         wait: Any = PLAIN_FORMS[operator][mode]
         shown = inspect.signature(wait)
 

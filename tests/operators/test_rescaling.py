@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from operators import OPERATORS, virtual_loop
 
 from asyncwait.spec import (
-    MODES,
     Barrier,
     Element,
     Mode,
@@ -111,7 +110,7 @@ def values_of(outputs: list[list[Element]]) -> list[Any]:
 @given(
     drawn=ELEMENTS,
     at=st.integers(0, 12),
-    modes=st.tuples(st.sampled_from(MODES), st.sampled_from(MODES)),
+    modes=st.tuples(st.sampled_from(get_args(Mode)), st.sampled_from(get_args(Mode))),
     parts=st.tuples(st.integers(1, 3), st.integers(1, 3)),
 )
 def test_all_operators_together_put_out_everything_once_and_in_time(
