@@ -14,7 +14,7 @@ from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Scenario, declared, key_of
 
-# No example has this capacity; the last of four scenarios that the seed 49 draws does.
+# None of the few examples has this capacity; the last of four scenarios that seed 49 draws does.
 AT_CAPACITY_SIX = """
 from contextlib import asynccontextmanager
 
