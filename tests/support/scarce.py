@@ -23,11 +23,13 @@ from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
+from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario
 
 SCENARIOS, SEEDS, ENOUGH = 300, 20, 19
-PLAYED = [faulty for faulty in FAULTY if not faulty.blocks]
-"""Those that block their loop can't be played without a process around them."""
+PLAYED = [f for f in FAULTY if not f.blocks and rules()[f.rule].area != "BAT"]
+"""Those that block their loop can't be played without a process around them, and in small generated
+scenarios no calls are batched: the shape `batched` has those."""
 
 HERE = Path(__file__).parents[1] / "faulty"
 

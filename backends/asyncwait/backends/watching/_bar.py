@@ -94,6 +94,7 @@ def _told(figures: Statistics) -> list[str]:
     """Say what there is, beside what is in flight."""
     counts = {
         "held": figures.held,
+        "batches": figures.batches,
         "retried": figures.retries,
         "timed out": figures.timeouts,
         "handled": figures.failures_handled,

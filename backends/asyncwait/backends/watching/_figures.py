@@ -50,6 +50,7 @@ METRICS = (
     _now("waiting", "elements.waiting", "{element}", "Elements that wait for room."),
     _now("held", "records.held", "{record}", "Records in flight that are decided."),
     _count("calls", "calls.started", "{call}", "Calls started."),
+    _count("batches", "calls.batches", "{call}", "Batches called."),
     _count("retries", "calls.retries", "{call}", "Calls that were not the first of their record."),
     _count("timeouts", "records.timeouts", "{record}", "Records decided by their deadline."),
     _count(
