@@ -86,6 +86,11 @@ a-record-leaves-its-batch: BAT-12
     timeout 120; handled; retry initial=40; batch max_size=2 max_wait=40;
     0: a; 80: b; a: raises own, 80 gives a1, late gives a?; b: 120 gives b1, late gives b?;
     source_ends_at 200
+a-record-leaves-a-batch-that-it-has-joined-late: BAT-12
+    a fails at 40, and is called again with e at 80; its time is over at 120, that of e is not.
+    capacity 6; timeout 120; handled; retry initial=40; batch max_size=2 max_wait=4000 in_flight=1;
+    0: a b c d e; a: 40 raises own, 80 gives a1, late gives a?; b c d: 40 gives *1;
+    e: 80 gives e1, late gives e?
 all-leave-their-batch: BAT-13
     Nobody waits any more at 80.
     timeout 80; handled; batch max_size=2; 0: a b; a b: never, late gives *?; source_ends_at 200
