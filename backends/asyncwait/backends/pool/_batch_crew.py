@@ -188,7 +188,7 @@ class BatchCrew(Crew):
             return
         values = self._begin(worker)
         self.wake_worker()
-        if not values:
+        if not values or self._core.closed:  # One without a copy may have failed the operator.
             return
         self._running += 1
         self._core.batches += 1
