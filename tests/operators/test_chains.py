@@ -17,6 +17,7 @@ from operators import (
 from asyncwait.backends.chain import Chain, chain
 from asyncwait.spec import (
     Barrier,
+    Batch,
     InvalidConfig,
     OpenOperator,
     OperatorConfig,
@@ -214,3 +215,33 @@ async def test_the_first_may_hold_results_beyond_its_capacity(open_operator: Ope
         await anyio.sleep(1)
 
     assert 11 <= len(first) <= 12
+
+
+@pytest.mark.parametrize("behind", OPERATORS)
+async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str) -> None:
+    """Each in its own; an exception among the answers is of its record alone."""
+    asked: list[str] = []
+
+    class Twice:
+        """Gives each value twice, but for one, for which it has an error."""
+
+        async def __call__(self, values: list[str]) -> dict[str, Any]:
+            """Answer."""
+            asked.append(" ".join(values))
+            return {value: OSError() if value == "b" else [value] * 2 for value in values}
+
+        def failure(self, value: str, _: Exception) -> list[str]:
+            """Answer for the one."""
+            return [f"{value}!"]
+
+    async def upper(values: list[str]) -> list[list[str]]:
+        asked.append(" ".join(values))
+        return [[value.upper()] for value in values]
+
+    config = OperatorConfig("ordered", 4, batch=Batch(max_size=3, max_wait=10))
+    open_chain = chain(open_operator, OPERATORS[behind])
+    async with open_chain(config, (Twice(), upper), Source(*"abc")) as results:
+        found = await read_all(results)
+
+    assert found == ["A", "A", "B!", "C", "C"]
+    assert asked == ["a b c", "a a b!", "c c"]
