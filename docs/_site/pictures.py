@@ -24,6 +24,11 @@ PICTURES: Mapping[str, Scenario] = {
     "back-pressure": scenario_of(
         f"capacity 2; 0: a b c d; {REPLIES}; d: 40 gives d1; sink read 1, pause 200"
     ),
+    "batches": scenario_of(
+        "unordered; timeout 120; handled; retry initial=40; batch max_size=3 max_wait=40;"
+        "0: a; 80: b c; a: 20 raises own, 100 gives a1, late gives a?; b c: 100 gives *1;"
+        "source_ends_at 240"
+    ),
 }
 """What is drawn, by the name of its picture."""
 

@@ -15,7 +15,7 @@ from asyncwait.conformance.judging import judge
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES
 from asyncwait.conformance.upstream import UpstreamTest, _cases, upstream_tests
 from asyncwait.reference import open_operator
-from asyncwait.spec.rules import areas, departures, mailbox_rules, rules
+from asyncwait.spec.rules import departures, mailbox_rules, rules
 
 TESTS = upstream_tests()
 OF_OPERATORS = {example.name: example for example in EXAMPLES}
@@ -60,17 +60,11 @@ def test_all_tests_are_there_once() -> None:
     assert asked.most_common(1) == [("mailbox", 37)]
 
 
-def test_what_is_to_come_is_not_there_yet() -> None:
-    """An area that has come has rules and examples to name instead."""
-    assert Counter(test.to_come for test in TESTS if test.to_come) == {"BATCH": 12}
-    assert {test.to_come for test in TESTS} & set(areas()) == set()
-
-
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: f"{test.owner}-{test.name}")
 def test_its_rules_are_shown_by_its_examples(test: UpstreamTest) -> None:
     """All rules are, and there is no example that shows none of them.
 
-    Only what is inside of Flink's own, or to come, may have none; departures have their rows.
+    Only what is inside of Flink's own may have none; departures have their rows.
     """
     book = mailbox_rules() if test.asks == "mailbox" else rules()
     by_example = {example: shown(test, example) for example in test.examples.split()}
@@ -78,7 +72,7 @@ def test_its_rules_are_shown_by_its_examples(test: UpstreamTest) -> None:
     assert set(test.rules.split()) <= set(book)
     assert set(test.rules.split()) == set[str]().union(*by_example.values())
     assert all(by_example.values())
-    assert bool(test.rules) != bool(test.to_come) or test.kind == "inside"
+    assert test.rules or test.kind == "inside"
     assert test.note or test.kind != "inside"
     assert set(test.departs.split()) <= {departure.flink for departure in departures()}
 

@@ -9,7 +9,7 @@ from where import ROOT
 from asyncwait.conformance.harness import play
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record, Snapshot
-from asyncwait.spec.scenario import SinkTook
+from asyncwait.spec.scenario import CallStarted, SinkTook
 
 PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
 
@@ -53,3 +53,12 @@ def test_the_snapshot_holds_what_the_page_says() -> None:
 
     assert isinstance(snapshot, Snapshot)
     assert snapshot.in_flight == (Record("a"), Record("b"))
+
+
+def test_a_record_leaves_its_batch_as_the_page_says() -> None:
+    """What its handler gives comes first; the others share the second call, with their answers."""
+    (leg,) = play(open_operator, PICTURES["batches"], "asyncio").legs
+
+    assert output("batches") == ["a?", "b1", "c1"]
+    calls = [(e.value, e.batch, e.at) for e in leg.events if isinstance(e, CallStarted)]
+    assert sorted(calls) == [("a", 0, 40), ("a", 1, 100), ("b", 1, 100), ("c", 1, 100)]

@@ -1,6 +1,7 @@
 """What stands in the README and in the guides runs, with the names that their text assumes."""
 
 import ast
+import asyncio
 import copy
 import inspect
 import re
@@ -75,6 +76,12 @@ async def _replies(value: Any) -> list[str]:
     return [await _reply(value)]
 
 
+async def _balances(accounts: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"account": account} | ({"balance": 7} if account < "c" else {}) for account in accounts
+    ]
+
+
 async def _elements() -> Any:
     for value in ():
         yield value
@@ -82,6 +89,8 @@ async def _elements() -> Any:
 
 GIVEN = {
     **{name: getattr(pool, name) for name in ("key_ordered_wait", "ordered_wait", "open_operator")},
+    "accounts": ["a", "b", "c"],
+    "asyncio": asyncio,
     "changes": [{"row": 1}],
     "config": OperatorConfig(),
     "copy": copy,
@@ -96,7 +105,7 @@ GIVEN = {
     "orders": [{"voucher": 1}],
     "paths": ["a", "b"],
     "Retry": Retry,
-    "service": SimpleNamespace(book=_reply),
+    "service": SimpleNamespace(book=_reply, balances=_balances),
     "show_progress": show_progress,
     "stream_backend": stream_backend,
     "urls": ["a", "b"],

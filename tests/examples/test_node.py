@@ -66,9 +66,14 @@ def test_its_harness_keeps_numbers_as_they_are_written(value: str) -> None:
 
 def test_its_harness_refuses_what_it_does_not_play() -> None:
     """A trace of something else would be a lie."""
-    replied = replies('{"scenario":{"form":"callback"}}', '{"scenario":{"max_held":4}}')
+    replied = replies(
+        '{"scenario":{"form":"callback"}}',
+        '{"scenario":{"max_held":4}}',
+        '{"scenario":{"batch":{"max_size":3}}}',
+    )
 
     assert [reply["error"] for reply in replied] == [
         "this harness plays no callback",
         "this harness plays no max_held",
+        "this harness plays no batch",
     ]

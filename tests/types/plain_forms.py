@@ -82,6 +82,8 @@ async def results() -> None:
         assert_type(await anext(all_shared), bytes)
     async with key_ordered_wait(texts(), length, key=len) as by_key:
         assert_type(await anext(by_key), int)
+    async with key_ordered_wait(texts(), lengths, key=len, batch=Batch()) as shared_by_key:
+        assert_type(await anext(shared_by_key), int)
 
 
 def slips() -> None:
@@ -94,6 +96,9 @@ def slips() -> None:
     ordered_wait(["a"], length, on_error="drop")  # type: ignore[call-overload]
     ordered_wait(["a"], length, time_out=1)  # type: ignore[call-overload]
     key_ordered_wait(["a"], length)  # type: ignore[call-overload]
+    ordered_wait([1], lengths, batch=Batch())  # type: ignore[arg-type]
+    ordered_wait(["a"], length, batch=Batch())  # type: ignore[arg-type]
+    ordered_wait(["a"], lengths, batch=2)  # type: ignore[call-overload]
 
 
 def returned() -> AbstractAsyncContextManager[PlainResults[int]]:

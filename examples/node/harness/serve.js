@@ -9,7 +9,7 @@ import { Source } from './source.js';
 const PROTOCOL = 2;
 
 /** What no scenario asks of a program that has not declared it. */
-const PARTS = ['restore', 'crashes', 'requests', 'figures_at', 'failures_handled', 'max_held', 'copies', 'contexts'];
+const PARTS = ['restore', 'crashes', 'requests', 'figures_at', 'failures_handled', 'max_held', 'copies', 'contexts', 'batch'];
 
 /**
  * Play scenarios until there are no more requests.

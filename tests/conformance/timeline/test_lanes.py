@@ -47,6 +47,54 @@ def test_attempts_are_told_from_the_back_off_between_them() -> None:
     ]
 
 
+LEAVING = """
+capacity 6; timeout 120; handled; retry initial=40; batch max_size=3 max_wait=40; 0: a; 80: b c;
+a: 20 raises own, 100 gives a1, late gives a?; b c: 100 gives *1; source_ends_at 240
+"""
+"""a is alone in the first batch, and leaves the second at its deadline."""
+
+
+def test_which_records_share_a_call_and_when_one_leaves_it_is_seen() -> None:
+    """A letter for each batch in place of the sign of a call."""
+    scenario = scenario_of(LEAVING)
+
+    trace = play(open_operator, scenario)
+    drawn = draw_lanes(scenario, trace)
+
+    assert lines_of("abc", drawn) == [
+        "'a'                     t.1AA!~~~~~~~2BT#*___g   :",
+        "'b'                             t..1BBBBBBBg#*   :",
+        "'c'                             t..1BBBBBBBg###* :",
+    ]
+    assert "A, B its call runs, shared by a batch" in " ".join(drawn)
+    called = [line.split()[-4:] for line in draw(scenario, trace) if " called in batch " in line]
+    assert called[:2] == [["called", "in", "batch", "A"], ["called", "in", "batch", "B"]]
+
+
+def lines_of(values: str, drawn: list[str]) -> list[str]:
+    """The lanes of some records."""
+    return [line for line in drawn for value in values if line.startswith(f"'{value}'")]
+
+
+def test_the_letters_of_batches_come_again_in_time() -> None:
+    """There are fewer of them than batches in a long run."""
+    records = "".join(f"{number * 40}: {number}; " for number in range(25))
+    scenario = scenario_of(f"{records}batch max_size=1")
+
+    (chart,) = lay_out(scenario, play(open_operator, scenario))
+
+    shared = [
+        (m.text, s.batch)
+        for lane in chart.lanes
+        for s in lane.spans
+        for m in lane.marks
+        if s.batch is not None and m.kind == "called"
+    ]
+    assert [batch for _, batch in shared] == [*range(25)]
+    assert shared[0][0] == "call #0 of 0 in batch A"
+    assert shared[20][0] == "call #20 of 20 in batch A"
+
+
 def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
     """What is missed at a time has left no event."""
     scenario = scenario_of("0: a; 80: b")
@@ -123,6 +171,22 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
             columns = [mark.column for mark in marks]
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
+
+
+def test_a_plan_says_how_calls_are_batched() -> None:
+    """In its first line, and what a call does to its whole batch behind that call."""
+    scenario = scenario_of(
+        "retry; batch max_size=3 max_wait=80 answers=mapping split; 0: a b;"
+        "a: 40 raises with whole; b: 40 gives with whole"
+    )
+
+    first, of_a, of_b = describe_scenario(scenario)
+
+    assert first.endswith(
+        ", batches of 3, after 80 ms, 2 at a time, answered by a mapping, split when they fail"
+    )
+    assert of_a.endswith("(all of its batch)")
+    assert of_b.endswith("(left out of the answers of its batch)")
 
 
 @pytest.mark.parametrize(

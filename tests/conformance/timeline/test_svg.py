@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline import draw_svg, lay_out, svg_of
@@ -58,6 +59,31 @@ def test_kinds_are_told_apart_without_colours() -> None:
     assert ".held{fill:url(#aw-held)" in text
     words = [each.text for each in parsed(text).iter(f"{SVG}text")]
     assert {"waits for its call", "its call runs", "decided and held", "comes out"} <= set(words)
+
+
+def test_a_batch_is_a_block_over_the_lanes_of_its_records() -> None:
+    """From one to the other, though another stands between them; it has a name."""
+    scenario = scenario_of("key-ordered; batch; 0: a/x b/x c/y; a b c: 40 gives *1")
+
+    picture = drawn(scenario)
+
+    blocks = [(each.findtext(f"{SVG}title"), each.get("d")) for each in shapes(picture, "batch")]
+    assert blocks == [
+        ("batch A: a call for 2 records", "M215 49h78v62h-78z"),
+        ("batch B: a call for 1 record", "M371 73h26v14h-26z"),
+    ]
+
+
+def test_the_block_of_a_batch_is_smaller_when_a_record_has_left_it() -> None:
+    """Two rectangles: over both lanes until the deadline of a, and then over that of b."""
+    scenario = scenario_of(
+        "timeout 120; handled; retry initial=40; batch max_size=2 max_wait=40; 0: a; 80: b;"
+        "a: raises own, 80 gives a1, late gives a?; b: 100 gives b1; source_ends_at 200"
+    )
+
+    *_, block = [each.get("d", "") for each in shapes(drawn(scenario), "batch")]
+
+    assert block == "M293 49h52v38h-52zM345 73h52v14h-52z"
 
 
 def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:

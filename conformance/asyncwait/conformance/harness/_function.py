@@ -129,12 +129,24 @@ def _batched(recorder: Recorder, batch: PlannedBatch) -> Any:
         calls = recorder.batch_started(values)
         if not calls:
             return []
-        steps = batch.together([step for _, step in calls])
+        planned = [step for _, step in calls]
+        steps = batch.together(planned)
         numbers = [call for call, _ in calls]
         await _shared(recorder, numbers, steps[0])
-        return _answers(recorder, batch, values, list(zip(numbers, steps, strict=True)))
+        given = _answers(recorder, batch, values, list(zip(numbers, steps, strict=True)))
+        return _without_some(planned) if _leaves_some_out(batch, planned, steps) else given
 
     return fn
+
+
+def _leaves_some_out(batch: PlannedBatch, planned: Sequence[Step], steps: Sequence[Step]) -> bool:
+    """Whether it gives a list without the answers of some, be they what they may."""
+    ended = any(step.whole and step.does != "reply" for step in planned)
+    return batch.answers == "list" and steps[0].whole and not ended
+
+
+def _without_some(planned: Sequence[Step]) -> Any:
+    return [[*step.results] for step in planned if not step.whole]
 
 
 async def _shared(recorder: Recorder, numbers: Sequence[int], step: Step) -> None:

@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline import MARK, ending_of, figures, how_ended, show, values
+from asyncwait.conformance.timeline import (
+    MARK,
+    ending_of,
+    figures,
+    how_ended,
+    in_batch,
+    show,
+    values,
+)
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -19,6 +27,7 @@ from asyncwait.spec.scenario import (
     HookRun,
     Leg,
     Misuse,
+    PlannedBatch,
     Scenario,
     SinkGaveUp,
     SinkIntruded,
@@ -46,7 +55,8 @@ def describe_scenario(scenario: Scenario) -> list[str]:
     """Return the plan of a scenario in a few lines."""
     timeout = "no timeout" if scenario.timeout is None else f"timeout {scenario.timeout} ms"
     handled = ", handled" if scenario.handled else ""
-    lines = [f"{scenario.mode}, capacity {scenario.capacity}, {timeout}{handled}, {scenario.form}"]
+    how = f"{scenario.form}{'' if scenario.batch is None else _batch(scenario.batch)}"
+    lines = [f"{scenario.mode}, capacity {scenario.capacity}, {timeout}{handled}, {how}"]
     for plan in scenario.plans:
         steps = ", then ".join(map(_step, plan.steps))
         handler = f"; at its deadline {_handler(plan.handler)}" if scenario.handled else ""
@@ -138,7 +148,7 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
         case SourceClosed():
             return "closed", "", ""
         case CallStarted():
-            return "", f"#{event.call} {shown(event.value)} called", ""
+            return "", f"#{event.call} {shown(event.value)} called{in_batch(event.batch)}", ""
         case CallCancelled():
             return "", f"#{event.call} cancelled", ""
         case CallEnded():
@@ -185,6 +195,12 @@ def _ended(event: CallEnded) -> str:
     if event.how == "cancelled":
         return "ended"
     return how_ended(event)
+
+
+def _batch(batch: PlannedBatch) -> str:
+    said = f", batches of {batch.max_size}, after {batch.max_wait} ms, {batch.in_flight} at a time"
+    mapped = ", answered by a mapping" if batch.answers == "mapping" else ""
+    return f"{said}{mapped}{', split when they fail' if batch.split else ''}"
 
 
 def _crash(crash: Crash) -> str:
@@ -268,6 +284,8 @@ def _step(step: Step) -> str:
             ("twice", step.twice),
             ("as there is no copy to be had", step.uncopied),
             (f"having given {values(step.results)}", step.throws),
+            ("all of its batch", step.whole and step.does != "reply"),
+            ("left out of the answers of its batch", step.whole and step.does == "reply"),
             (f"go on {step.clean_up} ms when cancelled", step.clean_up or step.swallow),
         )
         if there

@@ -4,7 +4,15 @@ from asyncwait.conformance.timeline._chart import Lane
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import PATTERNS, STYLE, draw_svg, svg_of
 from asyncwait.conformance.timeline._text import draw_lanes
-from asyncwait.conformance.timeline._words import MARK, ending_of, figures, how_ended, show, values
+from asyncwait.conformance.timeline._words import (
+    MARK,
+    ending_of,
+    figures,
+    how_ended,
+    in_batch,
+    show,
+    values,
+)
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -17,6 +25,7 @@ __all__ = [
     "ending_of",
     "figures",
     "how_ended",
+    "in_batch",
     "lay_out",
     "show",
     "svg_of",

@@ -18,7 +18,16 @@ from msgspec.structs import replace
 LaneKind: TypeAlias = Literal["record", "signal", "stray"]
 
 SpanKind: TypeAlias = Literal[
-    "waiting", "running", "back-off", "held", "late", "passing", "unread", "away", "blocked"
+    "waiting",
+    "running",
+    "shared",
+    "back-off",
+    "held",
+    "late",
+    "passing",
+    "unread",
+    "away",
+    "blocked",
 ]
 
 MarkKind: TypeAlias = Literal[
@@ -52,17 +61,20 @@ class Span(Struct, Generic[_Place], frozen=True):
     """What lasts.
 
     Args:
-        kind: of a record: "waiting" for its call, its call is "running", it waits in "back-off"
-            for the next, is "held" once it is decided, or its call runs on, "late". Any other
-            element is "passing". The source is "unread" while nobody asks it, the consumer is
-            "away" while it does not wait, and the loop is "blocked".
+        kind: of a record: "waiting" for its call, its call is "running", or "shared" with others
+            in a batch, it waits in "back-off" for the next, is "held" once it is decided, or its
+            call runs on, "late". Any other element is "passing". The source is "unread" while
+            nobody asks it, the consumer is "away" while it does not wait, and the loop is
+            "blocked".
         until: that in which it ends.
+        batch: of a call that is "shared", the number of its batch; None of all else.
     """
 
     kind: SpanKind
     since: _Place
     until: _Place
     text: str = ""
+    batch: int | None = None
 
 
 class Mark(Struct, Generic[_Place], frozen=True):

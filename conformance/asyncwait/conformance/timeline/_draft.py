@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from asyncwait.conformance.judging import Call
 from asyncwait.conformance.timeline._chart import (
     LaneKind,
     Mark,
@@ -51,6 +52,11 @@ class DraftLane:
     def span(self, kind: SpanKind, since: Point, until: Point | None, text: str = "") -> None:
         """Add a span; one until None goes on to the end of the leg."""
         self.spans.append(Span(kind, since, until, text))
+
+    def running(self, call: Call, since: Point, until: Point | None, text: str) -> None:
+        """Add the time in which a call runs, which it may share with others."""
+        kind: SpanKind = "running" if call.batch is None else "shared"
+        self.spans.append(Span(kind, since, until, text, call.batch))
 
     def mark(self, kind: MarkKind, point: Point, text: str, sign: str = "") -> None:
         """Add a mark, with the usual sign if none is given."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
 from asyncwait.conformance.timeline._chart import MarkKind, VerticalKind
 from asyncwait.conformance.timeline._draft import DraftLane, Point
-from asyncwait.conformance.timeline._words import figures, how_ended, show, values
+from asyncwait.conformance.timeline._words import figures, how_ended, in_batch, show, values
 from asyncwait.spec import Barrier, Element, LatencyMarker, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     Blocked,
@@ -88,7 +88,7 @@ def record_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     decided = leg.decided(item, row)
     for number, call in enumerate(item.attempts, 1):
         since = leg.event(call.seq, row)
-        lane.mark("called", since, f"call #{call.number} of {call.value!r}", f"{number}"[:2])
+        lane.mark("called", since, _called(call), f"{number}"[:2])
         if number < len(item.attempts):
             _repeated(leg, lane, call, leg.event(item.attempts[number].seq, row), number)
         else:
@@ -98,6 +98,10 @@ def record_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     _handlers(leg, lane, item)
     _outputs(lane, leg.outputs.get(item.pos, ()))
     return lane
+
+
+def _called(call: Call) -> str:
+    return f"call #{call.number} of {call.value!r}{in_batch(call.batch)}"
 
 
 def _begin(leg: Leg, lane: DraftLane, item: Item) -> Point:
@@ -115,7 +119,7 @@ def _repeated(leg: Leg, lane: DraftLane, call: Call, again: Point, number: int) 
     since = leg.event(call.seq, lane.row)
     ends = (*_ends(leg, lane, call), again)
     until = min(point for point in ends if point is not None)
-    lane.span("running", since, until, f"attempt {number} runs")
+    lane.running(call, since, until, f"attempt {number} runs")
     lane.span("back-off", until, again, f"backs off before attempt {number + 1}")
 
 
@@ -124,10 +128,10 @@ def _last(leg: Leg, lane: DraftLane, call: Call, decided: Point | None) -> None:
     since = leg.event(call.seq, lane.row)
     _, ended = _ends(leg, lane, call)
     if decided is None or (ended is not None and ended.order <= decided.order):
-        lane.span("running", since, ended, f"call #{call.number} runs")
+        lane.running(call, since, ended, f"call #{call.number} runs")
     else:
         over = max(since, decided)
-        lane.span("running", since, over, f"call #{call.number} runs")
+        lane.running(call, since, over, f"call #{call.number} runs")
         lane.span("late", over, ended, f"call #{call.number} has not ended")
 
 
@@ -254,8 +258,8 @@ def stray_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
     for call in history.extra_calls:
         lane = DraftLane("stray", f"call of {call.value!r}", row)
         since = leg.event(call.seq, row)
-        lane.mark("called", since, f"call #{call.number} of {call.value!r}, for no record")
-        lane.span("running", since, _ended(leg, lane, call), f"call #{call.number} runs")
+        lane.mark("called", since, f"{_called(call)}, for no record")
+        lane.running(call, since, _ended(leg, lane, call), f"call #{call.number} runs")
         yield lane
         row += 1
 

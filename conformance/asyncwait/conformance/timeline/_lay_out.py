@@ -81,7 +81,9 @@ def _lanes(leg: Leg) -> list[DraftLane]:
 
 
 def _placed(lane: DraftLane, columns: Columns) -> Lane:
-    spans = tuple(Span(s.kind, columns[s.since], columns[s.until], s.text) for s in lane.spans)
+    spans = tuple(
+        Span(s.kind, columns[s.since], columns[s.until], s.text, s.batch) for s in lane.spans
+    )
     marks = (Mark(m.kind, columns[m.column], m.text, m.sign) for m in lane.marks)
     in_order = sorted(marks, key=lambda mark: mark.column)
     return Lane(lane.kind, lane.label, spans, tuple(in_order))
@@ -103,7 +105,7 @@ def _in_flight(lanes: Sequence[Lane], count: int) -> list[int]:
         called = [mark.column for mark in lane.marks if mark.kind == "called"]
         if lane.kind != "record" or not called:
             continue
-        there = (s for s in lane.spans if s.kind in {"running", "back-off", "held"})
+        there = (s for s in lane.spans if s.kind in {"running", "shared", "back-off", "held"})
         changes[called[0]] += 1
         changes[max(span.until for span in there)] -= 1
     return list(accumulate(changes[:count]))

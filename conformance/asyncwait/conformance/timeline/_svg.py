@@ -1,12 +1,13 @@
 """Draws a timeline as SVG.
 
-Of a leg that is bands for its instants, lanes with bars, lines and signs, what is in flight, and
-words below. The pictures are light or dark, and each kind has a pattern or a letter beside its
-colour.
+Of a leg that is bands for its instants, lanes with bars, lines and signs, blocks that join the
+bars of a batch, what is in flight, and words below. The pictures are light or dark, and each kind
+has a pattern or a letter beside its colour.
 """
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import pairwise
 from textwrap import wrap
 
 from asyncwait.conformance._words import counted
@@ -20,7 +21,7 @@ from asyncwait.conformance.timeline._chart import (
     instants,
 )
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._words import LONGEST, Entry, legend
+from asyncwait.conformance.timeline._words import LONGEST, Entry, batch_sign, legend
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import one_line, printable
 
@@ -44,7 +45,8 @@ STYLE = """
 .aw .grid{stroke:var(--line);fill:none}
 .aw .gap{stroke:var(--soft);stroke-dasharray:1 3;fill:none}
 .aw .waiting{stroke:var(--wait);stroke-dasharray:2 3;stroke-width:1.5;fill:none}
-.aw .running{fill:var(--run)}
+.aw .running,.aw .shared{fill:var(--run)}
+.aw .batch{fill:var(--run);opacity:.35}
 .aw .back-off{stroke:var(--run);stroke-dasharray:1 4;stroke-width:4;stroke-linecap:round;fill:none}
 .aw .held{fill:url(#aw-held);stroke:var(--hold)}
 .aw .late{fill:url(#aw-late);stroke:var(--run);stroke-dasharray:3 2}
@@ -195,6 +197,7 @@ def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
         f'<text x="{EDGE}" y="{top + 18}" class="b">{quoted(chart.title)}</text>',
         *_bands(chart, first, foot),
         *(_vertical(each, first, foot) for each in chart.verticals),
+        *_batches(chart, first),
     ]
     for number, lane in enumerate(chart.lanes):
         lines += lane_lines(lane, first + ROW * number)
@@ -204,6 +207,30 @@ def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
         y = foot + 18 + LINE * number
         lines.append(f'<text class="{kind}" x="{EDGE}" y="{y}">{quoted(said)}</text>')
     return lines, foot + 22 + LINE * len(words)
+
+
+def _batches(chart: Chart, first: int) -> Iterator[str]:
+    """Yield a block for each batch, over the lanes of those that have not left it."""
+    found: dict[int, list[tuple[int, Span[int]]]] = {}
+    for row, lane in enumerate(chart.lanes):
+        for span in lane.spans:
+            if span.batch is not None:
+                found.setdefault(span.batch, []).append((row, span))
+    for number, shared in found.items():
+        since = min(span.since for _, span in shared)
+        times = sorted({since, *(span.until for _, span in shared)})
+        shape = "".join(
+            _block([row for row, span in shared if span.until >= end], begin, end, first)
+            for begin, end in pairwise(times)
+        )
+        title = f"batch {batch_sign(number)}: a call for {counted(len(shared), 'record')}"
+        yield f'<path class="batch" d="{shape}"><title>{title}</title></path>'
+
+
+def _block(rows: Sequence[int], since: int, until: int, first: int) -> str:
+    width, height = CELL * (until - since), ROW * (rows[-1] - rows[0]) + BAR
+    y = first + ROW * rows[0] + (ROW - BAR) // 2
+    return f"M{middle(since)} {y}h{width}v{height}h-{width}z"
 
 
 def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Draws a timeline as text: a line for each lane, time from left to right.
 
 A column has two characters, or more where its milliseconds need them: a sign, and behind it what
-goes on.
+goes on. While a call runs for a batch, that is the letter of the batch.
 
     ms                       0       40      120
     'a'                      t 1=====g*
@@ -16,7 +16,14 @@ from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import Chart, Lane, cropped, instants
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._words import LONGEST, MARK, SPANS, WAYS, legend
+from asyncwait.conformance.timeline._words import (
+    LONGEST,
+    MARK,
+    SPANS,
+    WAYS,
+    batch_sign,
+    legend,
+)
 from asyncwait.spec import texts
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import one_line, printable, shortened
@@ -117,7 +124,8 @@ class _Sheet:
         cells = self._blank(lane.label)
         for span in lane.spans:
             since, until = self._places[span.since], self._places[span.until]
-            cells[since:until] = SPANS[span.kind][0] * (until - since)
+            sign = SPANS[span.kind][0] if span.batch is None else batch_sign(span.batch)
+            cells[since:until] = sign * (until - since)
         for vertical in self.chart.verticals:
             cells[self._places[vertical.column]] = WAYS[vertical.way][0]
         for mark in lane.seen:

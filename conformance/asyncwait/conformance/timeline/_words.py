@@ -53,6 +53,19 @@ def how_ended(event: CallEnded) -> str:
     return f"gave {values(event.results)}" if event.how == "returned" else event.how
 
 
+def batch_sign(number: int) -> str:
+    """Return the letter of a batch, none of those that stand for marks; they come again in time."""
+    return _LETTERS[number % len(_LETTERS)]
+
+
+_LETTERS = "ABCDGHJKMNPQRSUVWXYZ"
+
+
+def in_batch(number: int | None) -> str:
+    """Return which batch a call is in; empty if it is in none."""
+    return "" if number is None else f" in batch {batch_sign(number)}"
+
+
 def ending_of(ending: Ending) -> str:
     """Return how a leg ended, with its error."""
     error = one_line(" ".join(filter(None, (ending.error, ending.detail))), LONGEST)
@@ -68,6 +81,7 @@ def figures(event: FiguresRead) -> str:
 SPANS: Mapping[SpanKind, tuple[str, str]] = {
     "waiting": (".", "waits for its call"),
     "running": ("=", "its call runs"),
+    "shared": ("A, B", "its call runs, shared by a batch"),
     "back-off": ("~", "back-off"),
     "held": ("#", "decided and held"),
     "late": ("_", "runs on though decided"),

@@ -29,7 +29,6 @@ class UpstreamTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     runs: int = 1
     rules: str = ""
     examples: str = ""
-    to_come: str = ""
     departs: str = ""
     note: str = ""
 
@@ -66,9 +65,8 @@ batch, and what Python makes of them. For each of these tests this page says whi
 same, and which examples play it; `asyncwait play` plays one of an operator by its name.
 
 A test may need what not every operator has. *Inside* is what only the inside of Flink's own shows:
-no operator can be held to that from outside. *To come* is an area of rules that is not there yet.
-Where Flink is not followed, the id of what it does is told, and `departures.md`, beside the rules,
-has the reason.
+no operator can be held to that from outside. Where Flink is not followed, the id of what it does is
+told, and `departures.md`, beside the rules, has the reason.
 
 Left out are further tests of proposals that were not adopted, and what those of versions before
 1.10 have in common with later ones.
@@ -82,8 +80,8 @@ COLUMNS = "| test | needs | rules | examples | |\n|---|---|---|---|---|\n"
 TOTALS = """
 ## Totals
 
-| class | tests | on any operator | with a capability | inside | to come |
-|---|---|---|---|---|---|
+| class | tests | on any operator | with a capability | inside |
+|---|---|---|---|---|
 """
 
 
@@ -101,7 +99,7 @@ def upstream_page() -> str:
 def _row(test: UpstreamTest) -> str:
     since = f" ({test.since})" if test.since != "2.3" else ""
     times = f", {test.runs} times" if test.runs > 1 else ""
-    rules = f"to come: {test.to_come}" if test.to_come else ", ".join(test.rules.split())
+    rules = ", ".join(test.rules.split())
     examples = ", ".join(f"`{example}`" for example in test.examples.split())
     departs = f"departed from: {', '.join(test.departs.split())}" if test.departs else ""
     told = "; ".join(filter(None, (departs, test.note)))
@@ -110,8 +108,7 @@ def _row(test: UpstreamTest) -> str:
 
 def _sum(owner: str, tests: tuple[UpstreamTest, ...]) -> str:
     kinds = Counter(test.kind for test in tests)
-    to_come = sum(bool(test.to_come) for test in tests)
-    figures = (len(tests), kinds["any"], kinds["capability"], kinds["inside"], to_come)
+    figures = (len(tests), kinds["any"], kinds["capability"], kinds["inside"])
     return f"| {owner} | {' | '.join(map(str, figures))} |\n"
 
 

@@ -227,7 +227,8 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             "throws": False,
         }
         if any(s.does == "never" for s in steps):
-            return tuple(replace(s, does="never", error="", **common) for s in steps)
+            never = {"does": "never", "error": "", "whole": False, **common}
+            return tuple(replace(s, **never) for s in steps)
         ending = next((s for s in steps if _ends_all(s)), None)
         if ending is not None:
             return (replace(ending, whole=True, **common),) * len(steps)
