@@ -103,21 +103,24 @@ class BatchCall(TaskCall):
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         """Return what the call came to for each record that it was made for."""
-        if not isinstance(outcome, Raised):
-            try:
-                answers = answers_of(self.values, outcome.given)
-            except BaseException as error:
-                reraise_fatal(error)
-                outcome = Raised(error, outcome.at)
-        if isinstance(outcome, Raised):
+        read = outcome if isinstance(outcome, Raised) else self.answers(outcome)
+        if isinstance(read, Raised):
             self.split()
-            return [outcome] * len(self.given)
+            return [read] * len(self.given)
         return [
             Raised(answer, outcome.at)
             if isinstance(answer, BaseException)
             else Returned(answer, outcome.at)
-            for answer in answers
+            for answer in read
         ]
+
+    def answers(self, outcome: Returned) -> Sequence[Any] | Raised:
+        """Return what the call gave for each value; what it raises when it is read, for none."""
+        try:
+            return answers_of(self.values, outcome.given)
+        except BaseException as error:
+            reraise_fatal(error)
+            return Raised(error, outcome.at)
 
     def split(self) -> None:
         """Have no next attempt share a call with more than half as many (BAT-14)."""
