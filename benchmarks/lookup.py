@@ -49,6 +49,7 @@ from asyncwait.backends.lookup import (
     open_table,
 )
 from asyncwait.backends.pool import ordered_wait
+from asyncwait.spec import Batch
 
 KEYS = 10_000
 CACHE = Cache(KEYS, ttl=600)
@@ -146,10 +147,15 @@ async def whole(keys: list[int]) -> None:
 def flows_of(url: str, path: Path) -> dict[str, Flow]:
     """Return all flows, given where the tables are."""
 
-    async def row_wise(keys: list[int], connections: int = 10) -> None:
-        pool = redis.asyncio.BlockingConnectionPool.from_url(url, max_connections=connections)
+    async def row_wise(keys: list[int], capacity: int = 100) -> None:
+        pool = redis.asyncio.BlockingConnectionPool.from_url(url, max_connections=10)
         async with redis.asyncio.Redis.from_pool(pool) as client:
-            await drained(ordered_wait(keys, client.get, capacity=100))
+            await drained(ordered_wait(keys, client.get, capacity=capacity))
+
+    async def batched(keys: list[int]) -> None:
+        async with redis.asyncio.Redis.from_url(url) as client:
+            hundreds = Batch(max_size=100)
+            await drained(ordered_wait(keys, client.mget, capacity=1_000, batch=hundreds))
 
     async def synchronous(keys: list[int]) -> None:
         with redis.Redis.from_url(url) as client:
@@ -185,6 +191,8 @@ def flows_of(url: str, path: Path) -> dict[str, Flow]:
         "kept: the whole table": Flow(whole, hot),
         "Redis: GET a row, synchronous": Flow(synchronous, zipf, 5_000),
         "Redis: GET a row in the pool": Flow(row_wise, zipf, 5_000),
+        "Redis: GET a row in the pool, 1000": Flow(lambda k: row_wise(k, 1_000), uniform),
+        "Redis: MGET a batch of 100 in the pool, 1000": Flow(batched, uniform),
         "Redis: lookup, nothing kept": Flow(from_redis, uniform),
         "Redis: lookup, Zipf": Flow(lambda k: from_redis(k, cache=CACHE), zipf),
         "Redis: lookup, Zipf, async source": Flow(
@@ -227,6 +235,14 @@ ROWS = (
         "Redis, Zipf; a synchronous GET a row",
         times("Redis: GET a row, synchronous", "Redis: lookup, Zipf"),
         ">= 20",
+    ),
+    Row(
+        "Redis, a row of a batch, us", costs("Redis: MGET a batch of 100 in the pool, 1000"), "<= 3"
+    ),
+    Row(
+        "Redis, batches; a GET a row",
+        times("Redis: GET a row in the pool, 1000", "Redis: MGET a batch of 100 in the pool, 1000"),
+        ">= 40",
     ),
     Row(
         "SQLite, nothing kept; a SELECT a row",

@@ -9,11 +9,18 @@ import pytest
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Cache, lookup
-from asyncwait.spec import Retry
+from asyncwait.spec import Batch, Retry
 
 pytestmark = pytest.mark.anyio
 
 KEYS: list[Any] = [*range(12), 1.0, True, "1", (1, "a"), (True, "a"), None, (None, 1)]
+
+BATCHES = (
+    None,
+    Batch(max_size=3, max_wait=0.2, in_flight=1),
+    Batch(max_size=100, max_wait=0, in_flight=2),
+    Batch(max_size=100, max_wait=1),
+)
 
 
 class Moody:
@@ -71,6 +78,7 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
     )
     limit = chance.choice([None, 1])
     retry = Retry(max_attempts=99, initial=0.05, cap=0.2, attempt_timeout=limit)
+    batch = chance.choice(BATCHES)
     read = taken = 0
 
     async def source() -> AsyncIterator[Any]:
@@ -83,9 +91,16 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
             yield value
 
     found = []
-    async with lookup(
-        source(), table, key=lambda value: value[1], cache=cache, capacity=capacity, retry=retry
-    ) as results:
+    join = lookup(
+        source(),
+        table,
+        key=lambda value: value[1],
+        cache=cache,
+        capacity=capacity,
+        retry=retry,
+        batch=batch,
+    )
+    async with join as results:
         async for value, rows in results:
             taken += 1
             found.append((value, list(rows)))
@@ -98,5 +113,6 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
     assert classed == figures.rows == len(values)
     assert figures.null_keys == sum(value[1] in (None, (None, 1)) for value in values)
     assert figures.requests == requests
+    assert batch is None or figures.max_batch <= batch.max_size
     assert table.again == [] or limit is not None
     assert seconds_now() < 10_000

@@ -11,7 +11,15 @@ from lookups import Scripted
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Cache, LookupStatistics, OpenTable, open_table
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Retry, RetryAfter
+from asyncwait.spec import (
+    Batch,
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    Retry,
+    RetryAfter,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -116,6 +124,20 @@ async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None
         assert await outcome(opened, "a") == (1.5, ["a"])
 
     assert table.log == ["open", (0, ["a"]), (0.5, ["a"]), "cancelled", "close"]
+
+
+async def test_keys_that_gather_are_given_up_with_those_that_wait() -> None:
+    """Nobody is asked for them, and who comes later begins anew."""
+    table = Scripted()
+    async with open_table(table, timeout=0.5, batch=Batch(max_wait=2)) as opened:
+        with pytest.raises(CallTimedOut):
+            await opened.get("a")
+    batch = Batch(max_size=2, max_wait=2)
+    async with open_table(table, batch=batch) as opened, anyio.create_task_group() as group:
+        for key in "abc":
+            group.start_soon(opened.get, key)
+
+    assert [len(keys) for _, keys in table.asked] == [2, 1]
 
 
 async def test_leaving_ends_what_is_under_way() -> None:
@@ -443,6 +465,8 @@ def test_wrong_settings_are_named(settings: Any, message: str) -> None:
         ({"cache": 5}, "cache must be a Cache, a Full or None, got 5 (int)"),
         ({"timeout": 0}, "timeout must be a number of seconds > 0, or None for none, got 0"),
         ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
+        ({"batch": 3}, "batch must be a Batch or None, got 3 (int)"),
+        ({"batch": Batch(split=True)}, "batch.split must be False: a table answers for each key"),
         ({"retry": Retry(on_result=any)}, "retry.on_result must be None: retry_missing says"),
         (
             {"retry_missing": Retry(attempt_timeout=1)},

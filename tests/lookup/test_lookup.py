@@ -9,7 +9,7 @@ from lookups import Scripted
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
 from asyncwait.backends.lookup import Cache, Full, LookupResults, lookup
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
+from asyncwait.spec import Batch, CallFailed, CallTimedOut, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +88,47 @@ async def test_no_value_waits_for_the_next_one() -> None:
         (6.25, "d"),
     ]
     assert table.asked == [(0, ["a", "b"]), (0.25, ["c"]), (5.25, ["d"])]
+
+
+GATHERED = Batch(max_size=3, max_wait=0.5, in_flight=1)
+
+
+@pytest.mark.parametrize(
+    ("script", "asked"),
+    [
+        # The first waits as long as it may, the last for nothing: the source ends with it.
+        (["a", 0.2, "b", 2.0, "c"], [(0.5, ["a", "b"]), (2.2, ["c"])]),
+        # A full request goes at once, and while it is under way the next one gathers.
+        (
+            ["a", 0.1, "b", 0.1, "c", 0.1, "d", 0.6, "e"],
+            [(0.2, ["a", "b", "c"]), (1.2, ["d", "e"])],
+        ),
+        # A key that is asked for already is not asked for again.
+        (["a", 0.1, "a", 0.1, "b", 9.0], [(0.5, ["a", "b"])]),
+        # To Python they are one key, and a table answers by a mapping.
+        ([1, 0.1, True, 9.0], [(0.1, [1]), (1.1, [True])]),
+    ],
+)
+async def test_keys_of_a_slow_source_gather_for_a_request(script: Any, asked: Any) -> None:
+    """With a batch no request is for one chunk alone."""
+    table = Scripted()
+
+    async with lookup(Values(*script), table, batch=GATHERED) as results:
+        got = [value for _, value, _ in await read(results)]
+
+    assert got == [item for item in script if not isinstance(item, float)]
+    assert table.asked == [(pytest.approx(when), keys) for when, keys in asked]
+
+
+async def test_keys_gather_for_no_longer_than_there_is_room_for_more() -> None:
+    """A batch that is larger than the capacity costs no wait."""
+    table, batch = Scripted(), Batch(max_size=100, max_wait=60)
+
+    async with lookup(Values("a", 0.1, "b", 0.1, "c"), table, capacity=2, batch=batch) as results:
+        got = [value async for value, _ in results]
+
+    assert got == ["a", "b", "c"]
+    assert [when for when, _ in table.asked] == [pytest.approx(0.1), pytest.approx(1.2)]
 
 
 async def test_results_come_in_input_order_however_long_requests_take() -> None:

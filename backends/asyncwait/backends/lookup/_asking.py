@@ -12,6 +12,7 @@ from asyncwait.backends.lookup._loads import Load, Loads, Read
 from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import Rows
 from asyncwait.spec import (
+    Batch,
     CallFailed,
     CallTimedOut,
     InvalidConfig,
@@ -25,22 +26,37 @@ from asyncwait.toolkit import BackOffs, call_failed
 
 
 class Policy:
-    """How long, and how often, a table is asked for the keys of a row.
+    """How long, how often, and with how many others a table is asked for the keys of a row.
 
     Args:
         timeout: seconds from the first request to the deadline; None for no deadline.
         retry: how failed requests are repeated; None for never.
         retry_missing: how it is asked again for a key that has no row; None for never.
+        batch: how keys of several rows gather for a request; None for not at all.
 
     Raises:
         InvalidConfig: an argument is wrong, or says what does not concern it.
     """
 
     def __init__(
-        self, timeout: float | None, retry: Retry | None, retry_missing: Retry | None
+        self,
+        timeout: float | None,
+        retry: Retry | None,
+        retry_missing: Retry | None,
+        batch: Batch | None,
     ) -> None:
         require_timeout("timeout", timeout)
-        self.given = {"timeout": timeout, "retry": retry, "retry_missing": retry_missing}
+        self.given = {
+            "timeout": timeout,
+            "retry": retry,
+            "retry_missing": retry_missing,
+            "batch": batch,
+        }
+        if batch is not None and not isinstance(batch, Batch):
+            raise InvalidConfig.of("batch", batch, "a Batch or None")
+        if batch is not None and batch.split:
+            raise InvalidConfig.of("batch.split", True, "False: a table answers for each key")
+        self.batch = batch
         for name in ("retry", "retry_missing"):
             value: Any = self.given[name]
             if value is not None and not isinstance(value, Retry):
@@ -144,14 +160,11 @@ class Asking:
         """Return what the table has for each key, be it by a request that others have begun."""
         by_key, missing = self._loads.by_key, self._missing
         own = {place: key for place, key in missing.items() if place not in by_key}
-        loads = {place: by_key[place] for place in missing if place not in own}
-        waited_for = set(loads.values())
-        for asked in _divided(own):
-            load = self._loads.begin(asked)
-            loads.update(dict.fromkeys(asked, load))
-            waited_for.add(load)
+        if own:
+            self._loads.begin(own)
+        loads = {place: by_key[place] for place in missing}
         with anyio.move_on_after(limit):
-            await self._loads.wait_for(waited_for)
+            await self._loads.wait_for(set(loads.values()))
         return {
             place: _unanswered(load, limit) if load.answers is None else load.answers[place]
             for place, load in loads.items()
@@ -172,23 +185,6 @@ class Asking:
         figures.shared -= times - own
         figures.stale += times
         return True
-
-
-def _divided(asked: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """Return keys in as many parts as needed for none to hold two that are equal to Python.
-
-    A table answers by a mapping, in which 1 and True would be one key.
-    """
-    if len(set(asked.values())) == len(asked):
-        return [asked] if asked else []
-    parts: list[dict[Any, Any]] = []
-    for place, key in asked.items():
-        part = next((part for part in parts if key not in part.values()), None)
-        if part is None:
-            parts.append({place: key})
-        else:
-            part[place] = key
-    return parts
 
 
 def _unanswered(load: Load, limit: float | None) -> Exception:

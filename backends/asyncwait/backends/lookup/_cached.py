@@ -1,7 +1,7 @@
 """Looking keys up: what is kept answers at once, and what is missing is asked for once."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
@@ -34,6 +34,9 @@ class Cached:
         self._figures = Figures()
         self._store = Store(cache)
         self._entries = self._store.entries
+        self.is_last: Callable[[], bool] = lambda: False
+        """Tells whether no further key will be asked for before there are answers; set it before
+        `open`."""
 
     async def open(self) -> None:
         """Open the table, and a group of tasks round all until `close`."""
@@ -41,7 +44,15 @@ class Cached:
         loop = running_loop()
         self._clock = loop.time
         self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
-        self._loads = Loads(self._table, loop, self._group, self._figures, self._store.put)
+        self._loads = Loads(
+            self._table,
+            loop,
+            self._group,
+            self._figures,
+            self._store.put,
+            batch=self._policy.batch,
+            is_last=self.is_last,
+        )
 
     async def close(self) -> None:
         """End what is under way, wait for it, and close the table."""
@@ -53,6 +64,10 @@ class Cached:
         finally:
             if reason is not None:
                 raise reason
+
+    def hurry(self) -> None:
+        """Let no key wait for others in vain."""
+        self._loads.hurry()
 
     def peek(self, key: Any) -> Rows | None:
         """Return the rows of a key if that takes no request, else None; only then it is counted.

@@ -41,6 +41,9 @@ class Room:
         self.inside = 0
         self.core: Core
         """Of the pool; its bell `room` wakes the feeder."""
+        self.hurry: Callable[[], None] = lambda: None
+        """Called when keys that wait for others would do so in vain."""
+        self._has_ended = False
 
     def wake(self) -> None:
         """Wake the feeder if there is room for a whole chunk."""
@@ -51,6 +54,18 @@ class Room:
         """Wake the feeder if there is any room: nobody else will make more of it soon."""
         if self.inside < self.capacity:
             self.core.room.ring()
+        else:
+            self.hurry()
+
+    def end(self) -> None:
+        """Note that the source has ended."""
+        self._has_ended = True
+        self.hurry()
+
+    def is_last(self) -> bool:
+        """Tell whether no value will come before one that is inside has been looked up."""
+        is_full = self.inside >= self.capacity
+        return self._has_ended or (is_full and self.core.output.sleeper is not None)
 
 
 class ChunkFeeder(PlainFeeder):
@@ -78,6 +93,7 @@ class ChunkFeeder(PlainFeeder):
                 await self._read_at_once(values)
         finally:
             self._flush()
+            self._space.end()
 
     async def _read_at_once(self, values: Iterator[Any]) -> None:
         """Read a source that never waits."""

@@ -1,13 +1,14 @@
 """Requests to a table, each of them in a task of its own that ends with the lookup.
 
-    begun ── the table answers ──────────── ended: all that wait have answers
-          └─ nobody waits for it any more ─ ended: cancelled
+    begun ── it gathers ── the table answers ──────────── ended: all that wait have answers
+                       └── nobody waits for it any more ─ ended: cancelled
 
 At most one load of a key is under way. It is begun in the context in which the lookup was opened,
-for it may serve rows of anybody.
+for it may serve rows of anybody. Without batches no load gathers: it asks for the keys with which
+it was begun.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ from msgspec import Struct, field
 
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._table import Table, read_answers
+from asyncwait.spec import Batch
 from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import JoinableTasks, is_own_cancellation, reraise_fatal
 
@@ -28,17 +30,20 @@ class Load(Struct, eq=False):
 
     Args:
         asked: keys by their stand-ins.
+        keys: the same, as Python tells them apart; of one that gathers.
         background: whether it goes on although nobody waits for it.
         waiting: how many wait for it.
         answers: what it came to; None before its end, and if it was cancelled.
     """
 
-    asked: Mapping[Any, Any]
+    asked: dict[Any, Any]
+    keys: set[Any] = field(default_factory=set)
     background: bool = False
     waiting: int = 0
     answers: Read | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
+    full: anyio.Event = field(default_factory=anyio.Event)
 
     def cancel(self) -> None:
         """Give it up, whatever cancels its surroundings at the same time."""
@@ -56,6 +61,8 @@ class Loads:
         figures: where they are counted.
         keep: called with stand-in, rows, and the moments of asking and of the answer, for each key
             that was read.
+        batch: how loads gather keys; None for not at all.
+        is_last: tells whether no key will be asked for before there are answers.
     """
 
     def __init__(
@@ -65,6 +72,9 @@ class Loads:
         group: JoinableTasks,
         figures: Figures,
         keep: Callable[[Any, tuple[Any, ...], float, float], None],
+        *,
+        batch: Batch | None,
+        is_last: Callable[[], bool],
     ) -> None:
         self._table = table
         self._loop = loop
@@ -73,16 +83,56 @@ class Loads:
         self._keep = keep
         self._opened = copy_context()
         self._running: set[Load] = set()
+        self._batch = batch
+        self._is_last = is_last
+        self._places = anyio.Semaphore(batch.in_flight if batch else 1)
+        self._gathering: Load | None = None
         self.by_key: dict[Any, Load] = {}
         """The load that each key is in, by stand-in."""
 
-    def begin(self, asked: Mapping[Any, Any], *, background: bool = False) -> Load:
-        """Begin a load of keys, none of which is in one."""
-        load = Load(asked, background)
+    def begin(self, asked: dict[Any, Any], *, background: bool = False) -> None:
+        """Have keys loaded, none of which is in a load."""
+        if self._batch is None:
+            for part in _divided(asked):
+                self._start(part, background)
+            return
+        for place, key in asked.items():
+            self._gather(place, key, self._batch.max_size, background)
+        if self._is_last():
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Have the load that gathers wait for no time, but for its place, where it has none yet."""
+        if self._gathering is not None:
+            self._gathering.full.set()
+
+    def _start(self, asked: dict[Any, Any], background: bool) -> Load:  # noqa: FBT001 - as in Load
+        load = Load(asked, background=background)
         self._running.add(load)
         self.by_key.update(dict.fromkeys(asked, load))
         self._opened.copy().run(self._group.start_soon, self._run, load)
         return load
+
+    def _gather(self, place: Any, key: Any, most: int, background: bool) -> None:  # noqa: FBT001
+        """Put a key into the load that gathers, or into a new one."""
+        load = self._gathering
+        if load is not None and key in load.keys:  # 1 and True: see `_divided`
+            self._go(load)
+            load = None
+        if load is None:
+            load = self._gathering = self._start({}, background)
+        load.asked[place] = key
+        load.keys.add(key)
+        load.background = load.background or background
+        self.by_key[place] = load
+        if len(load.asked) == most:
+            self._go(load)
+
+    def _go(self, load: Load) -> None:
+        """Let no further key into a load."""
+        load.full.set()
+        if self._gathering is load:
+            self._gathering = None
 
     async def wait_for(self, loads: set[Load]) -> None:
         """Wait for the end of each; whoever is the last to give one up has it cancelled."""
@@ -106,13 +156,25 @@ class Loads:
     async def _run(self, load: Load) -> None:
         try:
             with load.scope:
-                load.answers = await self._answers(load)
+                if self._batch is None:
+                    load.answers = await self._answers(load)
+                else:
+                    load.answers = await self._gathered(load, self._batch.max_wait)
         finally:
             self._forget(load)
             self._running.discard(load)
             load.ended.set()
 
+    async def _gathered(self, load: Load, seconds: float) -> Read:
+        """Wait until a load is full, or has waited for long enough, and for its place; then ask."""
+        with anyio.move_on_after(seconds):
+            await load.full.wait()
+        async with self._places:
+            self._go(load)
+            return await self._answers(load)
+
     def _forget(self, load: Load) -> None:
+        self._go(load)
         for key in load.asked:
             if self.by_key.get(key) is load:
                 del self.by_key[key]
@@ -138,6 +200,23 @@ class Loads:
                 if not isinstance(rows, Exception):
                     self._keep(key, rows, asked_at, now)
         return answers
+
+
+def _divided(asked: dict[Any, Any]) -> list[dict[Any, Any]]:
+    """Return keys in as many parts as needed for none to hold two that are equal to Python.
+
+    A table answers by a mapping, in which 1 and True would be one key.
+    """
+    if len(set(asked.values())) == len(asked):
+        return [asked] if asked else []
+    parts: list[dict[Any, Any]] = []
+    for place, key in asked.items():
+        part = next((part for part in parts if key not in part.values()), None)
+        if part is None:
+            parts.append({place: key})
+        else:
+            part[place] = key
+    return parts
 
 
 def _as_failure(error: BaseException) -> Exception:

@@ -12,7 +12,7 @@ from asyncwait.backends.lookup._settings import Cache, Full
 from asyncwait.backends.lookup._table import Rows, Table
 from asyncwait.backends.lookup._whole import Whole
 from asyncwait.backends.pool import open_plain
-from asyncwait.spec import CallFailed, InvalidConfig, OperatorConfig, Record, Retry
+from asyncwait.spec import Batch, CallFailed, InvalidConfig, OperatorConfig, Record, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import PlainOne, PlainSource, reraise_fatal
@@ -62,6 +62,7 @@ async def lookup(
     timeout: float | None = None,  # noqa: ASYNC109 - of each value, not of this function
     retry: Retry | None = None,
     retry_missing: Retry | None = None,
+    batch: Batch | None = None,
 ) -> AsyncGenerator[LookupResults[A]]:
     """Give each value of `source` with the rows of `table` that belong to it, in input order.
 
@@ -82,6 +83,10 @@ async def lookup(
         retry: how requests that fail are repeated; None for not at all.
         retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None
             for not at all.
+        batch: how keys of several chunks gather for one request, where the source is slow; None for
+            a request for each chunk. A key waits no longer than `max_wait` while there is a place,
+            and for nothing where the source has ended. `split` must be False, for a table fails key
+            by key.
 
     Returns:
         An async context manager that gives an async iterator of pairs of a value and its rows. They
@@ -97,8 +102,10 @@ async def lookup(
         if how not in {"left", "inner"}:
             raise InvalidConfig.of("how", how, "'left' or 'inner'")
         config = OperatorConfig("ordered", capacity)
-        opened = tabled(table, cache, Policy(timeout, retry, retry_missing))
+        opened = tabled(table, cache, Policy(timeout, retry, retry_missing, batch))
         looking, room = PlainOne(_Looking(opened, key, how)), Room(capacity)
+        if isinstance(opened, Cached):
+            opened.is_last, room.hurry = room.is_last, opened.hurry
         async with open_plain(
             config, looking, values, lambda core, source: ChunkFeeder(core, source, room)
         ) as chunks:

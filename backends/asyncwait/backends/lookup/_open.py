@@ -10,7 +10,7 @@ from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._settings import Cache, Full
 from asyncwait.backends.lookup._table import Rows, Table, WholeTable, require_table
 from asyncwait.backends.lookup._whole import Whole
-from asyncwait.spec import InvalidConfig, Retry
+from asyncwait.spec import Batch, InvalidConfig, Retry
 
 
 class OpenTable(Protocol):
@@ -76,6 +76,7 @@ async def open_table(
     timeout: float | None = None,  # noqa: ASYNC109 - of each lookup, not of this function
     retry: Retry | None = None,
     retry_missing: Retry | None = None,
+    batch: Batch | None = None,
 ) -> AsyncGenerator[OpenTable]:
     """Open a table, to look up in it until the context is left.
 
@@ -87,6 +88,8 @@ async def open_table(
         retry: how requests that fail are repeated; None for not at all.
         retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None
             for not at all.
+        batch: how keys of several lookups gather for one request; None for not at all. `split` must
+            be False, for a table fails key by key.
 
     Returns:
         An async context manager that gives an `OpenTable`.
@@ -95,7 +98,7 @@ async def open_table(
         InvalidConfig: an argument is wrong.
         MissingExtra: there is a cache, and cachetools is not installed.
     """
-    opened = tabled(table, cache, Policy(timeout, retry, retry_missing))
+    opened = tabled(table, cache, Policy(timeout, retry, retry_missing, batch))
     await opened.open()
     try:
         yield opened

@@ -5,13 +5,14 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from math import inf
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._crew import Crew, Worker
+from asyncwait.backends.pool._crew import Crew, Worker, holders
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import Batch, OperatorConfig
 from asyncwait.toolkit import (
@@ -22,6 +23,7 @@ from asyncwait.toolkit import (
     not_awaitable,
     raise_self_cancellation,
     reraise_fatal,
+    running_loop,
 )
 
 
@@ -54,13 +56,30 @@ class Gathering(deque[Entry]):
         """Have a record wait, behind the others."""
         self._since.append(self._clock())
         super().append(entry)
-        if len(self) == 1 or len(self) >= self._size or self._core.is_full:
+        self._look_at(1)
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Have records wait, behind the others."""
+        before = len(self)
+        super().extend(entries)
+        new = len(self) - before
+        self._since.extend([self._clock()] * new)
+        self._look_at(new)
+
+    def _look_at(self, new: int) -> None:
+        """See to it that it is looked at if the new ones at the end make a difference."""
+        if len(self) == new or len(self) >= self._size or self._core.is_full:
             self._look()
 
-    def popleft(self) -> Entry:
-        """Take the first of them."""
-        self._since.popleft()
-        return super().popleft()
+    def take(self, count: int) -> list[Entry]:
+        """Take so many, the first of them."""
+        for _ in range(count):
+            self._since.popleft()
+        if count == len(self):
+            taken = list(self)
+            super().clear()
+            return taken
+        return [self.popleft() for _ in range(count)]
 
     def clear(self) -> None:
         """Forget them all."""
@@ -83,6 +102,14 @@ class BatchWorker(Worker):
         """How many of its records wait for the call."""
         self.free: Callable[[], object] = lambda: None
         """Called when none does any more, while it runs."""
+
+    def is_marked(self) -> bool:
+        """Tell whether the next call would notice the last one, by a context or a cancellation."""
+        try:
+            is_changed = copy_context() != self.opened
+        except Exception:  # what the comparison of two values raised: they are not the same
+            is_changed = True
+        return is_changed or self.was_cancelled or self.cancelling() > 0
 
     @property
     def lingers(self) -> bool:
@@ -176,28 +203,50 @@ class BatchCrew(Crew):
             self._timer.shield = True
             self._timer.cancel()
         for worker in self._workers:
-            Worker.cancel(worker)
+            if worker.entry is None:
+                worker.bell.ring()
+            else:
+                Worker.cancel(worker)
 
     def _worker(self) -> Worker:
         return BatchWorker()
 
     async def _run_calls(self, worker: Worker) -> None:
         assert isinstance(worker, BatchWorker)
+        worker.free = self._free
+        task = asyncio.current_task() if running_loop().call_at is not None else object()
+        held = holders(task)
+        while not self._core.closed:
+            if self._may_begin():
+                values = self._begin(worker)
+                self.wake_worker()
+                if self._core.closed:  # One without a copy may have failed the operator.
+                    return
+                if values and not await self._run_batch(worker, values):
+                    return
+                if worker.is_marked() or holders(task) > held:
+                    return
+            else:
+                if self._core.pending:
+                    self.wake_worker()
+                if not await self._park(worker):
+                    return
+
+    def _may_begin(self) -> bool:
         is_place = self._running < self._batch.in_flight
-        if self._core.closed or not is_place or not self._core.pending or not self._is_due():
-            return
-        values = self._begin(worker)
-        self.wake_worker()
-        if not values or self._core.closed:  # One without a copy may have failed the operator.
-            return
+        return is_place and bool(self._core.pending) and self._is_due()
+
+    async def _run_batch(self, worker: BatchWorker, values: list[Any]) -> bool:
+        """Make the call of a batch; return whether all of its records have stayed to the end."""
         self._running += 1
         self._core.batches += 1
-        worker.free = self._free
         worker.entry = worker.entries[0]
         try:
             await self._call(worker, values)
+            return worker.staying == len(values)
         finally:
             worker.entry = None
+            worker.entries = ()  # what they hold may be emitted
             if worker.staying:
                 self._running -= 1
 
@@ -208,27 +257,30 @@ class BatchCrew(Crew):
 
     def _begin(self, worker: BatchWorker) -> list[Any]:
         """Take the records of one batch, whose call begins in this step; return their values."""
-        core, sweep, now = self._core, self._sweep, self._clock()
-        pending, called, is_light = core.pending, core.called, self._sweep.is_light
-        begun: list[Entry] = []
-        for _ in range(self._fill()[0]):
-            entry = pending.popleft()
-            if is_light and entry.started is None:  # It is written out what `begin` does there.
-                entry.started = now
-                entry.attempts = 1
-                core.calls += 1
-                called.append(entry)
-                if sweep.has_deadlines and core.due == inf:
-                    sweep.expect(now)
-                begun.append(entry)
-            elif sweep.begin(entry):
-                begun.append(entry)
-        # To begin one may have taken the time of another.
-        worker.entries = entries = [each for each in begun if each.results is None]
+        pending: Any = self._core.pending
+        entries: list[Entry] = pending.take(self._fill()[0])
+        if self._sweep.is_light and not any(each.attempts for each in entries):
+            self._begin_first(entries)
+        else:
+            begun = [each for each in entries if self._sweep.begin(each)]
+            # To begin one may have taken the time of another.
+            entries = [each for each in begun if each.results is None]
         for entry in entries:
             entry.worker = worker
+        worker.entries = entries
         worker.staying = len(entries)
         return [each.value for each in entries] if self._copy is None else self._copies(worker)
+
+    def _begin_first(self, entries: list[Entry]) -> None:
+        """Do what `Sweep.begin` does, for first calls."""
+        core, sweep, now = self._core, self._sweep, self._clock()
+        for entry in entries:
+            entry.started = now
+            entry.attempts = 1
+        core.calls += len(entries)
+        core.called.extend(entries)
+        if sweep.has_deadlines and core.due == inf:
+            sweep.expect(now)
 
     def _copies(self, worker: BatchWorker) -> list[Any]:
         """Return copies of the values; a record without one has failed alone (COPY-4)."""
@@ -253,7 +305,8 @@ class BatchCrew(Crew):
             if not inspect.isawaitable(returned):
                 raise not_awaitable(returned)
             answers = answers_of(values, await returned)
-            await raise_self_cancellation(worker.scope)
+            if worker.cancelling():
+                await raise_self_cancellation(worker.scope)
         except BaseException as error:
             reraise_fatal(error)
             with suppress(asyncio.CancelledError):
@@ -269,17 +322,19 @@ class BatchCrew(Crew):
     def _settle(self, worker: BatchWorker, answers: Iterable[Any]) -> None:
         """Give each record that waits for the call its own outcome."""
         core, sweep, now = self._core, self._sweep, self._clock()
-        is_plain = sweep.is_light and core.single
-        for entry, answer in zip(worker.entries, answers, strict=True):
+        entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
+        is_plain = sweep.is_light and core.single and now <= core.due and not core.closed
+        is_whole = is_plain and worker.staying == len(entries)
+        if is_whole and not any(isinstance(answer, BaseException) for answer in answers):
+            core.decide_all(entries, answers)  # What follows comes to the same.
+            return
+        for entry, answer in zip(entries, answers, strict=True):
             if entry.worker is not worker:
                 continue
             is_error = isinstance(answer, BaseException)
-            if is_plain and not is_error and entry.results is None and now <= core.due:
-                if not core.closed:
-                    core.decide(entry, (answer,))  # What follows comes to the same.
-            elif sweep.watches and sweep.expire_due(entry, now, worker):
+            if sweep.watches and sweep.expire_due(entry, now, worker):
                 continue
-            elif not is_error:
+            if not is_error:
                 core.settle(entry, answer)
             elif entry.results is None:
                 core.on_failure(entry, failure_of(core.record(entry), answer))

@@ -1,6 +1,6 @@
 """What one operator does: admission, decision, emission. Nothing here awaits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from asyncwait.backends.pool._order import Entry, Lines, let_go
@@ -114,6 +114,33 @@ class Core(State):
             self._look_again()
         return not self.closed
 
+    @property
+    def wanted(self) -> int:
+        """How many plain values to read at once: as many as there is room for, and one to wait."""
+        return 1 if self._lines is not None else max(1, self._capacity + 1 - self._inside)
+
+    def read_values(self, values: Sequence[Any]) -> bool:
+        """Take in the next plain values of the source, as many as are wanted; see `read_value`."""
+        if len(values) < 2 or self._backlog or self.closed:  # noqa: PLR2004 - no bulk
+            return self._read_singly(values)
+        entries = list(map(Entry, values[: self._capacity - self._inside]))
+        self._line.extend(entries)
+        self._inside += len(entries)
+        self._most_in_flight = max(self._most_in_flight, self._inside)
+        if self._unordered is not None:
+            self._unordered.add_all(entries)
+        was_idle = not self.pending
+        self.pending.extend(entries)
+        if was_idle:
+            self.on_pending()
+        return self._read_singly(values[len(entries) :])
+
+    def _read_singly(self, values: Iterable[Any]) -> bool:
+        goes_on = True
+        for value in values:
+            goes_on = self.read_value(value)
+        return goes_on and self.may_read()
+
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
         self._ended = True
@@ -125,7 +152,7 @@ class Core(State):
     @property
     def is_full(self) -> bool:
         """Whether there is no room for one more."""
-        return not self._has_room()
+        return self._inside >= self._capacity and not self._has_room()
 
     def nothing_more_comes(self, *, is_idle: bool) -> bool:
         """Tell whether no record can join those that wait for a call, which many share (BAT-3).
@@ -149,6 +176,26 @@ class Core(State):
                 self._admit(element)
             else:
                 self._admit_fence(element)
+
+    def decide_all(self, entries: Sequence[Entry], results: Iterable[Any]) -> None:
+        """Decide entries, which are undecided, each with its one result."""
+        if self._lines is not None:
+            for entry, result in zip(entries, results, strict=True):
+                if entry.results is None and not self.closed:
+                    self.decide(entry, (result,))
+            return
+        for entry, result in zip(entries, results, strict=True):
+            entry.results = (result,)
+        self._decided += len(entries)
+        self._most_held = max(self._most_held, self._decided - self._fences)
+        if self._unordered is not None:
+            for entry in entries:
+                self._unordered.decided(entry)
+        if self._ready and self._ready[0].results is not None:
+            self.output.ring()
+            self.room.ring()
+        if self._backlog and self._max_held:
+            self._refill()
 
     def _has_room(self) -> bool:
         """Tell whether one more may be admitted; a few that are decided need no room."""
@@ -277,7 +324,7 @@ class Core(State):
         source = entry.element
         if len(results) == 1 or entry.given == len(results) - 1:
             result = results[-1]
-            if self._unordered is None and entry.started is not None:  # It is as in `_leave`.
+            if self._is_simple and entry.started is not None:  # It is as in `_leave`.
                 self._inside -= 1
                 self._decided -= 1
                 entry.value = entry.element = None
@@ -290,8 +337,6 @@ class Core(State):
                 self._drop_ready()
             if self._backlog:
                 self._refill()
-            if self.gathers:
-                self._look_again()
         else:
             result = results[entry.given]
             entry.given += 1
@@ -316,6 +361,8 @@ class Core(State):
         self._ready.popleft()
         if self._unordered is not None:
             let_go(self._line, entry, self._inside)
+        if self._max_held and self.gathers:
+            self._look_again()  # It may have been what those that wait could hope for.
 
     def _drop_ready(self) -> None:
         """Let go of what goes out next and has no results."""

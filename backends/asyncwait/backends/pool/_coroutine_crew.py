@@ -1,7 +1,6 @@
 """Workers that call coroutine functions, await them and file the results."""
 
 import asyncio
-import sys
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -9,7 +8,7 @@ from math import inf
 from types import CoroutineType, coroutine
 from typing import Any
 
-from asyncwait.backends.pool._crew import Crew, Worker
+from asyncwait.backends.pool._crew import Crew, Worker, holders
 from asyncwait.backends.pool._order import Entry
 from asyncwait.toolkit import (
     awaitable_of,
@@ -18,9 +17,6 @@ from asyncwait.toolkit import (
     reraise_fatal,
     running_loop,
 )
-
-_held: Callable[[object], int] = getattr(sys, "getrefcount", id)
-"""How many hold an object; not every Python can tell, and the same is said each time then."""
 
 
 @coroutine
@@ -73,7 +69,7 @@ class CoroutineCrew(Crew):
         opened, cancelling = worker.opened, worker.cancelling
         lingers = running_loop().call_at is not None
         task = asyncio.current_task() if lingers else object()
-        held = _held(task)
+        held = holders(task)
         entry: Entry | None = None
         now: float | None = None
         """When the last call ended, and the next one begins; None if that is not the same."""
@@ -131,7 +127,7 @@ class CoroutineCrew(Crew):
                 is_marked = True
             # Would the next call notice the last one, by a cancellation or a context?
             may_be_cancelled = may_be_cancelled and cancelling() > 0
-            if is_marked or worker.was_cancelled or may_be_cancelled or _held(task) > held:
+            if is_marked or worker.was_cancelled or may_be_cancelled or holders(task) > held:
                 self._isolates = self._isolates or is_marked
                 return
 

@@ -1,6 +1,7 @@
 """Long-lived tasks that take the next admitted record: how many there are, and how they come."""
 
 import asyncio
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextvars import Context, copy_context
@@ -15,6 +16,9 @@ from asyncwait.toolkit import Bell, JoinableTasks, call_scope, is_own_cancellati
 
 _LONG = 0.0005
 """Seconds from which a call takes long. Others are back before many could be sent for."""
+
+holders: Callable[[object], int] = getattr(sys, "getrefcount", id)
+"""How many hold an object; not every Python can tell, and the same is said each time then."""
 
 
 class Worker:

@@ -1,6 +1,7 @@
 """The task that reads the source, and closes it."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import anyio
@@ -13,6 +14,9 @@ from asyncwait.toolkit import (
     no_end_in_disguise,
     reraise_fatal,
 )
+
+_AT_ONCE = 1_000
+"""Values of a source that never waits that are read at once, at most."""
 
 
 class Feeder:
@@ -112,13 +116,25 @@ class PlainFeeder(Feeder):
         self._source = source
 
     async def _read_all(self) -> None:
-        read, values = self._core.read_value, self._source.values()
+        values = self._source.values()
         if isinstance(values, AsyncIterator):
-            await self._iterate(values, read)
-            return
+            await self._iterate(values, self._core.read_value)
+        else:
+            await self._read_at_once(values)
+
+    async def _read_at_once(self, values: Iterator[Any]) -> None:
+        """Read a source that never waits."""
+        core = self._core
         with no_end_in_disguise():
-            for value in values:
-                goes_on = read(value)
-                del value
-                if not (goes_on or await self._room()):
+            while True:
+                chunk: list[Any] = []
+                wanted = min(core.wanted, _AT_ONCE)
+                try:
+                    # In place, so that what was read before the source has raised is there.
+                    chunk.extend(islice(values, wanted))
+                finally:
+                    goes_on = core.read_values(chunk)
+                is_over = len(chunk) < wanted
+                del chunk  # What is in it may be emitted long before more comes.
+                if is_over or not (goes_on or await self._room()):
                     return

@@ -4,6 +4,7 @@ In ordered mode nothing is to be kept but the line of all entries: its first goe
 """
 
 from collections import deque
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import Struct
@@ -92,6 +93,13 @@ class Unordered:
         """Take in an admitted record."""
         entry.segment = self._last
         self._last.undecided += 1
+
+    def add_all(self, entries: Collection[Entry]) -> None:
+        """Take in admitted records."""
+        last = self._last
+        for entry in entries:
+            entry.segment = last
+        last.undecided += len(entries)
 
     def add_fence(self, fence: Entry) -> None:
         """Take in an admitted fence."""

@@ -59,6 +59,7 @@ class State:
         "_gives_values",
         "_inside",
         "_interrupted",
+        "_is_simple",
         "_line",
         "_lines",
         "_max_held",
@@ -116,6 +117,8 @@ class State:
         self._ready: deque[Entry] = self._line if ordered else deque()
         """Whose first goes out next, as soon as it is decided."""
         self._unordered = None if ordered else Unordered(self._ready)
+        self._is_simple = ordered and not (config.batch and config.max_held)
+        """Whether what leaves is the first of all, and nothing else hangs on it."""
         self._lines = Lines() if config.mode == "key-ordered" else None
         self._express: deque[Element] = deque()
         self._requested = 0  # snapshots on request, which stand first in there

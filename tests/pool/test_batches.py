@@ -1,0 +1,106 @@
+"""How batches share tasks, and when they don't any more; reading many values at once."""
+
+import asyncio
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from asyncwait.backends.pool import ordered_wait, unordered_wait
+from asyncwait.spec import Batch
+
+pytestmark = pytest.mark.anyio
+
+PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
+
+PAIRS = Batch(max_size=2, max_wait=1, in_flight=1)
+
+
+async def values_of(source: Any, fn: Any, **options: Any) -> list[Any]:
+    """Run to the end."""
+    async with ordered_wait(source, fn, capacity=2, **options) as results:
+        return [value async for value in results]
+
+
+async def test_batches_that_set_nothing_share_a_task() -> None:
+    """A task for each would be half of what small batches cost."""
+    tasks: set[int] = set()
+
+    async def fn(values: list[int]) -> list[int]:
+        tasks.add(anyio.get_current_task().id)
+        await anyio.lowlevel.checkpoint()
+        return values
+
+    assert await values_of(range(8), fn, batch=PAIRS) == list(range(8))
+    assert len(tasks) == 1
+
+
+async def test_what_a_batch_sets_in_its_context_the_next_one_does_not_see() -> None:
+    """The task that has run it serves no further one."""
+    seen: list[str] = []
+
+    async def fn(values: list[int]) -> list[int]:
+        seen.append(PLACE.get())
+        PLACE.set("here")
+        await anyio.lowlevel.checkpoint()
+        return values
+
+    assert await values_of(range(6), fn, batch=PAIRS) == list(range(6))
+    assert seen == ["nowhere"] * 3
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_late_cancellation_of_a_batch_hits_no_further_one() -> None:
+    """Whoever keeps its task means the call that is over."""
+    kept: list[asyncio.Task[Any]] = []
+
+    async def fn(values: list[int]) -> list[int]:
+        if kept:
+            kept[0].cancel()
+        task = asyncio.current_task()
+        assert task is not None
+        kept.append(task)
+        await asyncio.sleep(0)
+        return values
+
+    assert await values_of(range(6), fn, batch=PAIRS) == list(range(6))
+    assert len(set(kept)) == 3
+
+
+@pytest.mark.parametrize("batch", [None, PAIRS])
+async def test_a_source_that_fails_has_given_what_came_before(batch: Batch | None) -> None:
+    """Many values are read at once, and the error stands behind them."""
+
+    def source() -> Iterator[int]:
+        yield from range(5)
+        raise ConnectionError
+
+    async def each(value: Any) -> Any:
+        return value
+
+    async with unordered_wait(source(), each, capacity=100, batch=batch) as results:
+        assert [await anext(results) for _ in range(5)] == list(range(5))
+        with pytest.raises(ConnectionError):
+            await anext(results)
+
+
+async def test_one_value_more_is_read_than_there_is_room_for() -> None:
+    """It waits for room, and the source for it."""
+    read: list[int] = []
+
+    def source() -> Iterator[int]:
+        for number in range(10):
+            read.append(number)
+            yield number
+
+    async def fn(_: int) -> None:
+        await anyio.sleep_forever()
+
+    async with ordered_wait(source(), fn, capacity=4) as results:
+        await anyio.wait_all_tasks_blocked()
+        statistics = results.statistics()
+    assert read == [0, 1, 2, 3, 4]
+    assert (statistics.in_flight, statistics.waiting) == (4, 1)
