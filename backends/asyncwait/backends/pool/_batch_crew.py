@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import copy_context
@@ -11,8 +10,8 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._crew import Crew, Worker, holders
+from asyncwait.backends.pool._gathering import Gathering
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import Batch, OperatorConfig
 from asyncwait.toolkit import (
@@ -25,66 +24,6 @@ from asyncwait.toolkit import (
     reraise_fatal,
     running_loop,
 )
-
-
-class Gathering(deque[Entry]):
-    """Records that wait for their call, each with the time since when; it says when to look.
-
-    Args:
-        core: whose records they are.
-        clock: the loop's.
-        size: of a batch.
-        look: called when there may be a batch to go.
-    """
-
-    def __init__(
-        self, core: Core, clock: Callable[[], float], size: int, look: Callable[[], None]
-    ) -> None:
-        super().__init__()
-        self._core = core
-        self._clock = clock
-        self._size = size
-        self._look = look
-        self._since: deque[float] = deque()
-
-    @property
-    def since(self) -> float:
-        """When the first of them came, in seconds of the loop's clock."""
-        return self._since[0]
-
-    def append(self, entry: Entry) -> None:
-        """Have a record wait, behind the others."""
-        self._since.append(self._clock())
-        super().append(entry)
-        self._look_at(1)
-
-    def extend(self, entries: Iterable[Entry]) -> None:
-        """Have records wait, behind the others."""
-        before = len(self)
-        super().extend(entries)
-        new = len(self) - before
-        self._since.extend([self._clock()] * new)
-        self._look_at(new)
-
-    def _look_at(self, new: int) -> None:
-        """See to it that it is looked at if the new ones at the end make a difference."""
-        if len(self) == new or len(self) >= self._size or self._core.is_full:
-            self._look()
-
-    def take(self, count: int) -> list[Entry]:
-        """Take so many, the first of them."""
-        for _ in range(count):
-            self._since.popleft()
-        if count == len(self):
-            taken = list(self)
-            super().clear()
-            return taken
-        return [self.popleft() for _ in range(count)]
-
-    def clear(self) -> None:
-        """Forget them all."""
-        self._since.clear()
-        super().clear()
 
 
 class BatchWorker(Worker):
@@ -126,7 +65,7 @@ class BatchWorker(Worker):
 
 
 class BatchCrew(Crew):
-    """Calls the function with lists: each worker makes one call, and at most `in_flight` do.
+    """Calls the function with lists: each worker makes one call at a time, at most `in_flight` do.
 
     A record is *gathered* from its admission, or the end of its back-off, to its call.
     """
