@@ -1,5 +1,6 @@
 """Streams of values joined with a table: the pool's guarantees, counted in values."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from lookups import Scripted
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
-from asyncwait.backends.lookup import Cache, Full, LookupResults, lookup
+from asyncwait.backends.lookup import Cache, Full, FunctionTable, LookupResults, lookup
 from asyncwait.spec import Batch, CallFailed, CallTimedOut, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
@@ -88,6 +89,25 @@ async def test_no_value_waits_for_the_next_one() -> None:
         (6.25, "d"),
     ]
     assert table.asked == [(0, ["a", "b"]), (0.25, ["c"]), (5.25, ["d"])]
+
+
+def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
+    """`asyncio.run` does not tell anyio, and chunks begin outside of any task."""
+
+    async def source() -> AsyncIterator[str]:
+        for value in "abc":
+            await asyncio.sleep(0)
+            yield value
+
+    async def rows(keys: list[str]) -> dict[str, list[str]]:
+        await asyncio.sleep(0)
+        return {key: [key] for key in keys}
+
+    async def main() -> list[str]:
+        async with lookup(source(), FunctionTable(rows)) as results:
+            return [value async for value, _ in results]
+
+    assert asyncio.run(main()) == ["a", "b", "c"]
 
 
 GATHERED = Batch(max_size=3, max_wait=0.5, in_flight=1)

@@ -6,6 +6,7 @@ in flight at most as the capacity says, whatever their chunks are like.
 """
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -137,7 +138,21 @@ def _runs_soon() -> Callable[[Callable[[], None]], object]:
     """Return what runs a function when the loop turns."""
     if running_trio() is not None:
         return running_loop().call_soon_threadsafe
-    return asyncio.get_running_loop().call_soon
+    call_soon = asyncio.get_running_loop().call_soon
+    return lambda function: call_soon(_as_in_a_task, function)
+
+
+def _as_in_a_task(function: Callable[[], None]) -> None:
+    """Run what may start tasks of anyio: it knows asyncio by a task, and a callback is in none."""
+    known: Any = sys.modules.get("sniffio")
+    if known is None:
+        function()
+        return
+    before, known.thread_local.name = known.thread_local.name, "asyncio"
+    try:
+        function()
+    finally:
+        known.thread_local.name = before
 
 
 class LookupResults(Generic[A]):
