@@ -1,0 +1,87 @@
+"""The orders of `examples/lookup`: joined with prices in a real Redis, which change meanwhile."""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module as of
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "lookup"
+ORDERS = 300
+
+
+@pytest.fixture(scope="module")
+def runs() -> Iterator[dict[str, Any]]:
+    """A small run of each way; the names of the modules are free before, and again afterwards."""
+    names = [path.stem for path in FOLDER.glob("*.py")]
+    found = shutil.which("redis-server") or shutil.which(
+        "redis-server", path=str(Path(sys.executable).parent)
+    )
+    assert found, "there is no redis-server on PATH; .ci/redis ENVIRONMENT brings one"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        for each in names:
+            sys.modules.pop(each, None)
+        joining, prices = of("joining"), of("prices")
+        plan = joining.Plan(ORDERS, 3_000, seed=1)
+        with prices.server(found) as url:
+            yield {name: asyncio.run(joining.joined(name, plan, url)) for name in joining.WAYS}
+        for each in names:
+            sys.modules.pop(each, None)
+
+
+def test_every_order_has_its_price_once(runs: dict[str, Any]) -> None:
+    """In the order in which they came, and none is older than it may be."""
+    for run in runs.values():
+        assert [each.order.number for each in run.joined] == list(range(ORDERS))
+        assert run.too_old() == []
+
+
+def test_a_price_that_is_too_old_is_named(runs: dict[str, Any]) -> None:
+    """One that was replaced long before the order came."""
+    run = runs["neither"]
+    order = run.joined[0].order
+    price = run.joined[0].price
+    change = type(run.changes[0])(order.product, price + 1, order.at - 60)
+
+    (said,) = {line.split(" has ")[0] for line in replace(run, changes=[change]).too_old()[:1]}
+
+    assert said == "neither: order 0"
+
+
+def test_a_cache_and_batches_save_requests(runs: dict[str, Any]) -> None:
+    """Each by itself, and the figures say so."""
+    requests = {name: run.joined[-1].so_far.requests for name, run in runs.items()}
+    hits, _, _, _, size = zip(*(run.figures() for run in runs.values()), strict=True)
+
+    assert max(requests["cache"], requests["cache and batch"]) < requests["neither"]
+    assert (hits[0], hits[2]) == (0, 0)
+    assert min(hits[1], hits[3]) > 0.5
+    assert size[2] > 1
+
+
+def test_a_machine_without_redis_is_told(
+    runs: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, and nothing is run."""
+    assert runs
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+
+    assert of("orders").main(["--orders", "5"]) == 2
+    assert capsys.readouterr().err == "error: there is no redis-server on PATH; install it\n"
+
+
+def test_what_is_drawn_is_counted_by_time(runs: dict[str, Any]) -> None:
+    """All requests are in one bin or another."""
+    run = runs["batch"]
+    moments = run.moments()
+
+    assert [at for at, *_ in moments] == sorted(at for at, *_ in moments)
+    assert sum(each[3] for each in moments) * of("joining").BIN == pytest.approx(
+        run.joined[-1].so_far.requests
+    )
