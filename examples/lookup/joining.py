@@ -124,12 +124,13 @@ async def orders(plan: Plan) -> AsyncIterator[Order]:
 async def joined(name: str, plan: Plan, url: str) -> Run:
     """Join all orders in one of the `WAYS`, while prices change."""
     run = Run(name, await filled(url))
-    changing = asyncio.create_task(change_on(url, run.changes, plan.seed))
+    over = asyncio.Event()
+    changing = asyncio.create_task(change_on(url, run.changes, plan.seed, over))
     table = Prices(url, prefix="price:")
     async with lookup(orders(plan), table, key=lambda each: each.product, **WAYS[name]) as results:
         async for order, (price,) in results:
             now = time.monotonic()
             run.joined.append(Joined(order, int(price), now, results.statistics()))
-    changing.cancel()
-    await asyncio.wait([changing])
+    over.set()
+    await changing
     return run

@@ -62,12 +62,12 @@ async def filled(url: str) -> list[Change]:
     return [Change(product, 100, time.monotonic()) for product in range(PRODUCTS)]
 
 
-async def change_on(url: str, changes: list[Change], seed: int) -> None:
-    """Raise the price of some product every few milliseconds, and write down when."""
+async def change_on(url: str, changes: list[Change], seed: int, over: asyncio.Event) -> None:
+    """Raise the price of some product every few milliseconds until it is over; write down when."""
     chance = Random(seed)
     price = {change.product: change.price for change in changes}
     async with redis.asyncio.Redis.from_url(url) as client:
-        while True:
+        while not over.is_set():
             product = chance.randrange(PRODUCTS) // chance.randrange(1, 100)
             price[product] += 1
             await client.set(f"price:{product}", price[product])
