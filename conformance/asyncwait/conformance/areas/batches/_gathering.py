@@ -127,9 +127,15 @@ def running(leg: LegHistory, rest: Rest) -> int:
 
 
 def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:
-    """Whether records in a batch may have had to go with fewer than `max_size` (BAT-14)."""
-    planned = leg.scenario.batch
+    """Whether a batch may have had to go with fewer than `max_size` (BAT-14).
+
+    So it is where a record that is called again is in it, or gathers behind it.
+    """
+    planned, first = leg.scenario.batch, batch[0]
     if planned is None or not planned.split:
         return False
-    items = [(item_of(leg, call), call) for call in batch]
-    return any(item is not None and call in item.attempts[1:] for item, call in items)
+    again = (wait for wait in leg.once(waits) if wait.call is not wait.item.call)
+    return any(
+        wait.maybe <= first.at and (wait.call is None or wait.call.seq >= first.seq)
+        for wait in again
+    )
