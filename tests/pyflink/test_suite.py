@@ -41,6 +41,7 @@ def test_what_it_lacks_is_this() -> None:
         "failure-handler",
         "max-held",
         "copies",
+        "batches",
         "statistics",
         "callbacks",
         "event-time",

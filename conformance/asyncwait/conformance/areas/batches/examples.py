@@ -25,7 +25,7 @@ a-late-end-of-input-lets-a-batch-go: BAT-3
 all-that-is-there-is-behind-a-key: BAT-3, BAT-15
     a and c gather, b waits for the key of a; there is no more room, so that they go.
     key-ordered; capacity 3; batch max_size=3 max_wait=4000;
-    0: a/x b/x c/y d/z; a b c d: 40 gives *1; source_ends_at 400
+    0: a/x b/x c/y d/z e/w; a b c d e: 40 gives *1; source_ends_at 400
 places-are-taken: BAT-6, BAT-7, BAT-1
     One batch runs at a time; what gathers meanwhile goes together when it ends.
     capacity 8; batch max_size=3 max_wait=40 in_flight=1; 0: a; 80: b; 120: c d; a: 120 gives a1;
@@ -87,9 +87,9 @@ a-record-leaves-its-batch: BAT-12
     0: a; 80: b; a: raises own, 80 gives a1, late gives a?; b: 120 gives b1, late gives b?;
     source_ends_at 200
 a-record-leaves-a-batch-that-it-has-joined-late: BAT-12
-    a fails at 40, and is called again with e at 80; its time is over at 120, that of e is not.
-    capacity 6; timeout 120; handled; retry initial=40; batch max_size=2 max_wait=4000 in_flight=1;
-    0: a b c d e; a: 40 raises own, 80 gives a1, late gives a?; b c d: 40 gives *1;
+    a fails at 40, and is called again with e at 120; its time is over at 160, that of e is not.
+    capacity 8; timeout 160; handled; retry initial=40; batch max_size=2 max_wait=4000 in_flight=1;
+    0: a b c d e; a: 40 raises own, 80 gives a1, late gives a?; b: 40 gives b1; c d: 80 gives *1;
     e: 80 gives e1, late gives e?
 all-leave-their-batch: BAT-13
     Nobody waits any more at 80.
