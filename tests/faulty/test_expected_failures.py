@@ -44,7 +44,7 @@ PAIRS = (
     ("takes-none-for-no-result", "merges-equal-results"),
     ("tries-failed-calls-again", "reads-into-one-object"),
     ("has-room-for-each-key", "restores-all-at-once"),
-    ("fails-with-the-next-answer", "fails-when-all-has-cleaned-up"),
+    ("fails-when-all-has-cleaned-up", "fails-with-the-next-answer"),
     ("keeps-a-heartbeat", "leaves-timers-behind"),
     ("counts-calls-that-have-ended", "counts-records-as-calls"),
     ("counts-records-as-calls", "counts-calls-that-have-ended"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from asyncwait.reference._timers import Timer, TimerService
 from asyncwait.spec import TooManyAbandonedCalls
@@ -30,14 +30,14 @@ class Watch:
         looks: how often that was done.
         calm: how often in a row it was on time.
         abandoned: whether the call should have ended, and did not.
-        on_known: told when it is known which of the two it is; None for nobody.
+        on_known: all who are told when it is known which of the two it is: records of one call.
     """
 
     overdue: Timer | None = None
     looks: int = 0
     calm: int = 0
     abandoned: bool = False
-    on_known: Callable[[], object] | None = None
+    on_known: list[Callable[[], object]] = field(default_factory=list)
 
 
 class CancelledCalls:
@@ -70,7 +70,7 @@ class CancelledCalls:
         watch = self.running.get(call)
         if watch is None or watch.abandoned:
             return False
-        watch.on_known = on_known
+        watch.on_known.append(on_known)
         return True
 
     def add(self, call: Hashable) -> None:
@@ -92,9 +92,9 @@ class CancelledCalls:
     def tell_all(self, watch: Watch) -> None:
         """Tell whoever waits to know what becomes of a call."""
         self.on_known()
-        if watch.on_known is not None:
-            watch.on_known()
-            watch.on_known = None
+        listeners, watch.on_known = watch.on_known, []
+        for on_known in listeners:
+            on_known()
 
     def watch(self, watch: Watch) -> None:
         """Look some time later whether a call has ended."""

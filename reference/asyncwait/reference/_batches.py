@@ -69,7 +69,7 @@ class BatchCall(TaskCall):
             return Returned((), self.began)
         self.operator.batches += 1
         record = self.given[0].handler.record
-        returned = await outcome_of(record, function(values), self.scope)
+        returned = await outcome_of(record, function(list(values)), self.scope)
         return Returned(returned, self.operator.clock())
 
     def begin(self, attempt: Attempt) -> Sequence[Any]:

@@ -208,7 +208,7 @@ class StreamTask:
         if self.end is not None and not self.backlog:
             return True
         gathered, queue = self.operator.gathered, self.queue
-        is_idle = gathered is not None and not gathered.running and queue.held == 0
+        is_idle = gathered is not None and not gathered.running and queue.peek_ready() is None
         return is_idle and queue.is_full
 
     def suspend(self) -> None:

@@ -123,21 +123,21 @@ def _require_predicate(name: str, value: Any, expected: str) -> None:
 
 
 class Batch(Struct, frozen=True, kw_only=True):
-    """That the function is called for several records at a time, with a list of their values.
+    """Has the function called for several records at a time, with a list of their values.
 
-    It returns what it has for each: a list in the same order, or a mapping from values to that. An
-    exception among them fails its record alone; one that the call raises, all of them.
+    The function returns a list of answers in the same order, or a mapping from values to answers.
+    An exception among them fails its record alone; one that the call raises, all of them.
 
     A batch goes when it is full, when its first record has waited long enough, and at once when
-    nothing more can join it: the input has ended, or all that is in flight waits in it.
+    nothing more can join it: the input has ended, or all that is in flight waits for it.
 
     Args:
         max_size: records in one call at most; no more than the capacity.
         max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
-            for no longer than what is there already takes to join.
+            to wait for nobody but records that are there already.
         in_flight: calls that run at a time at most.
-        split: how poisonous records are found: where a whole call has failed, its records are
-            called again in batches of half its size at most, and each for its last attempt alone.
+        split: how poisonous records are found: where a whole call has raised what is repeated, its
+            records are called again in batches of half its size at most, and each at last alone.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -226,7 +226,7 @@ def _require_batch(config: OperatorConfig, batch: Any) -> None:
     if not isinstance(batch, Batch):
         raise InvalidConfig.of("batch", batch, "a Batch or None")
     if batch.max_size > config.capacity:
-        expected = f"at most the capacity, {config.capacity}: no more records are there to join"
+        expected = f"at most the capacity, {config.capacity}: no batch holds more than is in flight"
         raise InvalidConfig.of("batch.max_size", batch.max_size, expected)
     if batch.split and config.retry is None:
         raise InvalidConfig.of("batch.split", True, "False, or a `retry`: it is those it splits")

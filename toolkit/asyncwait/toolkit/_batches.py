@@ -1,34 +1,37 @@
 """Batched calls: what a function gives for several records, sorted out by record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from asyncwait.spec import InvalidResult, OperatorError, Record
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._calls import call_failed, collect_results, is_collection
-from asyncwait.toolkit._loop import read_whole
+from asyncwait.toolkit._loop import read_whole, reraise_fatal
 
 
 class NoAnswer(Exception):
     """Stands for what a batched call owes one of its records; the text says what is wrong."""
 
 
-def answers_of(values: Sequence[Any], returned: Any) -> Sequence[Any]:
+def answers_of(values: Sequence[Any], returned: Any, *, single: bool = False) -> Sequence[Any]:
     """Return what a batched call gives for each of its values, or an exception in its place.
 
     Args:
-        values: as the function was given them.
+        values: those that the function was given, in a list that it does not have.
         returned: a collection in the same order, or a mapping from values. What a mapping holds for
             a value that was not asked for makes all of it doubtful (BAT-11).
+        single: whether each answer is one result, and no collection.
 
     Returns:
         As many as there are values: the function's own, its exceptions among them, or a `NoAnswer`.
+        Nobody else has the list.
     """
     if isinstance(returned, Mapping):
-        return _by_value(values, returned)
-    if not is_collection(returned):
+        return _by_value(values, returned, single=single)
+    if isinstance(returned, AbstractSet) or not is_collection(returned):  # A set is in no order.
         return _none(values, f"a list or a mapping, got {shown(returned)}")
-    answers = returned if type(returned) is list else read_whole(returned)
+    answers = read_whole(returned)
     if len(answers) != len(values):
         return _none(
             values, f"{len(values)} answers in the order of the values, got {len(answers)}"
@@ -36,7 +39,7 @@ def answers_of(values: Sequence[Any], returned: Any) -> Sequence[Any]:
     return answers
 
 
-def _by_value(values: Sequence[Any], answers: Mapping[Any, Any]) -> Sequence[Any]:
+def _by_value(values: Sequence[Any], answers: Mapping[Any, Any], *, single: bool) -> Sequence[Any]:
     try:
         asked = {value: type(value) for value in values}
     except TypeError as error:
@@ -47,7 +50,21 @@ def _by_value(values: Sequence[Any], answers: Mapping[Any, Any]) -> Sequence[Any
     if len(answers) > len(asked) or foreign is not None:
         return _none(values, f"a mapping from its values alone, got one from {shown(foreign)}")
     missing = NoAnswer("expected an answer for each value of the batch, got none for this one")
-    return [answers.get(value, missing) for value in values]
+    if single or len(asked) == len(values):
+        return [answers.get(value, missing) for value in values]
+    read = {value: _read_once(answers.get(value, missing)) for value in asked}
+    return [read[value] for value in values]
+
+
+def _read_once(answer: Any) -> Any:
+    """Return an answer that several equal values share, so that each of them can read it."""
+    if not isinstance(answer, Iterator):
+        return answer
+    try:
+        return read_whole(answer)
+    except BaseException as error:
+        reraise_fatal(error)
+        return error
 
 
 def _none(values: Sequence[Any], expected: str) -> Sequence[NoAnswer]:

@@ -79,13 +79,14 @@ class PlainFunction:
             self.failure = lambda value, error: self._wrap_fallback(failed(value, error))
 
     async def __call__(self, value: Any) -> Any:
-        returned = self.call(value)
+        # What it is given in a batch is its own: it may change that list.
+        returned = self.call(list(value) if self._batched else value)
         if not inspect.isawaitable(returned):
             raise not_awaitable(returned)
         given = await returned
         if not self._batched:
             return self.wrap(given)
-        answers = answers_of(value, given)
+        answers = answers_of(value, given, single=self.single)
         return [each if isinstance(each, BaseException) else self.wrap(each) for each in answers]
 
     def wrap(self, result: Any) -> Any:

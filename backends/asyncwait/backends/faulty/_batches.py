@@ -52,6 +52,14 @@ class KeepsTheTimerOfAFullBatch(Gathering):
             self.alarm = self.operator.timers.register(self.due, self.on_alarm)
 
 
+@breaks("BAT-4")
+class KeepsThePlacesOfTheLate(Gathering):
+    """Counts records that are decided by their deadlines while they gather to be called again."""
+
+    def leave(self, attempt: Attempt) -> None:
+        pass
+
+
 @breaks("BAT-5")
 class SendsAllThatHaveGathered(Gathering):
     """Puts into a batch whoever has waited for its place."""

@@ -84,9 +84,9 @@ class BatchCrew(Crew):
         self._rung = -inf
         """When the timer has rung last: it may come a rounding error early."""
         self._core.gathers = True
-        self._core.pending = Gathering(
-            self._core, self._clock, self._batch.max_size, self.wake_worker
-        )
+        gathering = Gathering(self._core, self._clock, self._batch.max_size, self.wake_worker)
+        self._core.pending = gathering
+        self._sweep.forget = gathering.forget
 
     def wake_worker(self) -> None:
         """See to it that what may go goes, and that somebody looks again in time."""
@@ -240,10 +240,10 @@ class BatchCrew(Crew):
 
     async def _call(self, worker: BatchWorker, values: list[Any]) -> None:
         try:
-            returned = self._function(values)
+            returned = self._function(list(values))  # which it may change
             if not inspect.isawaitable(returned):
                 raise not_awaitable(returned)
-            answers = answers_of(values, await returned)
+            answers = answers_of(values, await returned, single=self._core.single)
             if worker.cancelling():
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:

@@ -162,7 +162,8 @@ class Core(State):
         """
         if self._ended and not self._backlog:
             return True
-        return is_idle and self._decided == self._fences and self.is_full
+        comes_out = self._ready and self._ready[0].results is not None
+        return is_idle and not comes_out and self.is_full
 
     def _refill(self) -> None:
         """Admit as many waiting elements as there is room for."""

@@ -61,6 +61,12 @@ class Gathering(deque[Entry]):
             return taken
         return [self.popleft() for _ in range(count)]
 
+    def forget(self, entry: Entry) -> None:
+        """Let go of a record that is decided without a call, if it waits here."""
+        if entry in self:
+            place = self.index(entry)
+            del self[place], self._since[place]
+
     def clear(self) -> None:
         """Forget them all."""
         self._since.clear()

@@ -80,6 +80,8 @@ class Sweep:
         """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
         self._abandoned: list[_Cancelled] = []
+        self.forget: Callable[[Entry], object] = lambda _: None
+        """Called with a record that its deadline decides: it may wait for a call of several."""
         self.before: Callable[[], object] = lambda: None
         """Called before a record is decided by its deadline: it may have been answered in time."""
 
@@ -176,6 +178,7 @@ class Sweep:
     def _decide(self, entry: Entry) -> None:
         """Decide `entry` without its call."""
         self._core.timeouts += 1
+        self.forget(entry)
         try:
             results = results_at_deadline(self._core.record(entry), self._handler, self._timeout)
         except OperatorError as error:

@@ -119,7 +119,10 @@ def _is_over(leg: LegHistory, rest: Rest) -> bool:
 
 
 def _is_all(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
-    """Whether there is no room, and all records that have some gather, or wait for such a key."""
+    """Whether there is no room, and all records that have some gather, or wait for one that does.
+
+    That is for its key, or for their turn to come out.
+    """
     if leg.scenario.max_held is not None:
         return False
     inside = [item for item in present(leg, rest) if item.is_record][: leg.capacity]
@@ -127,7 +130,12 @@ def _is_all(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
     behind = {item: before for before, item in leg.pairs_of_keys}
     if len(inside) < leg.capacity:
         return False
-    return all(item in who or _waits_for_key(item, behind.get(item), rest) for item in inside)
+    return all(
+        item in who
+        or _waits_for_key(item, behind.get(item), rest)
+        or (item.decided_at <= rest.at and rest.emittable is None)
+        for item in inside
+    )
 
 
 def _waits_for_key(item: Item, before: Item | None, rest: Rest) -> bool:
