@@ -10,6 +10,7 @@ from operators import (
     Sleeper,
     Source,
     echo,
+    failure_of,
     read_all,
     read_timed,
 )
@@ -245,3 +246,41 @@ async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str
 
     assert found == ["A", "A", "B!", "C", "C"]
     assert asked == ["a b c", "a a b!", "c c"]
+
+
+async def test_equal_records_of_a_batch_each_have_the_answer_for_their_value(
+    open_operator: OpenOperator,
+) -> None:
+    """A mapping holds one, be it a list or what can be read once; it is read for all of them."""
+
+    async def first(values: list[str]) -> dict[str, Any]:
+        return {value: iter("xy") if value == "b" else [value] for value in values}
+
+    def torn() -> Any:
+        yield "x"
+        raise OSError("torn")
+
+    async def tears(values: list[str]) -> dict[str, Any]:
+        return {value: torn() for value in values}
+
+    config = OperatorConfig("ordered", 4, batch=Batch(max_size=4, max_wait=10))
+    open_chain = chain(open_operator, open_operator)
+    single = OperatorConfig("ordered", 4)
+    async with open_chain((config, single), (first, echo), Source(*"aabb")) as results:
+        assert await read_all(results) == ["a", "a", "x", "y", "x", "y"]
+    async with open_chain((config, single), (tears, echo), Source(*"aa")) as results:
+        assert "torn" in str(await failure_of(results))
+
+
+async def test_a_set_is_no_answers_of_a_batch_in_a_chain_either(
+    open_operator: OpenOperator,
+) -> None:
+    """Nobody knows whose they are."""
+
+    async def first(values: list[str]) -> Any:
+        return {(value,) for value in values}
+
+    config = OperatorConfig(capacity=2, batch=Batch(max_size=2, max_wait=10))
+    open_chain = chain(open_operator, open_operator)
+    async with open_chain((config, OperatorConfig()), (first, echo), Source(*"ab")) as results:
+        assert "expected a list or a mapping" in str(await failure_of(results))

@@ -5,10 +5,12 @@ Whoever counts what comes out then knows when a record is gone, be its results m
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextvars import copy_context
 from typing import Any
 
 from asyncwait.spec import ResultFuture
-from asyncwait.toolkit import FunctionParts, is_collection
+from asyncwait.toolkit import FunctionParts, is_collection, reraise_fatal
 
 
 def batching(fn: Any, *, shared: bool = False) -> "_BatchingCall | _BatchingCallback":
@@ -33,14 +35,26 @@ def _batch(returned: Any) -> Any:
 
 
 def _batch_for_each(answers: Any) -> Any:
-    """Return the same for what a shared call gave for each of its records; see `_batch`."""
+    """Return the same for what a shared call gave for each of its records; see `_batch`.
+
+    A set has no order, so that it is left to the operator to refuse.
+    """
     if isinstance(answers, Mapping):
-        return {value: _batch_unless_raised(answers[value]) for value in answers}
-    return [*map(_batch_unless_raised, answers)] if is_collection(answers) else answers
+        return {value: _batch_now(answers[value]) for value in answers}
+    if isinstance(answers, AbstractSet) or not is_collection(answers):
+        return answers
+    return [*map(_batch_now, answers)]
 
 
-def _batch_unless_raised(answer: Any) -> Any:
-    return answer if isinstance(answer, BaseException) else _batch(answer)
+def _batch_now(answer: Any) -> Any:
+    """Return a batch that can be read several times: for equal values there is one (BAT-11)."""
+    if isinstance(answer, BaseException) or not is_collection(answer):
+        return answer
+    try:
+        return (copy_context().run(tuple, answer),)
+    except BaseException as error:
+        reraise_fatal(error)
+        return error
 
 
 def _read(results: Any) -> Iterator[tuple[Any, ...]]:
