@@ -30,8 +30,7 @@ class Together:
         self, attempts: Sequence[Attempt], values: list[Any], *, is_split: bool, last: int
     ) -> None:
         self._attempts = attempts
-        self.value = values
-        """What the function is called with."""
+        self._values = values
         self._is_split = is_split
         self._last = last
 
@@ -39,6 +38,11 @@ class Together:
     def record(self) -> Record:
         """Whose call it is by name."""
         return self._attempts[0].record
+
+    @property
+    def value(self) -> list[Any]:
+        """What the function is called with: a list of its own, which it may change."""
+        return [*self._values]
 
     def enter(self, call: Call) -> None:
         """Have each of them leave a call that begins, and not cancel it for all (BAT-12)."""
@@ -53,7 +57,7 @@ class Together:
     def answer(self, supply: Callable[[], Any], at: float) -> None:
         """Report what the call gives for each; what reading that raises is for all."""
         try:
-            answers = answers_of(self.value, supply())
+            answers = answers_of(self._values, supply())
         except BaseException as error:
             reraise_fatal(error)
             self.fail(error, at)
@@ -99,20 +103,25 @@ class BatchCalls(CoroutineCalls):
         self._copy = copy
         self._queue = queue
         self._gathered: dict[Entry, float] = {}
-        """Those that wait, and since when; one that was decided meanwhile is passed over."""
+        """Those that wait, and since when; none that is decided."""
         self._in_flight = 0
         self._is_going = False
         self._reached = -inf
         """A time that has come, for all that the clock may be a rounding error behind it."""
         self._news = Signal()
         queue.on_moved = self._news.give
+        queue.on_completed = self._forget
         self._life.when_over(self._gathered.clear)
 
     def start(self, entry: Entry) -> None:
         """Have a record wait for others, no longer than it may."""
-        if not self._life.is_over:
+        if not (self._life.is_over or entry.is_completed):  # by its deadline, in its back-off
             self._gathered[entry] = self._timers.now()
             self._news.give()
+
+    def _forget(self, entry: Entry) -> None:
+        """Let go of a record whose deadline has decided it while it waited (CAP-7)."""
+        self._gathered.pop(entry, None)
 
     # The task that sends
 
@@ -137,30 +146,27 @@ class BatchCalls(CoroutineCalls):
         return self._queue.is_ended or self._is_in_vain()
 
     def _is_in_vain(self) -> bool:
-        """Whether all that is in flight waits for itself."""
-        return self._queue.is_full() and not self._in_flight and not self._queue.held()
+        """Whether room can only come from those that wait: nothing else may come out."""
+        return self._queue.is_full() and not self._in_flight and self._queue.peek() is None
 
     def _may_go(self) -> bool:
-        has_place = self._in_flight < self._batch.in_flight
-        return has_place and any(not entry.is_completed for entry in self._gathered)
+        return bool(self._gathered) and self._in_flight < self._batch.in_flight
 
     def _goes_at(self) -> float:
         """Return when the first has to go; infinite if that is never, or if none may."""
         if not self._may_go():
             return inf
-        first = next(at for entry, at in self._gathered.items() if not entry.is_completed)
-        return first + self._batch.max_wait
+        return next(iter(self._gathered.values())) + self._batch.max_wait
 
     def _next_batch(self) -> tuple[list[Entry], bool]:
         """Return what would go now, and whether no more would fit in."""
         entries: list[Entry] = []
         room = self._batch.max_size
         for entry in self._gathered:
-            if not entry.is_completed:
-                room = min(room, entry.room or room)
-                if len(entries) >= room:
-                    return entries, True
-                entries.append(entry)
+            room = min(room, entry.room or room)
+            if len(entries) >= room:
+                return entries, True
+            entries.append(entry)
         return entries, len(entries) >= room
 
     # A task for each call

@@ -37,6 +37,8 @@ class ElementQueue(ABC):
         self._news = Signal()
         self.on_moved: Callable[[], object] = lambda: None
         """Called when an entry has come or gone, and at the end."""
+        self.on_completed: Callable[[Entry], object] = lambda _: None
+        """Called with each entry that is completed."""
         self.is_ended = False
         """Whether nothing will be put any more."""
         self._is_closed = False
@@ -106,6 +108,7 @@ class ElementQueue(ABC):
             self._done += 1
             self.max_held = max(self.held(), self.max_held)
             self.advance(entry)
+            self.on_completed(entry)
             self._news.give()
             if self._max_held:
                 self._room.give()
