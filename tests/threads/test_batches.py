@@ -95,11 +95,33 @@ def test_a_coroutine_among_the_answers_is_no_result() -> None:
         list(results)
 
 
+def test_a_function_may_change_the_list_that_it_is_given() -> None:
+    """Whose which answer is goes by another one."""
+
+    def answer(values: list[int]) -> dict[int, int]:
+        values.sort()
+        found = {value: 10 * value for value in values}
+        values.clear()
+        return found
+
+    with ordered_wait([3, 1, 2], answer, batch=Batch(max_size=3), capacity=3) as results:
+        assert list(results) == [30, 10, 20]
+
+
 def test_answers_that_are_too_few_are_no_results() -> None:
     """Nobody knows whose they are."""
     with (
         pytest.raises(InvalidResult, match="2 answers in the order of the values, got 1"),
         ordered_wait("ab", lambda values: values[:1], batch=PAIRS) as results,
+    ):
+        list(results)
+
+
+def test_a_set_is_no_answers() -> None:
+    """Nobody knows whose they are."""
+    with (
+        pytest.raises(InvalidResult, match="expected a list or a mapping"),
+        ordered_wait("ab", lambda values: {*values}, batch=PAIRS) as results,
     ):
         list(results)
 

@@ -1,11 +1,13 @@
 """A plain function of several values that runs in threads, in coroutine form."""
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any
 
 import anyio
 
+from asyncwait.backends.threads._crew import Told
 from asyncwait.backends.threads._function import Threaded
 from asyncwait.toolkit import Bell, is_collection, reraise_fatal, running_loop
 
@@ -94,12 +96,18 @@ class BatchesInThreads(Threaded):
         for answer in self._left:
             answer.bell.ring()
 
+    def _run(self, value: Any, result: Any) -> Told:
+        """Call the function with a list of its own, which it may change."""
+        return super()._run([*value], result)
+
     def read(self, returned: Any) -> Any:
         """Read what there is for each value; what can't be read fails its value alone."""
         returned = self.refuse_coroutine(returned)
         if isinstance(returned, Mapping):
             return {value: self._read_one(returned[value]) for value in returned}
-        return [*map(self._read_one, returned)] if is_collection(returned) else returned
+        if isinstance(returned, AbstractSet) or not is_collection(returned):  # no answers
+            return returned
+        return [*map(self._read_one, returned)]
 
     def _read_one(self, answer: Any) -> Any:
         if isinstance(answer, BaseException):
