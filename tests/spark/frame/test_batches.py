@@ -121,6 +121,22 @@ def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:
     assert found == [(1, 1), (2, 2), (2, 2), (4, 4), (5, 5), (5, 5)]
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_function_may_change_the_list_that_it_is_given(blocks: bool) -> None:  # noqa: FBT001
+    """Whose which answer is goes by another one."""
+
+    def answer(values: list[int]) -> Any:
+        values.sort()
+        found = {value: (2 * value,) for value in values}
+        values.clear()
+        return found
+
+    async def later(values: list[int]) -> Any:
+        return answer(values)
+
+    assert rows_of(answer if blocks else later, [3, 1, 2]) == [(3, 6), (1, 2), (2, 4)]
+
+
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
     """An exception among them, or what does not fit the schema."""
 

@@ -136,8 +136,8 @@ def frame_wait(mode: Mode) -> FrameWait:
                 one, and returns a list in the same order, or a mapping from these values, of what
                 it else gives; an exception in there fails its row alone. None for a call for each
                 row. Capacity is to be several times the size of a batch. What the journal has is
-                in no list. It goes with neither `calls_per_second` nor `adaptive`, and with a
-                journal there is no `split`.
+                in no list. `batch` can't be combined with `calls_per_second` or `adaptive`; with a
+                journal, `split` is refused.
             max_in_flight: calls at a time in the whole job; each task has its share.
             calls_per_second: calls that begin in a second in the whole job, repeated ones too; each
                 task has its share. Rows wait for theirs before their deadlines run.
