@@ -137,6 +137,20 @@ def test_a_function_may_change_the_list_that_it_is_given(blocks: bool) -> None: 
     assert rows_of(answer if blocks else later, [3, 1, 2]) == [(3, 6), (1, 2), (2, 4)]
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+def test_equal_rows_of_a_batch_each_have_all_that_there_is(blocks: bool) -> None:  # noqa: FBT001
+    """Be it an iterator, of which a mapping holds one for both."""
+
+    def answer(values: list[int]) -> Any:
+        return {value: iter([(value,), (-value,)]) for value in values}
+
+    async def later(values: list[int]) -> Any:
+        return answer(values)
+
+    found = rows_of(answer if blocks else later, [1, 2, 1], many=True)
+    assert found == [(1, 1), (1, -1), (2, 2), (2, -2), (1, 1), (1, -1)]
+
+
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
     """An exception among them, or what does not fit the schema."""
 

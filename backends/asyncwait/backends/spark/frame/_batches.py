@@ -15,10 +15,11 @@ class BatchFunction(RowFunction):
 
     async def __call__(self, rows: Any) -> Any:
         values = [row.value for row in rows]
-        return self._each(rows, answers_of(values, await self._call([*values])))
+        return self._each(rows, values, await self._call([*values]))
 
-    def _each(self, rows: Sequence[InputRow], answers: Sequence[Any]) -> Sequence[Any]:
+    def _each(self, rows: Sequence[InputRow], values: list[Any], returned: Any) -> Sequence[Any]:
         """Return the output rows of each input row; what does not fit fails its row alone."""
+        answers = answers_of(values, returned, single=not self._results.many)
         return [self._one(row, answer) for row, answer in zip(rows, answers, strict=True)]
 
     def _one(self, row: InputRow, answer: Any) -> Any:
@@ -37,7 +38,7 @@ class BlockingBatchFunction(BatchFunction):
     def __call__(self, rows: Any) -> Any:
         """Call the function; what it gives is read in the thread, too."""
         values = [row.value for row in rows]
-        return self._each(rows, answers_of(values, self._call([*values])))
+        return self._each(rows, values, self._call([*values]))
 
 
 class PaidBatchFunction(Around):

@@ -40,7 +40,8 @@ class Results:
         columns = [Column(field, zone) for field in schema]
         self._columns = [(column.fits, column.take) for column in columns]
         self._names = tuple(schema.names)
-        self._many = many
+        self.many = many
+        """Whether the function gives a collection for each row."""
         self._keeps = keeps
         self.end = (None,) if tells_errors else ()
         """What stands behind the fields of a result."""
@@ -54,7 +55,7 @@ class Results:
         Raises:
             SchemaMismatch: the result does not fit the schema, or is none.
         """
-        if not self._many:
+        if not self.many:
             return self._one(row, given)
         if isinstance(given, dict) or not is_collection(given):
             return given
@@ -90,7 +91,7 @@ class Results:
 
     def of_handler(self, row: InputRow, given: Any) -> Any:
         """Return the collection of output rows that a handler gives."""
-        return self.of(row, given) if self._many else (self._one(row, given),)
+        return self.of(row, given) if self.many else (self._one(row, given),)
 
     def in_place_of(self, row: InputRow, error: OperatorError) -> tuple[OutputRow]:
         """Return a row of nulls that tells of an error."""
