@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._keys import LookedUp
-from asyncwait.backends.lookup._loads import Load, Loads, Read
+from asyncwait.backends.lookup._loads import Loads, Read
 from asyncwait.backends.lookup._store import Store
-from asyncwait.backends.lookup._table import Rows
+from asyncwait.backends.lookup._table import Rows, table_closed
 from asyncwait.spec import (
     Batch,
     CallFailed,
@@ -121,6 +121,7 @@ class Asking:
 
         Raises:
             OperatorError: one can't be had; it names the key.
+            RuntimeError: the table is closed.
         """
         with anyio.move_on_after(policy.timeout) as scope:
             await self._attempts(policy, clock)
@@ -154,7 +155,8 @@ class Asking:
                         raise failure.after(attempts) from failure.__cause__
                     back_offs.append(again)
             if back_offs:
-                await anyio.sleep(max(back_offs))
+                with anyio.move_on_after(max(back_offs)):
+                    await self._loads.closed.wait()
 
     async def _attempt(self, limit: float | None) -> Read:
         """Return what the table has for each key, be it by a request that others have begun."""
@@ -165,8 +167,10 @@ class Asking:
         loads = {place: by_key[place] for place in missing}
         with anyio.move_on_after(limit):
             await self._loads.wait_for(set(loads.values()))
+        if any(load.answers is None and load.ended.is_set() for load in loads.values()):
+            raise table_closed()
         return {
-            place: _unanswered(load, limit) if load.answers is None else load.answers[place]
+            place: _late(limit) if load.answers is None else load.answers[place]
             for place, load in loads.items()
         }
 
@@ -187,9 +191,7 @@ class Asking:
         return True
 
 
-def _unanswered(load: Load, limit: float | None) -> Exception:
-    if load.ended.is_set():
-        return RuntimeError("the request was cancelled because the lookup is closed")
+def _late(limit: float | None) -> Exception:
     return TimeoutError(f"no answer after {limit:g} s")
 
 

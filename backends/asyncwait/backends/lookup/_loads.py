@@ -16,7 +16,7 @@ import anyio
 from msgspec import Struct, field
 
 from asyncwait.backends.lookup._figures import Figures
-from asyncwait.backends.lookup._table import Table, read_answers
+from asyncwait.backends.lookup._table import Table, read_answers, table_closed
 from asyncwait.spec import Batch
 from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import JoinableTasks, is_own_cancellation, reraise_fatal
@@ -89,9 +89,25 @@ class Loads:
         self._gathering: Load | None = None
         self.by_key: dict[Any, Load] = {}
         """The load that each key is in, by stand-in."""
+        self.closed = anyio.Event()
+        """Set before what is under way is given up, so that nothing is begun meanwhile."""
+
+    def require_open(self) -> None:
+        """Refuse a lookup in a table that is being closed, or is closed.
+
+        Raises:
+            RuntimeError: it is.
+        """
+        if self.closed.is_set():
+            raise table_closed()
 
     def begin(self, asked: dict[Any, Any], *, background: bool = False) -> None:
-        """Have keys loaded, none of which is in a load."""
+        """Have keys loaded, none of which is in a load.
+
+        Raises:
+            RuntimeError: the table is closed.
+        """
+        self.require_open()
         if self._batch is None:
             for part in _divided(asked):
                 self._start(part, background)
@@ -148,8 +164,9 @@ class Loads:
                     self._forget(load)  # who asks for its keys now does not wait for its clean-up
                     load.cancel()
 
-    def cancel(self) -> None:
-        """Give all of them up."""
+    def close(self) -> None:
+        """Give all of them up, and begin no more."""
+        self.closed.set()
         for load in self._running:
             load.cancel()
 
