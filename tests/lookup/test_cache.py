@@ -199,6 +199,30 @@ async def test_nothing_is_begun_while_a_table_is_left(batch: Batch | None) -> No
     assert table.log[-2:] == ["cancelled", "close"]
 
 
+async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
+    """Although nothing but its lookups lets others run."""
+    table = Scripted()
+    has_left = False
+    refused = 0
+
+    async def read(opened: OpenTable) -> None:
+        nonlocal refused
+        while not has_left:
+            try:
+                await opened.get(refused)
+            except RuntimeError:
+                refused += 1
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table) as opened:
+            group.start_soon(read, opened)
+            await anyio.sleep(0.5)
+        has_left = True
+
+    assert refused > 1
+    assert table.log == ["open", (0, [0]), "cancelled", "close"]
+
+
 async def test_a_back_off_ends_when_the_table_is_left() -> None:
     """It is not taken for one more failure, and not for the deadline."""
     table = Scripted()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
@@ -12,7 +13,7 @@ from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
 from asyncwait.backends.lookup._settings import Cache
 from asyncwait.backends.lookup._store import Store
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table
+from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, table_closed
 from asyncwait.toolkit import JoinableTasks, running_loop
 
 
@@ -112,7 +113,9 @@ class Cached:
             InvalidResult: it gave an answer that is none.
             RuntimeError: the table is closed.
         """
-        self._loads.require_open()
+        if self._loads.closed.is_set():
+            await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
+            raise table_closed()
         are_plain = PLAIN.issuperset(map(type, keys))
         places = keys if are_plain else list(map(place_of, keys))
         found, missing = self._find(places, keys)
