@@ -37,6 +37,19 @@ def counts(opened: OpenTable) -> dict[str, int]:
     return found
 
 
+class Hangs(Scripted):
+    """A table that never answers the first requests, so many of them."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self._times = times
+
+    async def get_many(self, keys: Any) -> dict[Any, Any]:
+        """Take the time, which is too long at first."""
+        self.takes = 99.0 if len(self.asked) < self._times else 1.0
+        return await super().get_many(keys)
+
+
 async def outcome(opened: OpenTable, key: Any) -> Any:
     """What a lookup comes to, and when."""
     try:
@@ -113,6 +126,108 @@ async def test_a_waiter_that_is_late_does_not_end_the_request_of_others() -> Non
     expected = "key 'b': the table gave no answer within 1.2 s"
     assert late == [(2.2, expected)] * 2
     assert table.log == [(1, ["b"]), "cancelled", "close"]
+
+
+async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any]:
+    """What lookups come to that begin one after the other, so many seconds apart."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int) -> None:
+        await anyio.sleep(place * seconds)
+        found[place] = await outcome(opened, keys[place])
+
+    async with anyio.create_task_group() as group:
+        for place in range(len(keys)):
+            group.start_soon(put, place)
+    return found
+
+
+@pytest.mark.parametrize("batch", [None, Batch(max_wait=0, in_flight=1)])
+async def test_a_request_that_was_late_for_somebody_is_shared_no_more(batch: Batch | None) -> None:
+    """Those that wait keep it; the next one begins another, which is not stuck with them."""
+    table = Hangs(times=1)
+
+    async with open_table(table, timeout=3, batch=batch) as opened:
+        found = await come_in_turn(opened, 1.25, "aaaaaa")
+
+    late = "key 'a': the table gave no answer within 3 s"
+    assert found[:3] == [(3, late), (4.25, late), (5.5, late)]
+    begun = 3.75 if batch is None else 5.5  # What hangs has its place until all have left it.
+    assert [rows for _, rows in found[3:]] == [["a"]] * 3
+    assert found[3] == (begun + 1, ["a"])
+    assert [when for when, _ in table.asked[:2]] == [0, begun]
+    assert table.log.count("cancelled") == 1
+
+
+async def test_an_attempt_that_was_late_begins_another_request() -> None:
+    """Although somebody still waits for the one that hangs, and who gives up later shares it."""
+    table = Hangs(times=1)
+    retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=2)
+
+    async with open_table(table, retry=retry) as opened:
+        found = await come_in_turn(opened, 0.75, "aa")
+
+    assert found == [(3.5, ["a"])] * 2
+    assert table.asked == [(0, ["a"]), (2.5, ["a"])]
+
+
+async def test_a_request_that_is_young_is_shared_whoever_gives_up() -> None:
+    """A deadline that meets a second attempt says nothing of how long that one has taken."""
+    table = Scripted()
+    table.trouble = OSError("down")
+
+    async with (
+        open_table(table, retry=Retry(initial=1), timeout=2.5) as opened,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(1.5)
+        table.trouble = None
+        table.takes = 2
+        await anyio.sleep(0.75)
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(0.5)
+        assert await outcome(opened, "a") == (4, ["a"])
+
+    assert table.asked == [(0, ["a"]), (2, ["a"])]
+
+
+async def test_what_comes_of_a_request_that_was_late_is_not_kept() -> None:
+    """It is older than what the one behind it has read; who waits for it has it all the same."""
+    table = Scripted(a=["new"])
+    table.takes = 4
+    retry = Retry(max_attempts=2, initial=0.25, attempt_timeout=3)
+
+    async def change() -> None:
+        await anyio.sleep(3)
+        table.takes = 0.25
+        await anyio.sleep(0.75)
+        table.rows["a"] = ["old"]
+
+    async with open_table(table, cache=Cache(9, 60), retry=retry) as opened:
+        async with anyio.create_task_group() as group:
+            group.start_soon(change)
+            found = await come_in_turn(opened, 1.5, "aa")
+        assert opened.peek("a") == ("new",)
+
+    assert found == [(3.5, ["new"]), (4, ["old"])]
+
+
+async def test_a_refresh_that_hangs_is_given_up_by_who_waits_for_it() -> None:
+    """It serves nobody, so it is cancelled, and the next one asks again."""
+    table = Scripted()
+
+    async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5), timeout=3) as opened:
+        await opened.get("a")
+        await anyio.sleep(8)
+        table.takes = 99
+        opened.peek("a")
+        await anyio.sleep(1)
+        table.takes = 1
+        assert await outcome(opened, "a") == (13, "key 'a': the table gave no answer within 3 s")
+        assert await outcome(opened, "a") == (14, ["a"])
+
+    assert table.log == ["open", (0, ["a"]), (9, ["a"]), (13, ["a"]), "cancelled", "close"]
 
 
 async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None:
@@ -219,7 +334,7 @@ async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
             await anyio.sleep(0.5)
         has_left = True
 
-    assert refused > 1
+    assert refused >= 1
     assert table.log == ["open", (0, [0]), "cancelled", "close"]
 
 

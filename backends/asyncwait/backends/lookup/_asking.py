@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._keys import LookedUp
-from asyncwait.backends.lookup._loads import Loads, Read
+from asyncwait.backends.lookup._loads import Load, Loads, Read
 from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import Rows, table_closed
 from asyncwait.spec import (
@@ -111,6 +111,8 @@ class Asking:
         self._store = store
         self._figures = figures
         self._begun = {place for place in missing if place not in loads.by_key}
+        self._attempts_begun = 0
+        self._under_way: dict[Any, Load] = {}
         self.found: dict[Any, Rows] = {}
         """What it came to, by stand-in."""
         figures.loads += len(self._begun)
@@ -126,6 +128,8 @@ class Asking:
         with anyio.move_on_after(policy.timeout) as scope:
             await self._attempts(policy, clock)
         if scope.cancelled_caught:
+            if self._attempts_begun == 1:  # Else it has not waited for these for all that time.
+                self._loads.give_up(self._under_way.values())
             for place, key in list(self._missing.items()):
                 if not self._give_stale(place, clock()):
                     raise CallTimedOut(
@@ -133,9 +137,10 @@ class Asking:
                     )
 
     async def _attempts(self, policy: Policy, clock: Any) -> None:
-        attempts, missing, found = 0, self._missing, self.found
+        missing, found = self._missing, self.found
         while missing:
-            attempts += 1
+            self._attempts_begun += 1
+            attempts = self._attempts_begun
             answers = await self._attempt(policy.attempt_timeout)
             back_offs: list[float] = []
             for place, answer in answers.items():
@@ -164,9 +169,11 @@ class Asking:
         own = {place: key for place, key in missing.items() if place not in by_key}
         if own:
             self._loads.begin(own)
-        loads = {place: by_key[place] for place in missing}
-        with anyio.move_on_after(limit):
+        loads = self._under_way = {place: by_key[place] for place in missing}
+        with anyio.move_on_after(limit) as scope:
             await self._loads.wait_for(set(loads.values()))
+        if scope.cancelled_caught:
+            self._loads.give_up(loads.values())
         if any(load.answers is None and load.ended.is_set() for load in loads.values()):
             raise table_closed()
         return {

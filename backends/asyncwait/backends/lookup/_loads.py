@@ -3,12 +3,14 @@
     begun ── it gathers ── the table answers ──────────── ended: all that wait have answers
                        └── nobody waits for it any more ─ ended: cancelled
 
-At most one load of a key is under way. It is begun in the context in which the lookup was opened,
+A load of a key is shared, until one of those that wait has waited for it as long as may be: then
+those that come later begin another one, so that a table that hangs once is not down for as long as
+there is somebody who waits. A load is begun in the context in which the lookup was opened,
 for it may serve rows of anybody. Without batches no load gathers: it asks for the keys with which
 it was begun.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
@@ -33,6 +35,7 @@ class Load(Struct, eq=False):
         keys: the same, as Python tells them apart; of one that gathers.
         background: whether it goes on although nobody waits for it.
         waiting: how many wait for it.
+        is_asking: whether the table has been asked.
         answers: what it came to; None before its end, and if it was cancelled.
     """
 
@@ -40,6 +43,7 @@ class Load(Struct, eq=False):
     keys: set[Any] = field(default_factory=set)
     background: bool = False
     waiting: int = 0
+    is_asking: bool = False
     answers: Read | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
@@ -164,6 +168,18 @@ class Loads:
                     self._forget(load)  # who asks for its keys now does not wait for its clean-up
                     load.cancel()
 
+    def give_up(self, loads: Iterable[Load]) -> None:
+        """Let no one else share requests that somebody has waited for as long as may be.
+
+        Those that still wait keep them. One that waits for its place is not to blame.
+        """
+        for load in loads:
+            if load.is_asking and not load.ended.is_set():
+                self._forget(load)
+                load.background = False
+                if not load.waiting:
+                    load.cancel()
+
     def close(self) -> None:
         """Give all of them up, and begin no more."""
         self.closed.set()
@@ -199,6 +215,7 @@ class Loads:
     async def _answers(self, load: Load) -> Read:
         """Ask the table, and keep what it answers; what it raises is the answer for each key."""
         asked, asked_at = load.asked, self._loop.time()
+        load.is_asking = True
         answers: Read
         self._figures.requests += 1
         try:
@@ -212,10 +229,10 @@ class Loads:
             answers = dict.fromkeys(asked, failure)
         now = self._loop.time()
         self._figures.answered(len(asked), now - asked_at)
-        if not load.scope.cancel_called:  # Else a newer load may have kept newer rows.
-            for key, rows in answers.items():
-                if not isinstance(rows, Exception):
-                    self._keep(key, rows, asked_at, now)
+        for key, rows in answers.items():
+            # One that is shared no more is older than what a newer one may have kept.
+            if self.by_key.get(key) is load and not isinstance(rows, Exception):
+                self._keep(key, rows, asked_at, now)
         return answers
 
 
