@@ -699,6 +699,48 @@ async def test_a_deadline_that_is_met_by_nobody_names_one_key() -> None:
             await opened.get_many([1, 2])
 
 
+async def test_answers_that_are_there_count_at_the_deadline() -> None:
+    """It names a key that has none; old rows stand in for such a key alone."""
+    table = Scripted()
+    cache = Cache(9, ttl=2, stale_if_error=99)
+
+    async with open_table(table, timeout=3, cache=cache) as opened:
+        assert await opened.get_many(["a", "b"]) == [("a",), ("b",)]
+        await anyio.sleep(4)
+        table.rows = {"a": ["new"], "b": ["new"]}
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get, "a")
+            group.start_soon(opened.get, "c")
+            await anyio.sleep(0.5)
+            table.takes = 99
+            assert await opened.get_many(["a", "b", "c"]) == [("new",), ("b",), ("c",)]
+        table.takes = 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get, "d")
+            await anyio.sleep(0.5)
+            table.takes = 99
+            with pytest.raises(CallTimedOut, match=r"^key 'e': "):
+                await opened.get_many(["d", "e"])
+        assert opened.statistics().stale == 1
+
+
+@pytest.mark.parametrize("failing", [None, OSError("down")])
+async def test_a_deadline_names_no_key_whose_answer_would_be_asked_for_again(failing: Any) -> None:
+    """Where there is one that has no answer."""
+    table = Scripted(a=failing)
+    retry = Retry(initial=1)
+
+    async with (
+        open_table(table, timeout=3, retry=retry, retry_missing=retry) as opened,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(0.5)
+        table.takes = 99
+        with pytest.raises(CallTimedOut, match=r"^key 'b': "):
+            await opened.get_many(["a", "b"])
+
+
 async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
     """Nobody hangs because of it."""
     table = Scripted()

@@ -130,11 +130,25 @@ class Asking:
         if scope.cancelled_caught:
             if self._attempts_begun == 1:  # Else it has not waited for these for all that time.
                 self._loads.give_up(self._under_way.values())
-            for place, key in list(self._missing.items()):
+            for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
                     raise CallTimedOut(
                         LookedUp(key), f"the table gave no answer within {policy.timeout:g} s"
                     )
+
+    def _late(self, policy: Policy) -> dict[Any, Any]:
+        """Take the answers that are there, and return all other keys: those without any first."""
+        unanswered, retried = {}, {}
+        for place, key in list(self._missing.items()):
+            load = self._under_way.get(place)
+            answer = None if load is None or load.answers is None else load.answers[place]
+            if type(answer) is tuple and (answer or policy.takes_misses):
+                self._decide(place, answer)
+            elif answer is None:
+                unanswered[place] = key
+            else:
+                retried[place] = key
+        return unanswered | retried
 
     async def _attempts(self, policy: Policy, clock: Any) -> None:
         missing, found = self._missing, self.found
@@ -177,7 +191,7 @@ class Asking:
         if any(load.answers is None and load.ended.is_set() for load in loads.values()):
             raise table_closed()
         return {
-            place: _late(limit) if load.answers is None else load.answers[place]
+            place: _no_answer(limit) if load.answers is None else load.answers[place]
             for place, load in loads.items()
         }
 
@@ -198,7 +212,7 @@ class Asking:
         return True
 
 
-def _late(limit: float | None) -> Exception:
+def _no_answer(limit: float | None) -> Exception:
     return TimeoutError(f"no answer after {limit:g} s")
 
 
