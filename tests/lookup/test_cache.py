@@ -25,6 +25,8 @@ pytestmark = pytest.mark.anyio
 
 NAN = float("nan")
 
+CLOSED = "the table is closed; look up while the context of open_table() is open"
+
 
 def counts(opened: OpenTable) -> dict[str, int]:
     """How rows were answered, all that is not 0; the sum is that of the rows."""
@@ -33,6 +35,19 @@ def counts(opened: OpenTable) -> dict[str, int]:
     found = {name: value for name in names if (value := getattr(figures, name))}
     assert sum(found.values()) == figures.rows
     return found
+
+
+class Hangs(Scripted):
+    """A table that never answers the first requests, so many of them."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self._times = times
+
+    async def get_many(self, keys: Any) -> dict[Any, Any]:
+        """Take the time, which is too long at first."""
+        self.takes = 99.0 if len(self.asked) < self._times else 1.0
+        return await super().get_many(keys)
 
 
 async def outcome(opened: OpenTable, key: Any) -> Any:
@@ -113,6 +128,108 @@ async def test_a_waiter_that_is_late_does_not_end_the_request_of_others() -> Non
     assert table.log == [(1, ["b"]), "cancelled", "close"]
 
 
+async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any]:
+    """What lookups come to that begin one after the other, so many seconds apart."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int) -> None:
+        await anyio.sleep(place * seconds)
+        found[place] = await outcome(opened, keys[place])
+
+    async with anyio.create_task_group() as group:
+        for place in range(len(keys)):
+            group.start_soon(put, place)
+    return found
+
+
+@pytest.mark.parametrize("batch", [None, Batch(max_wait=0, in_flight=1)])
+async def test_a_request_that_was_late_for_somebody_is_shared_no_more(batch: Batch | None) -> None:
+    """Those that wait keep it; the next one begins another, which is not stuck with them."""
+    table = Hangs(times=1)
+
+    async with open_table(table, timeout=3, batch=batch) as opened:
+        found = await come_in_turn(opened, 1.25, "aaaaaa")
+
+    late = "key 'a': the table gave no answer within 3 s"
+    assert found[:3] == [(3, late), (4.25, late), (5.5, late)]
+    begun = 3.75 if batch is None else 5.5  # What hangs has its place until all have left it.
+    assert [rows for _, rows in found[3:]] == [["a"]] * 3
+    assert found[3] == (begun + 1, ["a"])
+    assert [when for when, _ in table.asked[:2]] == [0, begun]
+    assert table.log.count("cancelled") == 1
+
+
+async def test_an_attempt_that_was_late_begins_another_request() -> None:
+    """Although somebody still waits for the one that hangs, and who gives up later shares it."""
+    table = Hangs(times=1)
+    retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=2)
+
+    async with open_table(table, retry=retry) as opened:
+        found = await come_in_turn(opened, 0.75, "aa")
+
+    assert found == [(3.5, ["a"])] * 2
+    assert table.asked == [(0, ["a"]), (2.5, ["a"])]
+
+
+async def test_a_request_that_is_young_is_shared_whoever_gives_up() -> None:
+    """A deadline that meets a second attempt says nothing of how long that one has taken."""
+    table = Scripted()
+    table.trouble = OSError("down")
+
+    async with (
+        open_table(table, retry=Retry(initial=1), timeout=2.5) as opened,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(1.5)
+        table.trouble = None
+        table.takes = 2
+        await anyio.sleep(0.75)
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(0.5)
+        assert await outcome(opened, "a") == (4, ["a"])
+
+    assert table.asked == [(0, ["a"]), (2, ["a"])]
+
+
+async def test_what_comes_of_a_request_that_was_late_is_not_kept() -> None:
+    """It is older than what the one behind it has read; who waits for it has it all the same."""
+    table = Scripted(a=["new"])
+    table.takes = 4
+    retry = Retry(max_attempts=2, initial=0.25, attempt_timeout=3)
+
+    async def change() -> None:
+        await anyio.sleep(3)
+        table.takes = 0.25
+        await anyio.sleep(0.75)
+        table.rows["a"] = ["old"]
+
+    async with open_table(table, cache=Cache(9, 60), retry=retry) as opened:
+        async with anyio.create_task_group() as group:
+            group.start_soon(change)
+            found = await come_in_turn(opened, 1.5, "aa")
+        assert opened.peek("a") == ("new",)
+
+    assert found == [(3.5, ["new"]), (4, ["old"])]
+
+
+async def test_a_refresh_that_hangs_is_given_up_by_who_waits_for_it() -> None:
+    """It serves nobody, so it is cancelled, and the next one asks again."""
+    table = Scripted()
+
+    async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5), timeout=3) as opened:
+        await opened.get("a")
+        await anyio.sleep(8)
+        table.takes = 99
+        opened.peek("a")
+        await anyio.sleep(1)
+        table.takes = 1
+        assert await outcome(opened, "a") == (13, "key 'a': the table gave no answer within 3 s")
+        assert await outcome(opened, "a") == (14, ["a"])
+
+    assert table.log == ["open", (0, ["a"]), (9, ["a"]), (13, ["a"]), "cancelled", "close"]
+
+
 async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None:
     """Whoever comes while it ends does not wait for that."""
     table = Scripted()
@@ -156,6 +273,90 @@ async def test_leaving_ends_what_is_under_way() -> None:
 
     assert table.log[:4] == ["open", (0, ["a"]), (7, ["a"]), (7, ["b"])]
     assert table.log[4:] == ["cancelled", "cancelled", "close"]
+
+
+async def test_a_table_that_was_left_says_so() -> None:
+    """Each time, whatever is kept, and nothing waits."""
+    table = Scripted()
+    async with open_table(table, cache=Cache(9, 60)) as opened:
+        await opened.get("a")
+
+    for key in ("a", "b", "b", None):
+        assert await outcome(opened, key) == (1, CLOSED)
+        with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+            opened.peek(key)
+    assert opened.statistics().keys == 1
+    assert table.log == ["open", (0, ["a"]), "close"]
+
+
+@pytest.mark.parametrize("batch", [None, Batch(max_wait=0.1)])
+async def test_nothing_is_begun_while_a_table_is_left(batch: Batch | None) -> None:
+    """Who goes on reading is told so, old rows or not, and holds nobody up."""
+    table = Scripted()
+    table.clean_up = 2
+    cache = Cache(9, ttl=1, stale_if_error=99)
+    found: list[Any] = []
+
+    async def read(opened: OpenTable) -> None:
+        found.extend([await outcome(opened, key) for key in "abb"])
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table, cache=cache, retry=Retry(max_attempts=9), batch=batch) as it:
+            await it.get("a")
+            await anyio.sleep(1)
+            begun = seconds_now()
+            group.start_soon(read, it)
+            await anyio.sleep(0.5)
+        assert seconds_now() == begun + 2.5
+
+    assert found == [(begun + 2.5, CLOSED)] * 3
+    assert len(table.asked) == 2
+    assert table.log[-2:] == ["cancelled", "close"]
+
+
+async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
+    """Although nothing but its lookups lets others run."""
+    table = Scripted()
+    has_left = False
+    refused = 0
+
+    async def read(opened: OpenTable) -> None:
+        nonlocal refused
+        while not has_left:
+            try:
+                await opened.get(refused)
+            except RuntimeError:
+                refused += 1
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table) as opened:
+            group.start_soon(read, opened)
+            await anyio.sleep(0.5)
+        has_left = True
+
+    assert refused >= 1
+    assert table.log == ["open", (0, [0]), "cancelled", "close"]
+
+
+async def test_a_back_off_ends_when_the_table_is_left() -> None:
+    """It is not taken for one more failure, and not for the deadline."""
+    table = Scripted()
+    table.trouble = OSError("down")
+    retry = Retry(initial=50, max_attempts=9)
+    found: list[Any] = []
+
+    async def read(opened: OpenTable) -> None:
+        found.append(await outcome(opened, "a"))
+
+    async with (
+        anyio.create_task_group() as group,
+        open_table(table, retry=retry, timeout=20) as opened,
+    ):
+        group.start_soon(read, opened)
+        await anyio.sleep(3)
+
+    assert found == [(3, CLOSED)]
+    assert len(table.asked) == 1
 
 
 async def test_a_failure_is_one_of_all_that_wait_and_is_never_kept() -> None:
@@ -496,6 +697,48 @@ async def test_a_deadline_that_is_met_by_nobody_names_one_key() -> None:
     async with open_table(table, timeout=0.5) as opened:
         with pytest.raises(CallTimedOut, match=r"^key 1: .* within 0\.5 s$"):
             await opened.get_many([1, 2])
+
+
+async def test_answers_that_are_there_count_at_the_deadline() -> None:
+    """It names a key that has none; old rows stand in for such a key alone."""
+    table = Scripted()
+    cache = Cache(9, ttl=2, stale_if_error=99)
+
+    async with open_table(table, timeout=3, cache=cache) as opened:
+        assert await opened.get_many(["a", "b"]) == [("a",), ("b",)]
+        await anyio.sleep(4)
+        table.rows = {"a": ["new"], "b": ["new"]}
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get, "a")
+            group.start_soon(opened.get, "c")
+            await anyio.sleep(0.5)
+            table.takes = 99
+            assert await opened.get_many(["a", "b", "c"]) == [("new",), ("b",), ("c",)]
+        table.takes = 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get, "d")
+            await anyio.sleep(0.5)
+            table.takes = 99
+            with pytest.raises(CallTimedOut, match=r"^key 'e': "):
+                await opened.get_many(["d", "e"])
+        assert opened.statistics().stale == 1
+
+
+@pytest.mark.parametrize("failing", [None, OSError("down")])
+async def test_a_deadline_names_no_key_whose_answer_would_be_asked_for_again(failing: Any) -> None:
+    """Where there is one that has no answer."""
+    table = Scripted(a=failing)
+    retry = Retry(initial=1)
+
+    async with (
+        open_table(table, timeout=3, retry=retry, retry_missing=retry) as opened,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(0.5)
+        table.takes = 99
+        with pytest.raises(CallTimedOut, match=r"^key 'b': "):
+            await opened.get_many(["a", "b"])
 
 
 async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:

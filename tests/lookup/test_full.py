@@ -127,6 +127,17 @@ async def test_leaving_ends_a_reading(after: float) -> None:
     assert table.log[-2:] == ["read", "close"]
 
 
+async def test_a_copy_that_was_left_answers_no_more() -> None:
+    """As with a cache."""
+    async with open_table(Readable(a=["x"]), cache=Full()) as opened:
+        assert opened.peek("a") == ("x",)
+
+    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+        opened.peek("a")
+    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+        await opened.get_many(["a"])
+
+
 async def test_what_can_not_be_is_refused() -> None:
     """A table that can't be read whole; and what is for lookups that wait."""
     with pytest.raises(InvalidConfig, match=r"^table must be one with load_all\(\), for the cache"):

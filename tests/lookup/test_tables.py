@@ -200,6 +200,42 @@ async def test_a_statement_may_have_keys_of_several_parts(users: Path) -> None:
         assert opened.peek(("a", 1)) == (("Rome",),)
 
 
+async def test_a_reading_that_breaks_tells_why(users: Path) -> None:
+    """And not that it can't end on the connection that was closed because of it."""
+    made: list[Any] = []
+
+    class Breaks:
+        def __init__(self, path: Path) -> None:
+            self._connection = sqlite3.connect(path, check_same_thread=False)
+            self.cursor = lambda: self
+            self.rollback = self._connection.rollback
+
+        def execute(self, statement: str) -> None:
+            self._cursor = self._connection.execute(statement)
+
+        def fetchmany(self, size: int) -> Any:
+            assert self._cursor.fetchone() is not None
+            raise sqlite3.OperationalError(f"disk I/O error in {size} rows")
+
+        def close(self) -> None:
+            self._cursor.close()
+            self._connection.close()
+
+    def connect() -> Any:
+        made.append(Breaks(users))
+        return made[-1]
+
+    statement = "SELECT id, town FROM users WHERE id IN ({keys})"
+    table = DbApiTable(connect, statement, whole="SELECT id, town FROM users")
+
+    with pytest.raises(sqlite3.OperationalError, match=r"^disk I/O error in 10000 rows$") as caught:
+        async with open_table(table, cache=Full()):
+            pass
+
+    assert caught.value.__context__ is None
+    assert len(made) == 1
+
+
 async def test_a_broken_connection_is_replaced(users: Path) -> None:
     """What failed is closed; the next request connects."""
     made: list[Any] = []

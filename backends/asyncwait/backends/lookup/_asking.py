@@ -10,7 +10,7 @@ from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._keys import LookedUp
 from asyncwait.backends.lookup._loads import Load, Loads, Read
 from asyncwait.backends.lookup._store import Store
-from asyncwait.backends.lookup._table import Rows
+from asyncwait.backends.lookup._table import Rows, table_closed
 from asyncwait.spec import (
     Batch,
     CallFailed,
@@ -111,6 +111,8 @@ class Asking:
         self._store = store
         self._figures = figures
         self._begun = {place for place in missing if place not in loads.by_key}
+        self._attempts_begun = 0
+        self._under_way: dict[Any, Load] = {}
         self.found: dict[Any, Rows] = {}
         """What it came to, by stand-in."""
         figures.loads += len(self._begun)
@@ -121,20 +123,38 @@ class Asking:
 
         Raises:
             OperatorError: one can't be had; it names the key.
+            RuntimeError: the table is closed.
         """
         with anyio.move_on_after(policy.timeout) as scope:
             await self._attempts(policy, clock)
         if scope.cancelled_caught:
-            for place, key in list(self._missing.items()):
+            if self._attempts_begun == 1:  # Else it has not waited for these for all that time.
+                self._loads.give_up(self._under_way.values())
+            for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
                     raise CallTimedOut(
                         LookedUp(key), f"the table gave no answer within {policy.timeout:g} s"
                     )
 
+    def _late(self, policy: Policy) -> dict[Any, Any]:
+        """Take the answers that are there, and return all other keys: those without any first."""
+        unanswered, retried = {}, {}
+        for place, key in list(self._missing.items()):
+            load = self._under_way.get(place)
+            answer = None if load is None or load.answers is None else load.answers[place]
+            if type(answer) is tuple and (answer or policy.takes_misses):
+                self._decide(place, answer)
+            elif answer is None:
+                unanswered[place] = key
+            else:
+                retried[place] = key
+        return unanswered | retried
+
     async def _attempts(self, policy: Policy, clock: Any) -> None:
-        attempts, missing, found = 0, self._missing, self.found
+        missing, found = self._missing, self.found
         while missing:
-            attempts += 1
+            self._attempts_begun += 1
+            attempts = self._attempts_begun
             answers = await self._attempt(policy.attempt_timeout)
             back_offs: list[float] = []
             for place, answer in answers.items():
@@ -154,7 +174,8 @@ class Asking:
                         raise failure.after(attempts) from failure.__cause__
                     back_offs.append(again)
             if back_offs:
-                await anyio.sleep(max(back_offs))
+                with anyio.move_on_after(max(back_offs)):
+                    await self._loads.closed.wait()
 
     async def _attempt(self, limit: float | None) -> Read:
         """Return what the table has for each key, be it by a request that others have begun."""
@@ -162,11 +183,15 @@ class Asking:
         own = {place: key for place, key in missing.items() if place not in by_key}
         if own:
             self._loads.begin(own)
-        loads = {place: by_key[place] for place in missing}
-        with anyio.move_on_after(limit):
+        loads = self._under_way = {place: by_key[place] for place in missing}
+        with anyio.move_on_after(limit) as scope:
             await self._loads.wait_for(set(loads.values()))
+        if scope.cancelled_caught:
+            self._loads.give_up(loads.values())
+        if any(load.answers is None and load.ended.is_set() for load in loads.values()):
+            raise table_closed()
         return {
-            place: _unanswered(load, limit) if load.answers is None else load.answers[place]
+            place: _no_answer(limit) if load.answers is None else load.answers[place]
             for place, load in loads.items()
         }
 
@@ -187,9 +212,7 @@ class Asking:
         return True
 
 
-def _unanswered(load: Load, limit: float | None) -> Exception:
-    if load.ended.is_set():
-        return RuntimeError("the request was cancelled because the lookup is closed")
+def _no_answer(limit: float | None) -> Exception:
     return TimeoutError(f"no answer after {limit:g} s")
 
 

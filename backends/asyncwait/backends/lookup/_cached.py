@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
@@ -12,7 +13,7 @@ from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
 from asyncwait.backends.lookup._settings import Cache
 from asyncwait.backends.lookup._store import Store
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table
+from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, table_closed
 from asyncwait.toolkit import JoinableTasks, running_loop
 
 
@@ -55,8 +56,9 @@ class Cached:
         )
 
     async def close(self) -> None:
-        """End what is under way, wait for it, and close the table."""
-        self._loads.cancel()
+        """End what is under way, wait for it, and close the table; no lookup begins meanwhile."""
+        self._loads.close()
+        self._entries = {}  # so that `peek` finds nothing, and no hit costs a look at `closed`
         reason = await self._group.join()
         try:
             with anyio.CancelScope(shield=True):
@@ -74,12 +76,14 @@ class Cached:
 
         Raises:
             CallFailed: `key` can't be hashed, or compared with itself.
+            RuntimeError: the table is closed.
         """
         place = key if type(key) in PLAIN else place_of(key)
         figures = self._figures
         try:
             entry = self._entries[place]
         except KeyError:
+            self._loads.require_open()
             if place is not NULL:
                 return None
             figures.rows += 1
@@ -107,7 +111,11 @@ class Cached:
             CallFailed: the table has failed for a key, which is named, or `retry` is used up.
             CallTimedOut: it did not answer before the deadline.
             InvalidResult: it gave an answer that is none.
+            RuntimeError: the table is closed.
         """
+        if self._loads.closed.is_set():
+            await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
+            raise table_closed()
         are_plain = PLAIN.issuperset(map(type, keys))
         places = keys if are_plain else list(map(place_of, keys))
         found, missing = self._find(places, keys)
@@ -129,7 +137,7 @@ class Cached:
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""
-        return self._figures.told(len(self._entries), self._store.evictions)
+        return self._figures.told(len(self._store.entries), self._store.evictions)
 
     def _find(
         self, places: Sequence[Any], keys: Sequence[Any]

@@ -63,12 +63,25 @@ class Connections:
             self._idle.pop().close()
 
     async def all_rows(self, statement: str) -> AsyncIterator[Any]:
-        """Give all rows of a statement, some at a time."""
+        """Give all rows of a statement, some at a time.
+
+        Raises:
+            Exception: the driver raised; the connection may be broken, and is closed.
+        """
+        is_broken = False
 
         def begin(connection: Any) -> Any:
             cursor = connection.cursor()
             cursor.execute(statement)
             return cursor
+
+        def fetch_some(_: Any) -> Any:
+            nonlocal is_broken
+            try:
+                return cursor.fetchmany(READ_AT_ONCE)
+            except BaseException:
+                is_broken = True
+                raise
 
         def end(connection: Any) -> None:
             cursor.close()
@@ -76,12 +89,13 @@ class Connections:
 
         cursor = await self.run(begin)
         try:
-            while rows := await self.run(lambda _: cursor.fetchmany(READ_AT_ONCE)):
+            while rows := await self.run(fetch_some):
                 for row in rows:
                     yield row
         finally:
-            with CancelScope(shield=True):
-                await self.run(end)
+            if not is_broken:  # Else `run` has closed the cursor's connection, and `end` had none.
+                with CancelScope(shield=True):
+                    await self.run(end)
 
 
 def fetch(connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:

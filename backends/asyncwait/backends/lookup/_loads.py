@@ -3,12 +3,14 @@
     begun ── it gathers ── the table answers ──────────── ended: all that wait have answers
                        └── nobody waits for it any more ─ ended: cancelled
 
-At most one load of a key is under way. It is begun in the context in which the lookup was opened,
+A load of a key is shared, until one of those that wait has waited for it as long as may be: then
+those that come later begin another one, so that a table that hangs once is not down for as long as
+there is somebody who waits. A load is begun in the context in which the lookup was opened,
 for it may serve rows of anybody. Without batches no load gathers: it asks for the keys with which
 it was begun.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
@@ -16,7 +18,7 @@ import anyio
 from msgspec import Struct, field
 
 from asyncwait.backends.lookup._figures import Figures
-from asyncwait.backends.lookup._table import Table, read_answers
+from asyncwait.backends.lookup._table import Table, read_answers, table_closed
 from asyncwait.spec import Batch
 from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import JoinableTasks, is_own_cancellation, reraise_fatal
@@ -33,6 +35,7 @@ class Load(Struct, eq=False):
         keys: the same, as Python tells them apart; of one that gathers.
         background: whether it goes on although nobody waits for it.
         waiting: how many wait for it.
+        is_asking: whether the table has been asked.
         answers: what it came to; None before its end, and if it was cancelled.
     """
 
@@ -40,6 +43,7 @@ class Load(Struct, eq=False):
     keys: set[Any] = field(default_factory=set)
     background: bool = False
     waiting: int = 0
+    is_asking: bool = False
     answers: Read | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
@@ -89,9 +93,25 @@ class Loads:
         self._gathering: Load | None = None
         self.by_key: dict[Any, Load] = {}
         """The load that each key is in, by stand-in."""
+        self.closed = anyio.Event()
+        """Set before what is under way is given up, so that nothing is begun meanwhile."""
+
+    def require_open(self) -> None:
+        """Refuse a lookup in a table that is being closed, or is closed.
+
+        Raises:
+            RuntimeError: it is.
+        """
+        if self.closed.is_set():
+            raise table_closed()
 
     def begin(self, asked: dict[Any, Any], *, background: bool = False) -> None:
-        """Have keys loaded, none of which is in a load."""
+        """Have keys loaded, none of which is in a load.
+
+        Raises:
+            RuntimeError: the table is closed.
+        """
+        self.require_open()
         if self._batch is None:
             for part in _divided(asked):
                 self._start(part, background)
@@ -148,8 +168,21 @@ class Loads:
                     self._forget(load)  # who asks for its keys now does not wait for its clean-up
                     load.cancel()
 
-    def cancel(self) -> None:
-        """Give all of them up."""
+    def give_up(self, loads: Iterable[Load]) -> None:
+        """Let no one else share requests that somebody has waited for as long as may be.
+
+        Those that still wait keep them. One that waits for its place is not to blame.
+        """
+        for load in loads:
+            if load.is_asking and not load.ended.is_set():
+                self._forget(load)
+                load.background = False
+                if not load.waiting:
+                    load.cancel()
+
+    def close(self) -> None:
+        """Give all of them up, and begin no more."""
+        self.closed.set()
         for load in self._running:
             load.cancel()
 
@@ -182,6 +215,7 @@ class Loads:
     async def _answers(self, load: Load) -> Read:
         """Ask the table, and keep what it answers; what it raises is the answer for each key."""
         asked, asked_at = load.asked, self._loop.time()
+        load.is_asking = True
         answers: Read
         self._figures.requests += 1
         try:
@@ -195,10 +229,10 @@ class Loads:
             answers = dict.fromkeys(asked, failure)
         now = self._loop.time()
         self._figures.answered(len(asked), now - asked_at)
-        if not load.scope.cancel_called:  # Else a newer load may have kept newer rows.
-            for key, rows in answers.items():
-                if not isinstance(rows, Exception):
-                    self._keep(key, rows, asked_at, now)
+        for key, rows in answers.items():
+            # One that is shared no more is older than what a newer one may have kept.
+            if self.by_key.get(key) is load and not isinstance(rows, Exception):
+                self._keep(key, rows, asked_at, now)
         return answers
 
 

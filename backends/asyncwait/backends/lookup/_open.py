@@ -21,6 +21,7 @@ class OpenTable(Protocol):
 
         Raises:
             CallFailed: `key` can't be hashed, or the copy of the table is too old.
+            RuntimeError: the table is closed, or is being closed.
         """
         ...
 
@@ -37,6 +38,7 @@ class OpenTable(Protocol):
             CallFailed: the table has failed for a key, which is named, and `retry` is used up.
             CallTimedOut: it did not answer before the deadline.
             InvalidResult: it gave an answer that is none.
+            RuntimeError: the table is closed, or is being closed; no retry repeats that.
         """
         ...
 

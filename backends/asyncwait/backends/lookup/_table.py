@@ -50,6 +50,11 @@ class WholeTable(Table, Protocol):
         ...
 
 
+def table_closed() -> RuntimeError:
+    """Return what every lookup raises once its table is being closed; no retry repeats it."""
+    return RuntimeError("the table is closed; look up while the context of open_table() is open")
+
+
 def require_table(table: Any) -> None:
     """Refuse what can't be looked up in.
 

@@ -8,7 +8,7 @@ import anyio
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import NULL, PLAIN, LookedUp, place_of
 from asyncwait.backends.lookup._settings import Full
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable
+from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable, table_closed
 from asyncwait.spec import CallFailed
 from asyncwait.toolkit import (
     JoinableTasks,
@@ -34,6 +34,7 @@ class Whole:
         self._copy: dict[Any, tuple[Any, ...]] = {}
         self._trouble: BaseException | None = None
         self._scope = anyio.CancelScope()
+        self._is_closed = False
 
     async def open(self) -> None:
         """Open the table, and read it; what that raises is raised, with the table closed."""
@@ -50,7 +51,8 @@ class Whole:
             self._group.start_soon(self._reload, self._settings.reload)
 
     async def close(self) -> None:
-        """End reading, wait for it, and close the table."""
+        """End reading, wait for it, and close the table; no lookup is answered meanwhile."""
+        self._is_closed = True
         self._scope.shield = True  # see `JoinableTasks.join`
         self._scope.cancel()
         reason = await self._group.join()
@@ -66,6 +68,7 @@ class Whole:
 
         Raises:
             CallFailed: the copy is too old, or `key` can't be hashed.
+            RuntimeError: the table is closed.
         """
         return self._rows([key])[0]
 
@@ -78,10 +81,13 @@ class Whole:
 
         Raises:
             CallFailed: the copy is too old, or a key can't be hashed.
+            RuntimeError: the table is closed.
         """
         return self._rows(keys)
 
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
+        if self._is_closed:
+            raise table_closed()
         most, age = self._settings.max_age, self._clock() - self._read_at
         if most is not None and age > most and keys:
             reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
