@@ -91,7 +91,7 @@ async def test_what_is_kept_answers_without_a_request() -> None:
 
 
 async def test_lookups_share_one_request() -> None:
-    """At most one request for a key is under way, whichever of its keys others wait for."""
+    """Whichever of its keys others wait for."""
     table = Scripted()
 
     async with open_table(table) as opened:
@@ -532,6 +532,21 @@ async def test_old_rows_may_stand_in_for_a_table_that_fails() -> None:
         assert counts(opened) == {"loads": 2, "stale": 2}
         await anyio.sleep(15)
         assert (await outcome(opened, "a"))[1] == "key 'a': the call failed: OSError('down')"
+
+
+async def test_old_rows_stand_in_before_any_retry() -> None:
+    """One failure is enough, and so is one attempt that is late."""
+    table = Scripted()
+    cache = Cache(9, ttl=1, stale_if_error=99)
+
+    async with open_table(table, cache=cache, retry=Retry(attempt_timeout=3)) as opened:
+        await opened.get("a")
+        table.trouble = OSError("down")
+        assert await outcome(opened, "a") == (2, ["a"])
+        table.takes = 99
+        assert await outcome(opened, "a") == (5, ["a"])
+
+    assert table.asked == [(0, ["a"]), (1, ["a"]), (2, ["a"])]
 
 
 async def test_keys_are_the_same_only_if_their_types_are() -> None:

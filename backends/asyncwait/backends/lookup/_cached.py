@@ -18,7 +18,7 @@ from asyncwait.toolkit import JoinableTasks, running_loop
 
 
 class Cached:
-    """A table with a cache in front, or none, and never two requests for one key at a time.
+    """A table with a cache in front, or none, where all who want a key share one request for it.
 
     Args:
         table: opened by `open`, closed by `close`.

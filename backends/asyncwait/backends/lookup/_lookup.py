@@ -76,8 +76,7 @@ async def lookup(
         key: gives the key of a value; None where the value is the key.
         how: "left" gives a value without rows an empty sequence; "inner" leaves it out. A key that
             is None, or a tuple with None in it, has no rows, and the table is not asked.
-        cache: what is kept; None for nothing, but each key is asked for once at a time all the
-            same.
+        cache: what is kept; None for nothing, but requests for one key are shared all the same.
         capacity: values read, and not yet taken by the consumer, at most.
         timeout: seconds from the first request for a value to its deadline; None for none.
         retry: how requests that fail are repeated; None for not at all.

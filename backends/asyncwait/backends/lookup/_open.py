@@ -84,8 +84,7 @@ async def open_table(
 
     Args:
         table: it is closed with the context.
-        cache: what is kept; None for nothing, but each key is asked for once at a time all the
-            same.
+        cache: what is kept; None for nothing, but requests for one key are shared all the same.
         timeout: seconds from a lookup's first request to its deadline; None for none.
         retry: how requests that fail are repeated; None for not at all.
         retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None

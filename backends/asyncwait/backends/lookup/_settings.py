@@ -15,8 +15,9 @@ class Cache(Struct, frozen=True):
         missing_ttl: the same for a key without rows; None for not keeping that at all.
         refresh_ahead: the share of `ttl`, above 0 and below 1, after which the first use of a key
             has it read again in the background; None for never.
-        stale_if_error: seconds for which rows that are no longer good may still be given, if the
-            table fails, or does not answer before the deadline; None for never.
+        stale_if_error: seconds for which rows that are no longer good may still be given: if the
+            table fails, at once, before any retry; or if it does not answer before the deadline.
+            None for never.
 
     Raises:
         InvalidConfig: an argument is wrong; it is named with its value and type.
