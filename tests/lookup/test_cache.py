@@ -159,6 +159,18 @@ async def test_a_request_that_was_late_for_somebody_is_shared_no_more(batch: Bat
     assert table.log.count("cancelled") == 1
 
 
+async def test_a_request_that_has_no_place_yet_is_shared_whoever_gives_up() -> None:
+    """It is the next one that is asked; another one would only come behind it."""
+    table = Hangs(times=1)
+    batch = Batch(max_wait=0, in_flight=1)
+
+    async with open_table(table, timeout=2.875, batch=batch) as opened:
+        found = await come_in_turn(opened, 0.75, "zazaaa")
+
+    assert found[4:] == [(5.375, ["a"])] * 2
+    assert table.asked == [(0, ["z"]), (4.375, ["a"])]
+
+
 async def test_an_attempt_that_was_late_begins_another_request() -> None:
     """Although somebody still waits for the one that hangs, and who gives up later shares it."""
     table = Hangs(times=1)
@@ -226,6 +238,7 @@ async def test_a_refresh_that_hangs_is_given_up_by_who_waits_for_it() -> None:
         table.takes = 1
         assert await outcome(opened, "a") == (13, "key 'a': the table gave no answer within 3 s")
         assert await outcome(opened, "a") == (14, ["a"])
+        assert "cancelled" in table.log
 
     assert table.log == ["open", (0, ["a"]), (9, ["a"]), (13, ["a"]), "cancelled", "close"]
 
