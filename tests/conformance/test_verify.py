@@ -48,7 +48,8 @@ def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     sys.modules.pop("gate", None)
 
 
-SHAPED = [scenario for _, scenario in shapes(1, 0)]
+SHAPED = [scenario for _, scenario in shapes(1, 0) if scenario.batch is None]
+"""What is drawn where no calls are batched."""
 
 
 @pytest.fixture

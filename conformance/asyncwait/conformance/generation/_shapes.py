@@ -372,7 +372,7 @@ def _batch(rng: Random, base: Scenario) -> PlannedBatch:
 
 def _shared(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value end their whole batch, or be left out of its answers."""
-    shares = {"raise": 0.4, "reply": 0.05}
+    shares = {"raise": 0.4, "reply": 0.1}
     wholes = [_maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
     steps = tuple(
         msgspec.structs.replace(step, whole=whole, by_others=False, after_end=None)

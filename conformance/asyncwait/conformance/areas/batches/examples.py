@@ -30,10 +30,6 @@ all-that-is-there-waits-for-its-turn: BAT-3
     a is to be called again, b is decided and waits behind it; there is no room for c.
     capacity 2; retry initial=40; batch max_size=2 max_wait=4000; 0: a b c;
     a: 40 raises own, 40 gives a1; b c: 40 gives *1
-several-leave-one-call-that-cleans-up: RETRY-10, BAT-13
-    The limit of their attempts ends the call of a and b, which cleans up beyond their back-offs.
-    retry max_attempts=3 initial=1 attempt_timeout=80; batch max_size=2;
-    0: a b; a: never with clean_up=4, 40 gives a1; b: never, 40 gives b1; source_ends_at 200
 a-record-is-late-while-it-gathers: BAT-1, TIME-2
     a waits for a place for its second call, and is late at 120; x and y go together at 320.
     unordered; capacity 8; timeout 120; handled; retry initial=80;
