@@ -277,7 +277,7 @@ def _fill(client: redis.Redis) -> None:
         try:
             client.mset({str(key): f"town {key}" for key in range(KEYS)})
         except (redis.ConnectionError, redis.BusyLoadingError):
-            time.sleep(0.01)
+            time.sleep(0.01)  # nothing tells when a server listens
         else:
             return client.close()
 

@@ -48,7 +48,7 @@ def server(command: str) -> Iterator[str]:
             while not socket.exists():
                 if started.poll() is not None:
                     raise RuntimeError(f"redis-server has ended with {started.returncode}")
-                time.sleep(0.01)
+                time.sleep(0.01)  # nothing tells when a server listens
             yield f"unix://{socket}"
         finally:
             started.kill()

@@ -9,10 +9,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 import redis.asyncio
-from lookups import RedisServer
+from lookups import RedisServer, failure_of, rows_of
 from pages import blocks_of, run
 
-from asyncwait.backends.lookup import Cache, RedisTable, Table, lookup, open_table
+from asyncwait.backends.lookup import Cache, RedisTable, lookup, open_table
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
@@ -22,19 +22,6 @@ pytestmark = pytest.mark.anyio
 def anyio_backend() -> str:
     """Redis's client knows asyncio alone, and sockets know no clocks that jump."""
     return "asyncio"
-
-
-async def rows_of(table: Table, *keys: Any) -> list[Any]:
-    """What a table has for keys."""
-    async with open_table(table) as opened:
-        return [list(rows) for rows in await opened.get_many(keys)]
-
-
-async def failure_of(table: Table, key: Any) -> str:
-    """What a lookup fails with."""
-    with pytest.raises(CallFailed) as caught:
-        await rows_of(table, key)
-    return str(caught.value)
 
 
 async def test_strings_are_read_as_text_bytes_or_json(redis_server: RedisServer) -> None:

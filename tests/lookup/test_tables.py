@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lookups import failure_of, rows_of
 
 from asyncwait.backends.lookup import (
     Cache,
@@ -15,7 +16,6 @@ from asyncwait.backends.lookup import (
     FunctionTable,
     RedisTable,
     SqliteTable,
-    Table,
     lookup,
     open_table,
 )
@@ -52,19 +52,6 @@ def users(tmp_path: Path) -> Path:
 def by(users: Path, **named: Any) -> SqliteTable:
     """The table, with what differs."""
     return SqliteTable(users, "users", **{"key": "id", "columns": ["code", "town"], **named})
-
-
-async def rows_of(table: Table, *keys: Any) -> list[Any]:
-    """What a table has for keys."""
-    async with open_table(table) as opened:
-        return [list(rows) for rows in await opened.get_many(keys)]
-
-
-async def failure_of(table: Table, key: Any) -> str:
-    """What a lookup fails with."""
-    with pytest.raises(CallFailed) as caught:
-        await rows_of(table, key)
-    return str(caught.value)
 
 
 async def test_a_table_of_sqlite_is_read_by_ints(users: Path) -> None:

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 import redis
 from operators import seconds_now
+
+from asyncwait.backends.lookup import Table, open_table
+from asyncwait.spec import CallFailed
 
 
 class Scripted:
@@ -102,3 +106,16 @@ class RedisServer:
         self.client.close()
         self.kill()
         shutil.rmtree(self._folder)
+
+
+async def rows_of(table: Table, *keys: Any) -> list[Any]:
+    """What a table has for keys."""
+    async with open_table(table) as opened:
+        return [list(rows) for rows in await opened.get_many(keys)]
+
+
+async def failure_of(table: Table, key: Any) -> str:
+    """What a lookup fails with."""
+    with pytest.raises(CallFailed) as caught:
+        await rows_of(table, key)
+    return str(caught.value)

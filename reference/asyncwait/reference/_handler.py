@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.lowlevel
 
 from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned

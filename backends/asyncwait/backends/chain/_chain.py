@@ -6,8 +6,8 @@ from typing import Any, Self, TypeAlias
 
 from msgspec.structs import replace
 
-from asyncwait.backends.chain._batches import batching
 from asyncwait.backends.chain._between import Between, Gate
+from asyncwait.backends.chain._bundles import bundling
 from asyncwait.spec import (
     Element,
     InvalidConfig,
@@ -105,7 +105,7 @@ class Chain:
         gate = Gate(elements, room, inside)
         between = Between(gate)
         with _named("first"):
-            function = batching(fn[0], shared=of_first.batch is not None)
+            function = bundling(fn[0], shared=of_first.batch is not None)
             first = self.first(of_first, function, gate, upstream)
         with _named("second"):
             second = self.second(configs[1], fn[1], between, restore)

@@ -13,7 +13,7 @@ from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
 from asyncwait.backends.lookup._settings import Cache
 from asyncwait.backends.lookup._store import Store
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, table_closed
+from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, close_behind, table_closed
 from asyncwait.toolkit import JoinableTasks, running_loop
 
 
@@ -59,13 +59,7 @@ class Cached:
         """End what is under way, wait for it, and close the table; no lookup begins meanwhile."""
         self._loads.close()
         self._entries = {}  # so that `peek` finds nothing, and no hit costs a look at `closed`
-        reason = await self._group.join()
-        try:
-            with anyio.CancelScope(shield=True):
-                await self._table.close()
-        finally:
-            if reason is not None:
-                raise reason
+        await close_behind(self._group, self._table)
 
     def hurry(self) -> None:
         """Let no key wait for others in vain."""

@@ -3,9 +3,12 @@
 from collections.abc import AsyncIterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+import anyio
+
 from asyncwait.backends.lookup._keys import PLAIN, LookedUp, stand_in
 from asyncwait.spec import InvalidConfig, InvalidResult
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit import JoinableTasks
 
 Rows: TypeAlias = Sequence[Any]
 """The rows of one key, none or many. They are shared by all who ask for the key: change none."""
@@ -48,6 +51,17 @@ class WholeTable(Table, Protocol):
     def load_all(self) -> AsyncIterable[tuple[Any, Any]]:
         """Give each row with its key; a key may come again."""
         ...
+
+
+async def close_behind(tasks: JoinableTasks, table: Table) -> None:
+    """Wait until tasks have ended, and close the table, whatever cancels that."""
+    reason = await tasks.join()
+    try:
+        with anyio.CancelScope(shield=True):
+            await table.close()
+    finally:
+        if reason is not None:
+            raise reason
 
 
 def table_closed() -> RuntimeError:

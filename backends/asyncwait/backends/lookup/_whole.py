@@ -8,7 +8,7 @@ import anyio
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import NULL, PLAIN, LookedUp, place_of
 from asyncwait.backends.lookup._settings import Full
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable, table_closed
+from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable, close_behind, table_closed
 from asyncwait.spec import CallFailed
 from asyncwait.toolkit import (
     JoinableTasks,
@@ -55,13 +55,7 @@ class Whole:
         self._is_closed = True
         self._scope.shield = True  # see `JoinableTasks.join`
         self._scope.cancel()
-        reason = await self._group.join()
-        try:
-            with anyio.CancelScope(shield=True):
-                await self._table.close()
-        finally:
-            if reason is not None:
-                raise reason
+        await close_behind(self._group, self._table)
 
     def peek(self, key: Any) -> Rows | None:
         """Return the rows of a key.
@@ -118,7 +112,7 @@ class Whole:
                 place = key if type(key) in PLAIN else place_of(key)
                 if place is not NULL:
                     rows_of.setdefault(place, []).append(row)
-        except Exception:
+        except Exception:  # counted here, and told by whoever reads
             figures.failed_requests += 1
             raise
         finally:

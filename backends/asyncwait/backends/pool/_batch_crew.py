@@ -43,7 +43,10 @@ class BatchWorker(Worker):
         """Called when none does any more, while it runs."""
 
     def is_marked(self) -> bool:
-        """Tell whether the next call would notice the last one, by a context or a cancellation."""
+        """Tell whether the next call would notice the last one, by a context or a cancellation.
+
+        `CoroutineCrew` has it written out: there it is asked for each record.
+        """
         try:
             is_changed = copy_context() != self.opened
         except Exception:  # what the comparison of two values raised: they are not the same

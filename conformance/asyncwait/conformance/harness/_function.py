@@ -182,6 +182,7 @@ def _answers(
 
 
 def _answer(recorder: Recorder, call: int, step: Step) -> Any:
+    """Note how a call ends; return what it gives, or the error that it raises."""
     match step.does:
         case "raise":
             recorder.call_ended(call, "raised")
@@ -250,16 +251,10 @@ async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], An
         if not step.swallow:
             recorder.call_ended(call, "cancelled")
             raise
-    match step.does:
-        case "raise":
-            recorder.call_ended(call, "raised")
-            raise recorder.planned(planned_error(step.error, step.retry_after))
-        case "misreturn":
-            recorder.call_ended(call, "misreturned")
-            return _misreturned(recorder, step.error)
-        case _:
-            recorder.call_ended(call, "returned", step.results)
-            return _collection(recorder, call, step.results)
+    answer = _answer(recorder, call, step)
+    if step.does == "raise":
+        raise answer
+    return answer
 
 
 class _Others:

@@ -28,11 +28,7 @@ from asyncwait.conformance.judging import (
     readings,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import FailureAsked, Misuse, PlannedBatch, identity
-
-
-def _planned(leg: LegHistory) -> PlannedBatch | None:
-    return leg.scenario.batch
+from asyncwait.spec.scenario import FailureAsked, Misuse, identity
 
 
 def _handled(leg: LegHistory) -> Mapping[Item, FailureAsked]:
@@ -47,7 +43,7 @@ def _handled(leg: LegHistory) -> Mapping[Item, FailureAsked]:
 
 def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
     """Yield each moment of rest at which there is a place for a batch, and who gathers."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     if planned is None:
         return
     every = leg.once(waits)
@@ -60,7 +56,7 @@ def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
 @leg_check("BAT-1")
 def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, fewer records gather than a batch may hold, or all places are taken."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     for rest, gathering in _gathered(leg):
         if planned is not None and len(gathering) >= planned.max_size:
             yield f"{len(gathering)} records gather, and a batch holds {planned.max_size}", rest.at
@@ -73,7 +69,7 @@ def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("BAT-2")
 def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, no record has gathered for `max_wait`, or all places are taken."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     if planned is None:
         return
     times = [*(event.at for event in leg.events), leg.end_at]
@@ -104,7 +100,7 @@ def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Findin
         if _is_all(leg, rest, gathering):
             yield f"{gathering[0].item} gathers, and all that is in flight does", rest.at
             return
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     for batch in leg.batches:
         if planned is None or len(batch) == planned.max_size:
             continue
@@ -145,7 +141,7 @@ def _waits_for_key(item: Item, before: Item | None, rest: Rest) -> bool:
 @leg_check("BAT-4")
 def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
     """A batch that is not full goes when its first record has waited, or nothing more can come."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     if planned is None:
         return
     for batch in leg.batches:
@@ -173,7 +169,7 @@ def _goes_on(leg: LegHistory, at: float) -> bool:
 @leg_check("BAT-5")
 def a_batch_is_neither_empty_nor_too_large(leg: LegHistory) -> Iterator[Finding]:
     """Each batch holds one record at least, and `max_size` at most."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     for _, event in leg.seen(Misuse):
         if event.what == "batch-empty":
             yield event.detail, event.at
@@ -187,7 +183,7 @@ def a_batch_is_neither_empty_nor_too_large(leg: LegHistory) -> Iterator[Finding]
 @leg_check("BAT-6")
 def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, at most `in_flight` batches run for which somebody waits."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     if planned is None:
         return
     for rest in leg.rests:
@@ -204,7 +200,7 @@ def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("BAT-7")
 def a_batch_leaves_nobody_behind(leg: LegHistory) -> Iterator[Finding]:
     """A batch that is not full holds all that gathered when time moved on to it."""
-    planned = _planned(leg)
+    planned = leg.scenario.batch
     if planned is None:
         return
     every = leg.once(waits)
@@ -323,11 +319,11 @@ def an_owed_answer_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
                 yield f"expected InvalidResult for {item}, its handler got {event.error}", event.at
             else:
                 yield None
-        elif "InvalidResult" in {item.failure, item.wrong} and leg.ending.how in _ENDS_WELL_OR_NOT:
+        elif "InvalidResult" in {item.failure, item.wrong} and leg.ending.how in _WITHOUT_AN_ERROR:
             yield f"the batch of {item} owes an answer, and nobody was told", leg.end_at
 
 
-_ENDS_WELL_OR_NOT = {"finished", "hung", "livelock"}
+_WITHOUT_AN_ERROR = {"finished", "hung", "livelock"}
 
 
 @leg_check("BAT-12")
@@ -366,7 +362,7 @@ def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Find
 @leg_check("BAT-14")
 def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
     """After a batch has raised, its records are called in batches of half its size at most."""
-    planned, retry = _planned(leg), leg.scenario.retry
+    planned, retry = leg.scenario.batch, leg.scenario.retry
     if planned is None or retry is None or not planned.split:
         return
     sizes = {call.batch: len(batch) for batch in leg.batches for call in batch}
@@ -399,7 +395,7 @@ def no_two_records_of_a_batch_have_one_key(leg: LegHistory) -> Iterator[Finding]
 @leg_check("BAT-16")
 def batches_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """The figure of batches is that of those that were called."""
-    for reading in leg.once(readings) if _planned(leg) is not None else ():
+    for reading in leg.once(readings) if leg.scenario.batch is not None else ():
         figure, (least, most) = reading.figures.batches, reading.bounds["batches"]
         if not least <= figure <= most:
             told = f"{least:g}" if least == most else f"{least:g} to {most:g}"

@@ -1,4 +1,4 @@
-"""The first function of a chain: all results of a record travel as one, so that none is silent.
+"""The first function of a chain: all results of a record travel in a bundle, so none is silent.
 
 Whoever counts what comes out then knows when a record is gone, be its results many or none.
 """
@@ -13,7 +13,7 @@ from asyncwait.spec import ResultFuture
 from asyncwait.toolkit import FunctionParts, is_collection, reraise_fatal
 
 
-def batching(fn: Any, *, shared: bool = False) -> "_BatchingCall | _BatchingCallback":
+def bundling(fn: Any, *, shared: bool = False) -> "_BundlingCall | _BundlingCallback":
     """Return a function that does as `fn` does, with the results of each record in one tuple.
 
     Args:
@@ -22,11 +22,11 @@ def batching(fn: Any, *, shared: bool = False) -> "_BatchingCall | _BatchingCall
     """
     parts = FunctionParts.of(fn)
     if parts.invoke is not None:
-        return _BatchingCallback(parts)
-    return _BatchingCall(parts, _batch_for_each if shared else _batch)
+        return _BundlingCallback(parts)
+    return _BundlingCall(parts, _bundle_for_each if shared else _bundle)
 
 
-def _batch(returned: Any) -> Any:
+def _bundle(returned: Any) -> Any:
     """Return what a function gave as one result, which the operator collects as it does others.
 
     What is no collection stays what it is: the operator has its own words for that.
@@ -34,20 +34,20 @@ def _batch(returned: Any) -> Any:
     return _read(returned) if is_collection(returned) else returned
 
 
-def _batch_for_each(answers: Any) -> Any:
-    """Return the same for what a shared call gave for each of its records; see `_batch`.
+def _bundle_for_each(answers: Any) -> Any:
+    """Return the same for what a shared call gave for each of its records; see `_bundle`.
 
     A set has no order, so that it is left to the operator to refuse.
     """
     if isinstance(answers, Mapping):
-        return {value: _batch_now(answers[value]) for value in answers}
+        return {value: _bundle_now(answers[value]) for value in answers}
     if isinstance(answers, AbstractSet) or not is_collection(answers):
         return answers
-    return [*map(_batch_now, answers)]
+    return [*map(_bundle_now, answers)]
 
 
-def _batch_now(answer: Any) -> Any:
-    """Return a batch that can be read several times: for equal values there is one (BAT-11)."""
+def _bundle_now(answer: Any) -> Any:
+    """Return a bundle that can be read several times: equal values in a batch share it."""
     if isinstance(answer, BaseException) or not is_collection(answer):
         return answer
     try:
@@ -61,8 +61,8 @@ def _read(results: Any) -> Iterator[tuple[Any, ...]]:
     yield tuple(results)
 
 
-class _Batching:
-    """What both forms have: handlers whose results are batches as well, and the hooks as they are.
+class _Bundling:
+    """What both forms have: handlers whose results are bundles as well, and the hooks as they are.
 
     Only what is there is set; an operator asks whether it is.
     """
@@ -73,31 +73,31 @@ class _Batching:
         }
         for name, part in given.items():
             if part is not None:
-                setattr(self, name, part if name in ("open", "close") else _then_batch(part))
+                setattr(self, name, part if name in ("open", "close") else _then_bundle(part))
 
 
-def _then_batch(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: _batch(function(*given))
+def _then_bundle(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given: _bundle(function(*given))
 
 
-class _BatchingCall(_Batching):
+class _BundlingCall(_Bundling):
     """A function in coroutine form."""
 
-    def __init__(self, parts: FunctionParts, batch: Callable[[Any], Any]) -> None:
+    def __init__(self, parts: FunctionParts, bundle: Callable[[Any], Any]) -> None:
         super().__init__(parts)
         assert parts.call is not None
         self._call = parts.call
-        self._batch = batch
+        self._bundle = bundle
 
     def __call__(self, value: Any) -> Any:
         returned: Any = self._call(value)
-        return self._batch_of(returned) if inspect.isawaitable(returned) else returned
+        return self._bundle_of(returned) if inspect.isawaitable(returned) else returned
 
-    async def _batch_of(self, returned: Any) -> Any:
-        return self._batch(await returned)
+    async def _bundle_of(self, returned: Any) -> Any:
+        return self._bundle(await returned)
 
 
-class _BatchingCallback(_Batching):
+class _BundlingCallback(_Bundling):
     """A function in callback form."""
 
     def __init__(self, parts: FunctionParts) -> None:
@@ -106,19 +106,19 @@ class _BatchingCallback(_Batching):
         self._invoke = parts.invoke
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
-        """Start the call; what it is completed with comes in a batch."""
-        self._invoke(value, _BatchingFuture(result))
+        """Start the call; what it is completed with comes in a bundle."""
+        self._invoke(value, _BundlingFuture(result))
 
 
-class _BatchingFuture:
-    """Hands each completion on, the results in a batch."""
+class _BundlingFuture:
+    """Hands each completion on, the results in a bundle."""
 
     def __init__(self, future: ResultFuture) -> None:
         self._future = future
         self.complete_exceptionally = future.complete_exceptionally
 
     def complete(self, results: Any) -> None:
-        self._future.complete(_batch(results))
+        self._future.complete(_bundle(results))
 
     def complete_with(self, supplier: Callable[[], Any]) -> None:
-        self._future.complete_with(_then_batch(supplier))
+        self._future.complete_with(_then_bundle(supplier))
