@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 import redis
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Table, open_table
+from asyncwait.backends.lookup import LookupResults, Table, open_table
 from asyncwait.spec import CallFailed
 
 
@@ -63,6 +63,44 @@ class Scripted:
     def asked(self) -> list[Any]:
         """When it was asked for what."""
         return [entry for entry in self.log if isinstance(entry, tuple)]
+
+
+class Values:
+    """Gives values, and sleeps for a float; calls a function, raises an exception.
+
+    Attributes:
+        read: values that were taken.
+        closed: how often it was closed.
+    """
+
+    def __init__(self, *script: Any) -> None:
+        self._script = iter(script)
+        self.read = self.closed = 0
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        for item in self._script:
+            if isinstance(item, float):
+                await anyio.sleep(item)
+            elif isinstance(item, Exception):
+                raise item
+            elif callable(item):
+                item()
+            else:
+                self.read += 1
+                return item
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Count it."""
+        self.closed += 1
+
+
+async def read(results: LookupResults[Any]) -> list[Any]:
+    """Read to the end; return when each value came, and with which rows."""
+    return [(seconds_now(), value, list(rows)) async for value, rows in results]
 
 
 class RedisServer:

@@ -33,6 +33,8 @@ async def streams(values: list[bytes], stream: AsyncIterator[str]) -> None:
     lookup(values, FunctionTable(towns), key=str.split)  # type: ignore[arg-type]
     lookup(values, FunctionTable(towns), how="outer")  # type: ignore[arg-type]
     lookup(values, NoTable())  # type: ignore[arg-type]
+    lookup(values, FunctionTable(towns), on_error=lambda value, error: [value[:1], error.attempts])
+    lookup(values, FunctionTable(towns), on_error="raise")  # type: ignore[arg-type]
 
 
 async def tables() -> None:

@@ -95,6 +95,7 @@ class Asking:
         loads: those of the table.
         store: what is kept.
         figures: where the rows are counted.
+        at_once: whether the first key that fails ends it, and not only its own rows.
     """
 
     def __init__(
@@ -104,25 +105,28 @@ class Asking:
         loads: Loads,
         store: Store,
         figures: Figures,
+        *,
+        at_once: bool,
     ) -> None:
         self._missing = missing
         self._times = times
         self._loads = loads
         self._store = store
         self._figures = figures
+        self._at_once = at_once
         self._begun = {place for place in missing if place not in loads.by_key}
         self._attempts_begun = 0
         self._under_way: dict[Any, Load] = {}
-        self.found: dict[Any, Rows] = {}
+        self.found: dict[Any, Rows | OperatorError] = {}
         """What it came to, by stand-in."""
         figures.loads += len(self._begun)
         figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
     async def run(self, policy: Policy, clock: Any) -> None:
-        """Ask until each key has its rows.
+        """Ask until each key has its rows, or what it fails with.
 
         Raises:
-            OperatorError: one can't be had; it names the key.
+            OperatorError: one has failed, which is to end it at once; it names the key.
             RuntimeError: the table is closed.
         """
         with anyio.move_on_after(policy.timeout) as scope:
@@ -132,9 +136,8 @@ class Asking:
                 self._loads.give_up(self._under_way.values())
             for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
-                    raise CallTimedOut(
-                        LookedUp(key), f"the table gave no answer within {policy.timeout:g} s"
-                    )
+                    late = f"the table gave no answer within {policy.timeout:g} s"
+                    self._fail(place, CallTimedOut(LookedUp(key), late))
 
     def _late(self, policy: Policy) -> dict[Any, Any]:
         """Take the answers that are there, and return all other keys: those without any first."""
@@ -171,8 +174,9 @@ class Asking:
                     failure = _failure(LookedUp(missing[place]), answer)
                     again = policy.after_failure(failure, attempts)
                     if again is None:
-                        raise failure.after(attempts) from failure.__cause__
-                    back_offs.append(again)
+                        self._fail(place, failure.after(attempts))
+                    else:
+                        back_offs.append(again)
             if back_offs:
                 with anyio.move_on_after(max(back_offs)):
                     await self._loads.closed.wait()
@@ -195,9 +199,14 @@ class Asking:
             for place, load in loads.items()
         }
 
-    def _decide(self, place: Any, rows: Rows) -> None:
-        self.found[place] = rows
+    def _decide(self, place: Any, outcome: Rows | OperatorError) -> None:
+        self.found[place] = outcome
         del self._missing[place]
+
+    def _fail(self, place: Any, failure: OperatorError) -> None:
+        if self._at_once:
+            raise failure from failure.__cause__
+        self._decide(place, failure)
 
     def _give_stale(self, place: Any, now: float) -> bool:
         """Decide a key by rows that are no longer good, if there are some; say whether."""

@@ -13,11 +13,21 @@ from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
 from asyncwait.backends.lookup._settings import Cache
 from asyncwait.backends.lookup._store import Store
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, close_behind, table_closed
+from asyncwait.backends.lookup._table import (
+    NO_ROWS,
+    OpenTable,
+    Outcome,
+    Rows,
+    Table,
+    close_behind,
+    places_of,
+    table_closed,
+)
+from asyncwait.spec import OperatorError
 from asyncwait.toolkit import JoinableTasks, running_loop
 
 
-class Cached:
+class Cached(OpenTable):
     """A table with a cache in front, or none, where all who want a key share one request for it.
 
     Args:
@@ -32,7 +42,7 @@ class Cached:
     def __init__(self, table: Table, cache: Cache | None, policy: Policy) -> None:
         self._table = table
         self._policy = policy
-        self._figures = Figures()
+        self.figures = Figures()
         self._store = Store(cache)
         self._entries = self._store.entries
         self.is_last: Callable[[], bool] = lambda: False
@@ -49,7 +59,7 @@ class Cached:
             self._table,
             loop,
             self._group,
-            self._figures,
+            self.figures,
             self._store.put,
             batch=self._policy.batch,
             is_last=self.is_last,
@@ -66,14 +76,9 @@ class Cached:
         self._loads.hurry()
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key if that takes no request, else None; only then it is counted.
-
-        Raises:
-            CallFailed: `key` can't be hashed, or compared with itself.
-            RuntimeError: the table is closed.
-        """
+        """Return the rows of a key that is kept, or has none whatever the table holds."""
         place = key if type(key) in PLAIN else place_of(key)
-        figures = self._figures
+        figures = self.figures
         try:
             entry = self._entries[place]
         except KeyError:
@@ -94,53 +99,55 @@ class Cached:
             figures.misses += 1
         return entry.rows
 
-    async def get(self, key: Any) -> Rows:
-        """Return the rows of a key; see `get_many`."""
-        return (await self.get_many([key]))[0]
-
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key, in their order; the keys may repeat.
+        """Return the rows of each key; what one of them fails with is raised at once."""
+        rows: list[Any] = await self._look_up(keys, at_once=True)
+        return rows
+
+    async def outcomes(self, keys: Sequence[Any]) -> list[Outcome]:
+        """Return the rows of each key, or what it has failed with after all its retries.
 
         Raises:
-            CallFailed: the table has failed for a key, which is named, or `retry` is used up.
-            CallTimedOut: it did not answer before the deadline.
-            InvalidResult: it gave an answer that is none.
             RuntimeError: the table is closed.
         """
+        return await self._look_up(keys, at_once=False)
+
+    async def _look_up(self, keys: Sequence[Any], *, at_once: bool) -> list[Outcome]:
         if self._loads.closed.is_set():
             await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
             raise table_closed()
-        are_plain = PLAIN.issuperset(map(type, keys))
-        places = keys if are_plain else list(map(place_of, keys))
-        found, missing = self._find(places, keys)
-        figures = self._figures
-        nulls = 0 if are_plain else places.count(NULL)
-        figures.rows += len(keys)
+        places = places_of(keys, at_once=at_once)
+        distinct = dict(zip(places, keys, strict=True))
+        aside = {} if places is keys else _set_aside(distinct)
+        found, missing = self._find(distinct)
+        found |= aside
+        nulls = places.count(NULL) if aside else 0
+        looked_up = len(keys) - len(aside.keys() - {NULL})
+        times = Counter(places) if missing else Counter[Any]()
+        asked = sum(map(times.__getitem__, missing))
+        figures = self.figures
+        figures.rows += looked_up
         figures.null_keys += nulls
-        if not missing:
-            figures.hits += len(keys) - nulls
-        else:
-            times = Counter(places)
-            figures.hits += len(keys) - nulls - sum(map(times.__getitem__, missing))
-            asking = Asking(missing, times, self._loads, self._store, figures)
-            await asking.run(self._policy, self._clock)
+        figures.hits += looked_up - nulls - asked
+        if missing:
+            asking = Asking(missing, times, self._loads, self._store, figures, at_once=at_once)
+            figures.in_flight += asked
+            try:
+                await asking.run(self._policy, self._clock)
+            finally:
+                figures.in_flight -= asked
             found |= asking.found
-        rows = [found[place] for place in places]
-        figures.misses += rows.count(NO_ROWS) - nulls
-        return rows
+        outcomes = [found[place] for place in places]
+        figures.misses += outcomes.count(NO_ROWS) - nulls
+        return outcomes
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""
-        return self._figures.told(len(self._store.entries), self._store.evictions)
+        return self.figures.told(len(self._store.entries), self._store.evictions)
 
-    def _find(
-        self, places: Sequence[Any], keys: Sequence[Any]
-    ) -> tuple[dict[Any, Rows], dict[Any, Any]]:
+    def _find(self, distinct: dict[Any, Any]) -> tuple[dict[Any, Outcome], dict[Any, Any]]:
         """Return what is kept, and the keys of all else, by stand-in; one access for each."""
-        distinct = dict(zip(places, keys, strict=True))
-        found: dict[Any, Rows] = {}
-        if distinct.pop(NULL, NULL) is not NULL:
-            found[NULL] = NO_ROWS
+        found: dict[Any, Outcome] = {}
         missing: dict[Any, Any] = {}
         ageing: dict[Any, Any] = {}
         entries, now = self._entries, self._clock()
@@ -166,5 +173,17 @@ class Cached:
             self._store.refreshing(place)
         asked = {place: key for place, key in ageing.items() if place not in self._loads.by_key}
         if asked:
-            self._figures.refreshes += len(asked)
+            self.figures.refreshes += len(asked)
             self._loads.begin(asked, background=True)
+
+
+def _set_aside(distinct: dict[Any, Any]) -> dict[Any, Any]:
+    """Take what no table is asked for out of keys by stand-in; return what it comes to."""
+    aside = {
+        place: NO_ROWS if place is NULL else place
+        for place in distinct
+        if place is NULL or isinstance(place, OperatorError)
+    }
+    for place in aside:
+        del distinct[place]
+    return aside

@@ -1,50 +1,14 @@
 """Opening a table to look up in."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
 
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
-from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._settings import Cache, Full
-from asyncwait.backends.lookup._table import Rows, Table, WholeTable, require_table
+from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable, require_table
 from asyncwait.backends.lookup._whole import Whole
 from asyncwait.spec import Batch, InvalidConfig, Retry
-
-
-class OpenTable(Protocol):
-    """A table that can be looked up in, by any number of tasks of one loop."""
-
-    def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key if that takes no request, else None; only then it is counted.
-
-        Raises:
-            CallFailed: `key` can't be hashed, or the copy of the table is too old.
-            RuntimeError: the table is closed, or is being closed.
-        """
-        ...
-
-    async def get(self, key: Any) -> Rows:
-        """Return the rows of a key; see `get_many`."""
-        ...
-
-    async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key, in their order; the keys may repeat.
-
-        The table is asked in one request for all that is neither kept nor being asked for.
-
-        Raises:
-            CallFailed: the table has failed for a key, which is named, and `retry` is used up.
-            CallTimedOut: it did not answer before the deadline.
-            InvalidResult: it gave an answer that is none.
-            RuntimeError: the table is closed, or is being closed; no retry repeats that.
-        """
-        ...
-
-    def statistics(self) -> LookupStatistics:
-        """Return the present figures."""
-        ...
 
 
 def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached | Whole:

@@ -8,8 +8,17 @@ import anyio
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import NULL, PLAIN, LookedUp, place_of
 from asyncwait.backends.lookup._settings import Full
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable, close_behind, table_closed
-from asyncwait.spec import CallFailed
+from asyncwait.backends.lookup._table import (
+    NO_ROWS,
+    OpenTable,
+    Outcome,
+    Rows,
+    WholeTable,
+    close_behind,
+    places_of,
+    table_closed,
+)
+from asyncwait.spec import CallFailed, OperatorError
 from asyncwait.toolkit import (
     JoinableTasks,
     close_source,
@@ -19,8 +28,8 @@ from asyncwait.toolkit import (
 )
 
 
-class Whole:
-    """A copy of a table; the face is that of `Cached`, and no lookup waits.
+class Whole(OpenTable):
+    """A copy of a table; no lookup waits.
 
     Args:
         table: opened by `open`, closed by `close`.
@@ -30,7 +39,7 @@ class Whole:
     def __init__(self, table: WholeTable, settings: Full) -> None:
         self._table = table
         self._settings = settings
-        self._figures = Figures()
+        self.figures = Figures()
         self._copy: dict[Any, tuple[Any, ...]] = {}
         self._trouble: BaseException | None = None
         self._scope = anyio.CancelScope()
@@ -58,52 +67,68 @@ class Whole:
         await close_behind(self._group, self._table)
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key.
-
-        Raises:
-            CallFailed: the copy is too old, or `key` can't be hashed.
-            RuntimeError: the table is closed.
-        """
-        return self._rows([key])[0]
-
-    async def get(self, key: Any) -> Rows:
-        """Return the same."""
+        """Return the rows of a key, which takes no request."""
         return self._rows([key])[0]
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key, in their order.
-
-        Raises:
-            CallFailed: the copy is too old, or a key can't be hashed.
-            RuntimeError: the table is closed.
-        """
+        """Return the rows of each key; what fails is raised."""
         return self._rows(keys)
 
+    async def outcomes(self, keys: Sequence[Any]) -> list[Outcome]:
+        """Return the rows of each key, or what it has failed with.
+
+        Raises:
+            RuntimeError: the table is closed.
+        """
+        if not self._is_too_old():
+            return self._look_up(keys, at_once=False)
+        return [self._too_old(key) for key in keys]
+
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
+        if keys and self._is_too_old():
+            raise self._too_old(keys[0])
+        rows: list[Any] = self._look_up(keys, at_once=True)
+        return rows
+
+    def _age(self) -> float:
+        return self._clock() - self._read_at
+
+    def _is_too_old(self) -> bool:
         if self._is_closed:
             raise table_closed()
-        most, age = self._settings.max_age, self._clock() - self._read_at
-        if most is not None and age > most and keys:
-            reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
-            raise CallFailed(LookedUp(keys[0]), reason) from self._trouble
-        are_plain = PLAIN.issuperset(map(type, keys))
-        places = keys if are_plain else list(map(place_of, keys))
-        copy, figures = self._copy, self._figures
-        rows: list[Rows] = [copy.get(place, NO_ROWS) for place in places]
-        nulls = 0 if are_plain else places.count(NULL)
-        figures.rows += len(keys)
+        return self._settings.max_age is not None and self._age() > self._settings.max_age
+
+    def _too_old(self, key: Any) -> CallFailed:
+        age, most = self._age(), self._settings.max_age
+        reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
+        failure = CallFailed(LookedUp(key), reason)
+        failure.__cause__ = self._trouble
+        return failure
+
+    def _look_up(self, keys: Sequence[Any], *, at_once: bool) -> list[Outcome]:
+        copy, figures = self._copy, self.figures
+        places = places_of(keys, at_once=at_once)
+        outcomes: list[Outcome] = [copy.get(place, NO_ROWS) for place in places]
+        nulls = failed = 0
+        if places is not keys:
+            nulls = places.count(NULL)
+            for number, place in enumerate(places):
+                if isinstance(place, OperatorError):
+                    outcomes[number] = place
+                    failed += 1
+        figures.rows += len(keys) - failed
         figures.null_keys += nulls
-        figures.hits += len(keys) - nulls
-        figures.misses += rows.count(NO_ROWS) - nulls
-        return rows
+        figures.hits += len(keys) - failed - nulls
+        figures.misses += outcomes.count(NO_ROWS) - nulls
+        return outcomes
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""
-        return self._figures.told(len(self._copy), age=self._clock() - self._read_at)
+        return self.figures.told(len(self._copy), age=self._age())
 
     async def _read(self) -> None:
         """Read the table, and swap the copy for what was read."""
-        begun, figures = self._clock(), self._figures
+        begun, figures = self._clock(), self.figures
         figures.requests += 1
         rows_of: dict[Any, list[Any]] = {}
         rows = self._table.load_all()
@@ -126,7 +151,7 @@ class Whole:
         with self._scope:
             while True:
                 await anyio.sleep(seconds)
-                self._figures.refreshes += 1
+                self.figures.refreshes += 1
                 try:
                     await self._read()
                 except BaseException as error:
