@@ -15,7 +15,7 @@ from asyncwait.toolkit import answers_of, outcome_of, reraise_fatal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncwait.reference._handler import Attempt
+    from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
     from asyncwait.spec import Batch
@@ -154,6 +154,8 @@ class Gathering:
         self.nothing_more_comes = nothing_more_comes
         self.waiting: dict[Attempt, float] = {}
         """When each has come, in seconds of the loop's clock; the first of them first."""
+        self.away: dict[ResultHandler, None] = {}
+        """Those whose attempt went with a batch, and who are neither decided nor back."""
         self.running: set[BatchCall] = set()
         self.alarm: Timer | None = None
         self.glance: Mail | None = None
@@ -164,6 +166,7 @@ class Gathering:
     def join(self, attempt: Attempt) -> None:
         """Have an attempt wait for others, no longer than it may."""
         self.waiting[attempt] = self.operator.clock()
+        self.away.pop(attempt.handler, None)
         if self.next_batch()[1]:
             self.look()
         else:
@@ -173,6 +176,20 @@ class Gathering:
         """Forget an attempt that its record does without."""
         if self.waiting.pop(attempt, None) is not None:
             self.set_alarm()
+
+    def is_decided(self, handler: ResultHandler) -> None:
+        """Take note that a record will not come back; the others may have waited for that."""
+        self.away.pop(handler, None)
+        self.look_soon()
+
+    def some_may_come(self) -> bool:
+        """Whether a record may come back, or one come whose key is free then (BAT-3)."""
+        retry = self.operator.config.retry
+        last = 1 if retry is None else retry.max_attempts
+        return any(
+            handler.attempts < last or (handler.line is not None and len(handler.line) > 1)
+            for handler in self.away
+        )
 
     def is_over(self, call: BatchCall) -> None:
         """Take note that a call takes no place any more: it has ended, or nobody waits for it."""
@@ -231,6 +248,7 @@ class Gathering:
         """Have the function called for a batch."""
         for attempt in attempts:
             del self.waiting[attempt]
+            self.away[attempt.handler] = None
         call = self.call_class(self, attempts)
         self.running.add(call)
         self.starting = call

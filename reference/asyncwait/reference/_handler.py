@@ -416,6 +416,8 @@ class ResultHandler:
         self.operator.queue.completed(self.entry)
         self.operator.output.tell()
         self.operator.free_key(self)
+        if self.operator.gathered is not None:
+            self.operator.gathered.is_decided(self)
 
     def output_of(self, result: Any) -> Record:
         """Give a result the timestamp and the key of its record (ELEM-1, ELEM-2)."""

@@ -205,11 +205,13 @@ class StreamTask:
 
     def nothing_more_comes(self) -> bool:
         """Whether no record can join those that wait to share a call (BAT-3)."""
+        gathered, queue = self.operator.gathered, self.queue
+        assert gathered is not None
+        if gathered.some_may_come():
+            return False
         if self.end is not None and not self.backlog:
             return True
-        gathered, queue = self.operator.gathered, self.queue
-        is_idle = gathered is not None and not gathered.running and queue.peek_ready() is None
-        return is_idle and queue.is_full
+        return queue.is_full and queue.peek_ready() is None and not gathered.running
 
     def suspend(self) -> None:
         """Do nothing until something happens that may change what there is to do."""

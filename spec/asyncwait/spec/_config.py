@@ -129,7 +129,8 @@ class Batch(Struct, frozen=True, kw_only=True):
     An exception among them fails its record alone; one that the call raises, all of them.
 
     A batch goes when it is full, when its first record has waited long enough, and at once when
-    nothing more can join it: the input has ended, or all that is in flight waits for it.
+    nothing more can join it: nothing is read or admitted any more before, and no call or back-off
+    of another record goes on that may bring that back.
 
     Args:
         max_size: records in one call at most; no more than the capacity.

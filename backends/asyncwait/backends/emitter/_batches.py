@@ -120,8 +120,9 @@ class BatchCalls(CoroutineCalls):
             self._news.give()
 
     def _forget(self, entry: Entry) -> None:
-        """Let go of a record whose deadline has decided it while it waited (CAP-7)."""
+        """Let go of a record that is decided, be it while it waits (CAP-7)."""
         self._gathered.pop(entry, None)
+        self._news.give()
 
     # The task that sends
 
@@ -143,7 +144,15 @@ class BatchCalls(CoroutineCalls):
             return False
         if self._next_batch()[1] or self._goes_at() <= max(self._reached, self._timers.now()):
             return True
-        return self._queue.is_ended or self._is_in_vain()
+        return (self._queue.is_ended or self._is_in_vain()) and not self._some_may_come()
+
+    def _some_may_come(self) -> bool:
+        """Whether a record may come back, or one come whose key is free then."""
+        return any(
+            not (entry.is_completed or entry in self._gathered)
+            and (entry.attempts < self._last or entry.following is not None)
+            for entry in self._queue.called
+        )
 
     def _is_in_vain(self) -> bool:
         """Whether room can only come from those that wait: nothing else may come out."""

@@ -43,6 +43,22 @@ class WaitsForThoseWhoCanNotCome(StreamTask):
         return False
 
 
+@breaks("BAT-3")
+class WaitsForThoseInTheirLastAttempt(Gathering):
+    """Waits behind the end of input for all that run, as if each might come back."""
+
+    def some_may_come(self) -> bool:
+        return len(self.away) > 0
+
+
+@breaks("BAT-4")
+class WaitsForNobodyBehindTheEnd(StreamTask):
+    """Has a batch go at once as soon as nothing more is read, whoever backs off."""
+
+    def nothing_more_comes(self) -> bool:
+        return (self.end is not None and not self.backlog) or super().nothing_more_comes()
+
+
 @breaks("BAT-4")
 class KeepsTheTimerOfAFullBatch(Gathering):
     """Sets a timer for the first record, and never cancels it, as a draft of Flink's does."""

@@ -80,6 +80,8 @@ class BatchCrew(Crew):
         assert config.batch is not None
         self._batch: Batch = config.batch
         self._attempts = 1 if config.retry is None else config.retry.max_attempts
+        self._returns = self._attempts > 1 or config.mode == "key-ordered"
+        """Whether a call may be followed by others, of its record or of one with its key."""
         self._copy = copy
         self._running = 0
         self._bell = Bell()
@@ -107,7 +109,20 @@ class BatchCrew(Crew):
         """Tell whether a batch is full, has waited long enough, or waits in vain for more."""
         if self._fill()[1] or self._goes_at() <= max(self._clock(), self._rung):
             return True
-        return self._core.nothing_more_comes(is_idle=not self._running)
+        is_idle = not self._running
+        return self._core.nothing_is_admitted(is_idle=is_idle) and not self._some_may_come()
+
+    def _some_may_come(self) -> bool:
+        """Tell whether a record may come back, or one come whose key is free then (BAT-3)."""
+        if not self._returns:
+            return False
+        pending = {*self._core.pending}
+        return any(
+            entry.results is None
+            and (entry.attempts < self._attempts or entry.line)
+            and entry not in pending
+            for entry in self._core.called
+        )
 
     def _goes_at(self) -> float:
         """Return when the first that waits has to go; never if none does, or may."""

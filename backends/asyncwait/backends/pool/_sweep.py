@@ -145,6 +145,8 @@ class Sweep:
                     now = max(when, self._clock())
                     self._look(now)
                     self._decide_before(nextafter(now, inf))
+                    if self._core.gathers:
+                        self._core.look_again()  # Whoever gathers may have waited for them.
 
     def _next(self) -> float:
         """Return when there will be something to do."""

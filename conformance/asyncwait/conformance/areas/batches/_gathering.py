@@ -47,7 +47,7 @@ def _opened(leg: LegHistory) -> tuple[float, int]:
 
 def waits(leg: LegHistory) -> Sequence[Wait]:
     """Return all times for which a record of a leg gathers, in the order of its records."""
-    admitted, opened = _admitted(leg), _opened(leg)[0]
+    admitted, opened = leg.once(_admitted), _opened(leg)[0]
     before = {item: earlier for earlier, item in leg.pairs_of_keys}
     found: list[Wait] = []
     for item in leg.records:
@@ -124,6 +124,29 @@ def running(leg: LegHistory, rest: Rest) -> int:
     """Return how many batches run at a moment of rest for which a record waits."""
     begun = (batch for batch in leg.batches if batch[0].seq <= rest.seq)
     return sum(any(waits_for(leg, call, rest.at) for call in batch) for batch in begun)
+
+
+def most_attempts(leg: LegHistory) -> int:
+    """Return how many attempts a record has at most."""
+    return 1 if leg.scenario.retry is None else leg.scenario.retry.max_attempts
+
+
+def some_may_come(leg: LegHistory, at: float) -> bool:
+    """Whether a record surely may gather once more, or one that waits for its key then."""
+    admitted = leg.once(_admitted)
+    behind = {before: item for before, item in leg.pairs_of_keys if admitted.get(item, NEVER) < at}
+    for item in leg.records:
+        begun = [call for call in item.attempts if call.at <= at]
+        if not begun or begun[-1].at == at or min(item.decided_at, leg.deadline(item)) <= at:
+            continue
+        call, number = begun[-1], len(begun)
+        reasons = [each for each in leg.outcomes(call, number) if not each.stands]
+        runs = min(call.ended_at, call.limit) > at
+        if runs and (number < most_attempts(leg) or item in behind):
+            return True
+        if reasons and all(each.since > at for each in reasons):
+            return True
+    return False
 
 
 def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:

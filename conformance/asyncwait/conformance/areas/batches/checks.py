@@ -8,8 +8,10 @@ from asyncwait.conformance.areas.batches._gathering import (
     item_of,
     may_be_bounded,
     moments,
+    most_attempts,
     present,
     running,
+    some_may_come,
     waits,
     waits_for,
 )
@@ -92,12 +94,14 @@ def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
 
 @leg_check("BAT-3")
 def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, no record gathers behind the end of input, or where all in flight do."""
+    """When time goes on, no record gathers that no other can join."""
     for rest, gathering in _gathered(leg):
+        if not _none_comes_back(leg, rest, gathering):
+            continue
         if _is_over(leg, rest):
             yield f"{gathering[0].item} gathers, and the input has ended", rest.at
             return
-        if _is_all(leg, rest, gathering):
+        if _is_full(leg, rest):
             yield f"{gathering[0].item} gathers, and all that is in flight does", rest.at
             return
     planned = leg.scenario.batch
@@ -114,28 +118,36 @@ def _is_over(leg: LegHistory, rest: Rest) -> bool:
     return ended is not None and ended.at <= rest.at and rest.present <= leg.capacity
 
 
-def _is_all(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
-    """Whether there is no room, and all records that have some gather, or wait for one that does.
+def _is_full(leg: LegHistory, rest: Rest) -> bool:
+    """Whether there is no room before a batch goes: what is decided waits for its turn."""
+    if leg.scenario.max_held is not None or running(leg, rest) > 0:
+        return False
+    inside = _inside(leg, rest)
+    is_stuck = rest.emittable is None or all(item.decided_at > rest.at for item in inside)
+    return len(inside) == leg.capacity and is_stuck
 
-    That is for its key, or for their turn to come out.
+
+def _inside(leg: LegHistory, rest: Rest) -> Sequence[Item]:
+    """Return the records that have room; one without results is gone, but in ordered mode."""
+    there = (item for item in present(leg, rest) if item.is_record)
+    sure = [i for i in there if leg.ordered or i.results != () or i.decided_at > rest.at]
+    return sure[: leg.capacity]
+
+
+def _none_comes_back(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
+    """Whether each undecided record gathers, waits for the key of one that does, or can't again.
+
+    It can't in its last attempt.
     """
-    if leg.scenario.max_held is not None:
-        return False
-    inside = [item for item in present(leg, rest) if item.is_record][: leg.capacity]
-    who = {wait.item for wait in gathering}
+    gather = {wait.item for wait in gathering}
     behind = {item: before for before, item in leg.pairs_of_keys}
-    if len(inside) < leg.capacity:
-        return False
-    return all(
-        item in who
-        or _waits_for_key(item, behind.get(item), rest)
-        or (item.decided_at <= rest.at and rest.emittable is None)
-        for item in inside
-    )
-
-
-def _waits_for_key(item: Item, before: Item | None, rest: Rest) -> bool:
-    return item.call is None and before is not None and before.decided_at > rest.at
+    for item in _inside(leg, rest):
+        begun = sum(call.seq <= rest.seq for call in item.attempts)
+        if not begun and behind.get(item) in gather:
+            gather.add(item)
+        if item.decided_at > rest.at and item not in gather and begun < most_attempts(leg):
+            return False
+    return True
 
 
 @leg_check("BAT-4")
@@ -146,21 +158,24 @@ def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
         return
     for batch in leg.batches:
         at = batch[0].at
-        if len(batch) >= planned.max_size or may_be_bounded(leg, batch) or not _goes_on(leg, at):
+        if len(batch) >= planned.max_size or may_be_bounded(leg, batch):
             continue
         since = _earliest(leg, batch)
-        if at < since + planned.max_wait - ROUNDING:
+        is_early = at < since + planned.max_wait - ROUNDING
+        if is_early and (_goes_on(leg, batch) or some_may_come(leg, at)):
             gathered = f"{len(batch)} of {planned.max_size} records"
             yield f"a batch of {gathered} went {at - since:g} ms after the first came", at
-        else:
+        elif at > since:
             yield None
 
 
-def _goes_on(leg: LegHistory, at: float) -> bool:
-    """Whether there is room for more for sure, and the input has not ended."""
-    ended = leg.source_ended
+def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:
+    """Whether the input has not ended, and there is room for sure, or may be as a batch runs."""
+    ended, at = leg.source_ended, batch[0].at
     if ended is not None and ended.at <= at:
         return False
+    if any(waits_for(leg, call, at) for call in leg.calls if call.at < at):
+        return True
     taken = [item for item in leg.items if item.is_stored and item.at <= at]
     gone = sum(item.emitted_at < at for item in taken)
     return len(taken) - gone < leg.capacity
