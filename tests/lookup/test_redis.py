@@ -199,6 +199,8 @@ async def _has_another_type(server: RedisServer) -> None:
 
 
 OLD = Cache(999, ttl=0.001, stale_if_error=60)
+
+
 OTHER: dict[str, Any] = {"on_error": lambda _, error: [str(error)]}
 
 
@@ -247,31 +249,21 @@ async def test_whatever_befalls_a_server_no_row_is_lost_and_none_comes_twice(
     assert results.statistics().rows == 1000
 
 
-async def test_a_server_that_is_gone_is_named_without_a_retry(own_redis: RedisServer) -> None:
-    """The error has the key, and the client's own as its cause."""
-    table = RedisTable(own_redis.url)
-
-    async with open_table(table) as opened:
-        await opened.get("a")
-        own_redis.kill()
-        with pytest.raises(
-            CallFailed, match=r"^key 'a': the call failed: ConnectionError"
-        ) as caught:
-            await opened.get("a")
-
-    assert isinstance(caught.value.__cause__, redis.ConnectionError)
-
-
-async def test_a_pipeline_fails_as_a_whole_if_the_server_is_gone(own_redis: RedisServer) -> None:
-    """That is no answer of each key."""
-    table = RedisTable(own_redis.url, form="hash")
+@pytest.mark.parametrize("form", ["text", "hash"])
+async def test_a_server_that_is_gone_is_named_without_a_retry(
+    own_redis: RedisServer, form: Any
+) -> None:
+    """The error has the key, and the client's own as its cause; all of a request has failed."""
+    table = RedisTable(own_redis.url, form=form)
 
     async with open_table(table) as opened:
         assert await opened.get("a") == ()
         own_redis.kill()
-        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ConnectionError"):
+        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: Connection") as caught:
             await opened.get_many(["a", "b"])
         assert opened.statistics().failed_requests == 1
+
+    assert isinstance(caught.value.__cause__, redis.ConnectionError)
 
 
 async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServer) -> None:

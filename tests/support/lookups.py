@@ -17,7 +17,7 @@ import redis
 import redis.asyncio
 from operators import seconds_now
 
-from asyncwait.backends.lookup import LookupResults, Table, open_table
+from asyncwait.backends.lookup import LookupResults, OpenTable, Table, open_table
 from asyncwait.spec import CallFailed
 
 
@@ -105,6 +105,54 @@ class Values:
 async def read(results: LookupResults[Any]) -> list[Any]:
     """Read to the end; return when each value came, and with which rows."""
     return [(seconds_now(), value, list(rows)) async for value, rows in results]
+
+
+CLOSED = "the table is closed; look up while the context of open_table() is open"
+
+
+def counts(opened: OpenTable) -> dict[str, int]:
+    """How rows were answered, all that is not 0; the sum is that of the rows."""
+    figures = opened.statistics()
+    names = ("hits", "shared", "loads", "stale", "null_keys")
+    found = {name: value for name in names if (value := getattr(figures, name))}
+    assert sum(found.values()) == figures.rows
+    return found
+
+
+async def outcome(opened: OpenTable, key: Any) -> Any:
+    """What a lookup comes to, and when."""
+    try:
+        rows: Any = list(await opened.get(key))
+    except Exception as error:
+        rows = str(error)
+    return seconds_now(), rows
+
+
+async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
+    """The same for several lookups, which begin together."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int, key: Any) -> None:
+        found[place] = await outcome(opened, key)
+
+    async with anyio.create_task_group() as group:
+        for place, key in enumerate(keys):
+            group.start_soon(put, place, key)
+    return found
+
+
+async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any]:
+    """What lookups come to that begin one after the other, so many seconds apart."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int) -> None:
+        await anyio.sleep(place * seconds)
+        found[place] = await outcome(opened, keys[place])
+
+    async with anyio.create_task_group() as group:
+        for place in range(len(keys)):
+            group.start_soon(put, place)
+    return found
 
 
 class RedisServer:
