@@ -19,7 +19,8 @@ class RedisTable:
 
     Strings are read by MGET, which gives nothing for a key of another type. So the server is asked
     once more about keys without a value, by EXISTS for all of them; only where one is there after
-    all are their types asked for. Such a key fails alone.
+    all are their types asked for. Such a key fails alone. In a cluster they are read by a GET each,
+    all at once, as is right also for a slot that is half moved to another server.
 
     Args:
         server: an address, `redis://host:port/db`, `rediss://` or `unix://path`; or an open client
@@ -133,11 +134,11 @@ class RedisTable:
 
     async def _strings(self, names: list[Any]) -> list[Any]:
         """Return the string, None or an error for each name."""
-        client = self._client
-        is_cluster = hasattr(client, "mget_nonatomic")
-        values = list(await (client.mget_nonatomic(names) if is_cluster else client.mget(names)))
+        if hasattr(self._client, "mget_nonatomic"):  # a cluster
+            return await self._pipelined([("GET", name) for name in names])
+        values = list(await self._client.mget(names))
         absent = [place for place, value in enumerate(values) if value is None]
-        if absent and await client.exists(*(names[place] for place in absent)):
+        if absent and await self._client.exists(*(names[place] for place in absent)):
             # To get it, one by one, has the server say what is wrong; or it has come just now.
             found = await self._pipelined([("GET", names[place]) for place in absent])
             for place, value in zip(absent, found, strict=True):
@@ -158,8 +159,9 @@ class RedisTable:
             for command in commands:
                 pipeline.execute_command(*command)
             answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        of_one_key = self._errors.ResponseError, self._errors.ClusterError
         for answer in answers:
-            if isinstance(answer, Exception) and not isinstance(answer, self._errors.ResponseError):
+            if isinstance(answer, Exception) and not isinstance(answer, of_one_key):
                 raise answer
         return answers
 
