@@ -38,6 +38,8 @@ class Copy:
         """By stand-in of their keys."""
         self.read_at: float | None = None
         """When its reading began, in seconds of the loop's clock; None before there is any."""
+        self.ended_at = 0.0
+        """When that ended."""
 
 
 class Whole(OpenTable):
@@ -55,7 +57,6 @@ class Whole(OpenTable):
         self.figures = Figures()
         self._copy = copy
         self._trouble: BaseException | None = None
-        self._scope = anyio.CancelScope()
         self._is_closed = False
 
     async def open(self) -> None:
@@ -65,11 +66,12 @@ class Whole(OpenTable):
         """
         await self._table.open()
         self._clock = running_loop().time
+        self._scope = anyio.CancelScope()
         try:
             if self._copy.read_at is None:
                 await self._read()
             elif self._seconds_left() <= 0:
-                await self._read_again()
+                await self._read_again()  # before the first row, too
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._table.close()
@@ -173,16 +175,17 @@ class Whole(OpenTable):
             with anyio.CancelScope(shield=True):
                 await close_source(rows)
         self._copy.rows = {place: tuple(rows) for place, rows in rows_of.items()}
-        self._copy.read_at = begun
-        figures.answered(len(rows_of), self._clock() - begun)
+        self._copy.read_at, self._copy.ended_at = begun, self._clock()
+        figures.answered(len(rows_of), self._copy.ended_at - begun)
 
     def _seconds_left(self) -> float:
-        """Return for how long a copy that is there already is good."""
-        return inf if self._settings.reload is None else self._settings.reload - self._age()
+        """Return for how long the copy is good that is there."""
+        reload, since = self._settings.reload, self._clock() - self._copy.ended_at
+        return inf if reload is None else reload - since
 
     async def _reload(self, seconds: float) -> None:
         with self._scope:
-            await anyio.sleep(min(seconds, self._seconds_left()))
+            await anyio.sleep(max(0, self._seconds_left()))
             while True:
                 await self._read_again()
                 await anyio.sleep(seconds)
