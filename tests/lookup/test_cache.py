@@ -7,6 +7,8 @@ import pytest
 from lookups import Scripted, counts, outcome
 
 from asyncwait.backends.lookup import Cache, LookupStatistics, open_table
+from asyncwait.backends.lookup._asking import Policy
+from asyncwait.backends.lookup._open import kept_by, tabled
 from asyncwait.spec import (
     CallFailed,
     InvalidConfig,
@@ -171,3 +173,22 @@ def test_wrong_settings_are_named(settings: Any, message: str) -> None:
         Cache(**settings)
 
     assert str(caught.value).startswith(message)
+
+
+async def test_keys_may_stand_for_many_rows() -> None:
+    """They are counted so, and asked for once; what was kept, the next opening finds."""
+    cache, policy = Cache(10, ttl=60), Policy(None, None, None, None)
+    table, store = Scripted(b=None), kept_by(cache)
+    first, second = (tabled(table, cache, policy, store) for _ in range(2))
+
+    await first.open()
+    assert await first.outcomes(["a", "b", None], [3, 2, 4]) == [("a",), (), ()]
+    await first.close()
+    await second.open()
+    assert await second.outcomes(["a", None], [5, 6]) == [("a",), ()]
+    await second.close()
+
+    assert table.asked == [(0, ["a", "b"])]
+    one, two = first.statistics(), second.statistics()
+    assert (one.rows, one.loads, one.shared, one.null_keys, one.misses) == (9, 2, 3, 4, 2)
+    assert (two.rows, two.hits, two.loads, two.null_keys, two.misses) == (11, 5, 0, 6, 0)

@@ -11,7 +11,6 @@ from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
-from asyncwait.backends.lookup._settings import Cache
 from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
@@ -21,6 +20,7 @@ from asyncwait.backends.lookup._table import (
     Table,
     close_behind,
     places_of,
+    rows_with,
     table_closed,
 )
 from asyncwait.spec import OperatorError
@@ -32,18 +32,15 @@ class Cached(OpenTable):
 
     Args:
         table: opened by `open`, closed by `close`.
-        cache: None for keeping nothing.
+        store: what is kept of it; an earlier one of the same table may have filled it.
         policy: how long and how often it is asked.
-
-    Raises:
-        MissingExtra: there is a cache, and cachetools is not installed.
     """
 
-    def __init__(self, table: Table, cache: Cache | None, policy: Policy) -> None:
+    def __init__(self, table: Table, store: Store, policy: Policy) -> None:
         self._table = table
         self._policy = policy
         self.figures = Figures()
-        self._store = Store(cache)
+        self._store = store
         self._entries = self._store.entries
         self.is_last: Callable[[], bool] = lambda: False
         """Tells whether no further key will be asked for before there are answers; set it before
@@ -104,15 +101,23 @@ class Cached(OpenTable):
         rows: list[Any] = await self._look_up(keys, at_once=True)
         return rows
 
-    async def outcomes(self, keys: Sequence[Any]) -> list[Outcome]:
+    async def outcomes(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None
+    ) -> list[Outcome]:
         """Return the rows of each key, or what it has failed with after all its retries.
+
+        Args:
+            keys: which may repeat, unless there is `times`.
+            times: how many rows have each of them; None for one.
 
         Raises:
             RuntimeError: the table is closed.
         """
-        return await self._look_up(keys, at_once=False)
+        return await self._look_up(keys, times, at_once=False)
 
-    async def _look_up(self, keys: Sequence[Any], *, at_once: bool) -> list[Outcome]:
+    async def _look_up(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None, *, at_once: bool
+    ) -> list[Outcome]:
         if self._loads.closed.is_set():
             await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
             raise table_closed()
@@ -121,16 +126,16 @@ class Cached(OpenTable):
         aside = {} if places is keys else _set_aside(distinct)
         found, missing = self._find(distinct)
         found |= aside
-        nulls = places.count(NULL) if aside else 0
-        looked_up = len(keys) - len(aside.keys() - {NULL})
-        times = Counter(places) if missing else Counter[Any]()
-        asked = sum(map(times.__getitem__, missing))
+        nulls = rows_with(NULL, places, times) if aside else 0
+        looked_up = (len(keys) if times is None else sum(times)) - len(aside.keys() - {NULL})
+        rows_of = _rows_of(places, times) if missing else Counter[Any]()
+        asked = sum(map(rows_of.__getitem__, missing))
         figures = self.figures
         figures.rows += looked_up
         figures.null_keys += nulls
         figures.hits += looked_up - nulls - asked
         if missing:
-            asking = Asking(missing, times, self._loads, self._store, figures, at_once=at_once)
+            asking = Asking(missing, rows_of, self._loads, self._store, figures, at_once=at_once)
             figures.in_flight += asked
             try:
                 await asking.run(self._policy, self._clock)
@@ -138,7 +143,7 @@ class Cached(OpenTable):
                 figures.in_flight -= asked
             found |= asking.found
         outcomes = [found[place] for place in places]
-        figures.misses += outcomes.count(NO_ROWS) - nulls
+        figures.misses += rows_with(NO_ROWS, outcomes, times) - nulls
         return outcomes
 
     def statistics(self) -> LookupStatistics:
@@ -175,6 +180,16 @@ class Cached(OpenTable):
         if asked:
             self.figures.refreshes += len(asked)
             self._loads.begin(asked, background=True)
+
+
+def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> Counter[Any]:
+    """Return how many rows have each key, by stand-in."""
+    if times is None:
+        return Counter(places)
+    rows_of = Counter[Any]()
+    for place, count in zip(places, times, strict=True):
+        rows_of[place] += count
+    return rows_of
 
 
 def _set_aside(distinct: dict[Any, Any]) -> dict[Any, Any]:

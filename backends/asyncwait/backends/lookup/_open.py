@@ -2,17 +2,36 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._settings import Cache, Full
+from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable, require_table
-from asyncwait.backends.lookup._whole import Whole
+from asyncwait.backends.lookup._whole import Copy, Whole
 from asyncwait.spec import Batch, InvalidConfig, Retry
 
 
-def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached | Whole:
+def kept_by(cache: Cache | Full | None) -> Store | Copy:
+    """Return where such a cache keeps rows; there are none yet.
+
+    Raises:
+        MissingExtra: cachetools is not installed, and is needed.
+    """
+    return Copy() if isinstance(cache, Full) else Store(cache)
+
+
+def tabled(
+    table: Table, cache: Cache | Full | None, policy: Policy, kept: Any = None
+) -> Cached | Whole:
     """Return what looks up in a table as a cache says.
+
+    Args:
+        table: to look up in.
+        cache: what is kept of it.
+        policy: how long and how often it is asked.
+        kept: of `kept_by`; it may be handed on from one to the next. None for a new one.
 
     Raises:
         InvalidConfig: one of the three is wrong, or they don't go together.
@@ -25,13 +44,13 @@ def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached |
         for name, value in policy.given.items():
             if value is not None:
                 raise InvalidConfig.of(name, value, "None: with Full no lookup waits")
-        return Whole(table, cache)
+        return Whole(table, cache, kept or Copy())
     if not (cache is None or isinstance(cache, Cache)):
         raise InvalidConfig.of("cache", cache, "a Cache, a Full or None")
     if cache is not None and cache.missing_ttl is not None and not policy.takes_misses:
         expected = "None: with it a missing key would be asked for no more"
         raise InvalidConfig.of("missing_ttl", cache.missing_ttl, f"{expected}, and retry_missing")
-    return Cached(table, cache, policy)
+    return Cached(table, kept or Store(cache), policy)
 
 
 @asynccontextmanager

@@ -114,6 +114,13 @@ def _place_or_failure(key: Any) -> Any:
         return failure
 
 
+def rows_with(wanted: Any, values: Sequence[Any], times: Sequence[int] | None) -> int:
+    """Return how many rows have a value, each of which as many have as `times` says, or one."""
+    if times is None:
+        return values.count(wanted)
+    return sum(count for value, count in zip(values, times, strict=True) if value == wanted)
+
+
 async def close_behind(tasks: JoinableTasks, table: Table) -> None:
     """Wait until tasks have ended, and close the table, whatever cancels that."""
     reason = await tasks.join()

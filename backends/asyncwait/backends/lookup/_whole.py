@@ -1,6 +1,7 @@
 """A table that is read whole, and read again from time to time."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import anyio
@@ -16,6 +17,7 @@ from asyncwait.backends.lookup._table import (
     WholeTable,
     close_behind,
     places_of,
+    rows_with,
     table_closed,
 )
 from asyncwait.spec import CallFailed, OperatorError
@@ -28,29 +30,48 @@ from asyncwait.toolkit import (
 )
 
 
+class Copy:
+    """What a table has been read to hold."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Any, tuple[Any, ...]] = {}
+        """By stand-in of their keys."""
+        self.read_at: float | None = None
+        """When its reading began, in seconds of the loop's clock; None before there is any."""
+        self.ended_at = 0.0
+        """When that ended."""
+
+
 class Whole(OpenTable):
     """A copy of a table; no lookup waits.
 
     Args:
         table: opened by `open`, closed by `close`.
         settings: when it is read again.
+        copy: of it; an earlier one of the same table may have filled it.
     """
 
-    def __init__(self, table: WholeTable, settings: Full) -> None:
+    def __init__(self, table: WholeTable, settings: Full, copy: Copy) -> None:
         self._table = table
         self._settings = settings
         self.figures = Figures()
-        self._copy: dict[Any, tuple[Any, ...]] = {}
+        self._copy = copy
         self._trouble: BaseException | None = None
-        self._scope = anyio.CancelScope()
         self._is_closed = False
 
     async def open(self) -> None:
-        """Open the table, and read it; what that raises is raised, with the table closed."""
+        """Open the table, and read it, unless there is a copy that is not to be read again yet.
+
+        What reading it for the first time raises is raised, with the table closed.
+        """
         await self._table.open()
         self._clock = running_loop().time
+        self._scope = anyio.CancelScope()
         try:
-            await self._read()
+            if self._copy.read_at is None:
+                await self._read()
+            elif self._seconds_left() <= 0:
+                await self._read_again()  # before the first row, too
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._table.close()
@@ -74,14 +95,20 @@ class Whole(OpenTable):
         """Return the rows of each key; what fails is raised."""
         return self._rows(keys)
 
-    async def outcomes(self, keys: Sequence[Any]) -> list[Outcome]:
+    async def outcomes(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None
+    ) -> list[Outcome]:
         """Return the rows of each key, or what it has failed with.
+
+        Args:
+            keys: which may repeat, unless there is `times`.
+            times: how many rows have each of them; None for one.
 
         Raises:
             RuntimeError: the table is closed.
         """
         if not self._is_too_old():
-            return self._look_up(keys, at_once=False)
+            return self._look_up(keys, times, at_once=False)
         return [self._too_old(key) for key in keys]
 
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
@@ -91,7 +118,8 @@ class Whole(OpenTable):
         return rows
 
     def _age(self) -> float:
-        return self._clock() - self._read_at
+        assert self._copy.read_at is not None
+        return self._clock() - self._copy.read_at
 
     def _is_too_old(self) -> bool:
         if self._is_closed:
@@ -105,26 +133,29 @@ class Whole(OpenTable):
         failure.__cause__ = self._trouble
         return failure
 
-    def _look_up(self, keys: Sequence[Any], *, at_once: bool) -> list[Outcome]:
-        copy, figures = self._copy, self.figures
+    def _look_up(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None, *, at_once: bool
+    ) -> list[Outcome]:
+        copy, figures = self._copy.rows, self.figures
         places = places_of(keys, at_once=at_once)
         outcomes: list[Outcome] = [copy.get(place, NO_ROWS) for place in places]
         nulls = failed = 0
         if places is not keys:
-            nulls = places.count(NULL)
+            nulls = rows_with(NULL, places, times)
             for number, place in enumerate(places):
                 if isinstance(place, OperatorError):
                     outcomes[number] = place
                     failed += 1
-        figures.rows += len(keys) - failed
+        looked_up = (len(keys) if times is None else sum(times)) - failed
+        figures.rows += looked_up
         figures.null_keys += nulls
-        figures.hits += len(keys) - failed - nulls
-        figures.misses += outcomes.count(NO_ROWS) - nulls
+        figures.hits += looked_up - nulls
+        figures.misses += rows_with(NO_ROWS, outcomes, times) - nulls
         return outcomes
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""
-        return self.figures.told(len(self._copy), age=self._age())
+        return self.figures.told(len(self._copy.rows), age=self._age())
 
     async def _read(self) -> None:
         """Read the table, and swap the copy for what was read."""
@@ -143,21 +174,30 @@ class Whole(OpenTable):
         finally:
             with anyio.CancelScope(shield=True):
                 await close_source(rows)
-        self._copy = {place: tuple(rows) for place, rows in rows_of.items()}
-        self._read_at = begun
-        figures.answered(len(rows_of), self._clock() - begun)
+        self._copy.rows = {place: tuple(rows) for place, rows in rows_of.items()}
+        self._copy.read_at, self._copy.ended_at = begun, self._clock()
+        figures.answered(len(rows_of), self._copy.ended_at - begun)
+
+    def _seconds_left(self) -> float:
+        """Return for how long the copy is good that is there."""
+        reload, since = self._settings.reload, self._clock() - self._copy.ended_at
+        return inf if reload is None else reload - since
 
     async def _reload(self, seconds: float) -> None:
         with self._scope:
+            await anyio.sleep(max(0, self._seconds_left()))
             while True:
+                await self._read_again()
                 await anyio.sleep(seconds)
-                self.figures.refreshes += 1
-                try:
-                    await self._read()
-                except BaseException as error:
-                    reraise_fatal(error)
-                    if is_own_cancellation(error):
-                        raise
-                    self._trouble = error  # The old copy stays; `_rows` tells when it is too old.
-                else:
-                    self._trouble = None
+
+    async def _read_again(self) -> None:
+        self.figures.refreshes += 1
+        try:
+            await self._read()
+        except BaseException as error:
+            reraise_fatal(error)
+            if is_own_cancellation(error):
+                raise
+            self._trouble = error  # The old copy stays; `_rows` tells when it is too old.
+        else:
+            self._trouble = None
