@@ -136,16 +136,14 @@ async def lookup(
         capacity: values read, and not yet taken by the consumer, at most.
         timeout: seconds from the first request for a value to its deadline; None for none.
         retry: how requests that fail are repeated; None for not at all.
-        retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None
-            for not at all.
+        retry_missing: the same for keys without rows.
         on_error: what becomes of a value whose key has failed after all retries, is late, or can't
             be told: "fail" ends the stream with the error, and so does None; "skip" leaves the
             value out; a plain function of value and error gives the rows in their place, any
             iterable of them, or None for the error.
         batch: how keys of several chunks gather for one request, where the source is slow; None for
             a request for each chunk. A key waits no longer than `max_wait` while there is a place,
-            and for nothing where the source has ended. `split` must be False, for a table fails key
-            by key.
+            and for nothing where the source has ended.
 
     Returns:
         An async context manager that gives an async iterator of pairs of a value and its rows. They
