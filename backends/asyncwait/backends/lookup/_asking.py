@@ -1,6 +1,6 @@
 """Asking a table for the keys of one chunk that are not kept, until each of them is decided."""
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -99,7 +99,7 @@ class Asking:
     def __init__(
         self,
         missing: dict[Any, Any],
-        times: Counter[Any],
+        times: Mapping[Any, int],
         loads: Loads,
         store: Store,
         figures: Figures,

@@ -128,7 +128,7 @@ class Cached(OpenTable):
         found |= aside
         nulls = rows_with(NULL, places, times) if aside else 0
         looked_up = (len(keys) if times is None else sum(times)) - len(aside.keys() - {NULL})
-        rows_of = _rows_of(places, times) if missing else Counter[Any]()
+        rows_of = _rows_of(places, times) if missing else {}
         asked = sum(map(rows_of.__getitem__, missing))
         figures = self.figures
         figures.rows += looked_up
@@ -182,7 +182,7 @@ class Cached(OpenTable):
             self._loads.begin(asked, background=True)
 
 
-def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> Counter[Any]:
+def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> dict[Any, int]:
     """Return how many rows have each key, by stand-in."""
     if times is None:
         return Counter(places)
