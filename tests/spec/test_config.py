@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.spec import InvalidConfig, OperatorConfig, Retry, RetryAfter
+from asyncwait.spec import Batch, InvalidConfig, OperatorConfig, Retry, RetryAfter
 
 NO_SECONDS = (0, 0.0, -5, -math.inf, math.nan, True, "5s", Fraction(1, 2))
 NO_COUNT = (0, -1, 2.0, True, "4")
@@ -29,6 +29,13 @@ WRONG: dict[Any, dict[str, tuple[Any, ...]]] = {
         "retry": (3,),
         "max_held": NO_COUNT,
         "copy": (True, coroutine),
+        "batch": (3, True),
+    },
+    Batch: {
+        "max_size": NO_COUNT,
+        "max_wait": (-1, math.nan, True, "1", None),
+        "in_flight": NO_COUNT,
+        "split": (1, None, "yes"),
     },
     Retry: {
         "max_attempts": NO_COUNT,
@@ -100,6 +107,27 @@ def test_a_configuration_from_json_is_checked_too() -> None:
     """No way round leads past the checks."""
     with pytest.raises(msgspec.ValidationError, match=r"^capacity must be "):
         msgspec.json.decode(b'{"capacity": 0}', type=OperatorConfig)
+
+
+@pytest.mark.parametrize(
+    ("settings", "refusal"),
+    [
+        (
+            {"capacity": 4, "batch": Batch(max_size=5)},
+            "batch.max_size must be at most the capacity",
+        ),
+        ({"batch": Batch(split=True)}, "batch.split must be False, or a `retry` of more than one"),
+        (
+            {"batch": Batch(split=True), "retry": Retry(max_attempts=1)},
+            "batch.split must be False, or a `retry` of more than one",
+        ),
+    ],
+    ids=["room", "no retry", "one attempt"],
+)
+def test_a_batch_fits_what_it_is_for(settings: dict[str, Any], refusal: str) -> None:
+    """What could never come about is refused where both are known."""
+    with pytest.raises(InvalidConfig, match=f"^{refusal}"):
+        OperatorConfig(**settings)
 
 
 @pytest.mark.parametrize(
