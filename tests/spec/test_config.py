@@ -77,6 +77,13 @@ def test_the_default_is_ordered_with_room_for_a_hundred() -> None:
     assert OperatorConfig() == OperatorConfig("ordered", 100, None, None, None)
 
 
+def test_there_is_room_for_all_batches_by_default() -> None:
+    """Capacity counts records; with less, fewer calls would run than may."""
+    batch = Batch()
+
+    assert batch.max_size * batch.in_flight == OperatorConfig(batch=batch).capacity
+
+
 @pytest.mark.parametrize("timeout", [1e-9, 1, 0.5, sys.maxsize, 1e308, math.inf])
 def test_any_timeout_above_zero_is_sound(timeout: float) -> None:
     """A huge one means never, and does not wrap around."""

@@ -136,7 +136,8 @@ class Batch(Struct, frozen=True, kw_only=True):
         max_size: records in one call at most; no more than the capacity.
         max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
             to wait for nobody but records that are there already.
-        in_flight: calls that run at a time at most.
+        in_flight: calls that run at a time at most; a capacity of `max_size` times that has room
+            for all of them, as the defaults have.
         split: how poisonous records are found: where a whole call has raised or taken too long, its
             records are called again in batches of half its size at most. In its last attempt each
             record is alone. It needs a `retry` of two attempts at least.
@@ -145,9 +146,9 @@ class Batch(Struct, frozen=True, kw_only=True):
         InvalidConfig: an argument is out of its range.
     """
 
-    max_size: int = 100
+    max_size: int = 25
     max_wait: float = 0.005
-    in_flight: int = 8
+    in_flight: int = 4
     split: bool = False
 
     def __post_init__(self) -> None:
@@ -207,6 +208,11 @@ class OperatorConfig(Struct, frozen=True):
             raise InvalidConfig.of("copy", self.copy, "a plain function of a value, or None")
         if self.batch is not None:
             _require_batch(self, self.batch)
+
+    @property
+    def most_calls(self) -> int:
+        """Calls of the function that may run at a time: `capacity`, or `in_flight` batches."""
+        return self.capacity if self.batch is None else self.batch.in_flight
 
     def require_only(self, operator: str, *supported: str) -> None:
         """Refuse the optional settings that `operator` does not know.
