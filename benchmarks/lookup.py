@@ -40,7 +40,6 @@ from rich.console import Console
 from rich.progress import track
 
 from asyncwait.backends.lookup import (
-    Cache,
     Full,
     FunctionTable,
     RedisTable,
@@ -49,7 +48,7 @@ from asyncwait.backends.lookup import (
     open_table,
 )
 from asyncwait.backends.pool import ordered_wait
-from asyncwait.spec import Batch
+from asyncwait.spec import Batch, Cache
 
 KEYS = 10_000
 CACHE = Cache(KEYS, ttl=600)

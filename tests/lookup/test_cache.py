@@ -10,9 +10,10 @@ import pytest
 from lookups import Scripted
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Cache, LookupStatistics, OpenTable, open_table
+from asyncwait.backends.lookup import LookupStatistics, OpenTable, open_table
 from asyncwait.spec import (
     Batch,
+    Cache,
     CallFailed,
     CallTimedOut,
     InvalidConfig,
@@ -692,6 +693,7 @@ def test_wrong_settings_are_named(settings: Any, message: str) -> None:
     ("options", "message"),
     [
         ({"cache": 5}, "cache must be a Cache, a Full or None, got 5 (int)"),
+        ({"cache": Cache(1, 1, key=len)}, "cache.key must be None: a lookup is given its keys"),
         ({"timeout": 0}, "timeout must be a number of seconds > 0, or None for none, got 0"),
         ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
         ({"batch": 3}, "batch must be a Batch or None, got 3 (int)"),

@@ -9,8 +9,8 @@ import pytest
 from lookups import Scripted
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
-from asyncwait.backends.lookup import Cache, Full, FunctionTable, LookupResults, lookup
-from asyncwait.spec import Batch, CallFailed, CallTimedOut, InvalidConfig, Retry
+from asyncwait.backends.lookup import Full, FunctionTable, LookupResults, lookup
+from asyncwait.spec import Batch, Cache, CallFailed, CallTimedOut, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,6 @@ import pytest
 from lookups import failure_of, rows_of
 
 from asyncwait.backends.lookup import (
-    Cache,
     DbApiTable,
     Full,
     FunctionTable,
@@ -19,7 +18,7 @@ from asyncwait.backends.lookup import (
     lookup,
     open_table,
 )
-from asyncwait.spec import CallFailed, InvalidConfig, MissingExtra
+from asyncwait.spec import Cache, CallFailed, InvalidConfig, MissingExtra
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.spec import Element, OperatorConfig, Snapshot, Stored
+from asyncwait.spec import Element, OperatorConfig, Snapshot
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import OperatorContext, check_arguments
 
 if TYPE_CHECKING:

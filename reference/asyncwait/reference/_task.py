@@ -17,8 +17,9 @@ import anyio
 
 from asyncwait.reference._mailbox import Mail
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
-from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics, Stored
+from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics
 from asyncwait.spec.mailbox import HIGHEST, MAIN
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, running_loop, start_task
 
 if TYPE_CHECKING:

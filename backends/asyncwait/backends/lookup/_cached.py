@@ -11,9 +11,9 @@ from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
 from asyncwait.backends.lookup._loads import Loads
-from asyncwait.backends.lookup._settings import Cache
 from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, close_behind, table_closed
+from asyncwait.spec import Cache
 from asyncwait.toolkit import JoinableTasks, running_loop
 
 

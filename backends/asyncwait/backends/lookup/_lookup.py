@@ -8,11 +8,11 @@ from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._chunks import ChunkFeeder, LookupResults, Room
 from asyncwait.backends.lookup._open import tabled
-from asyncwait.backends.lookup._settings import Cache, Full
+from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import Rows, Table
 from asyncwait.backends.lookup._whole import Whole
 from asyncwait.backends.pool import open_plain
-from asyncwait.spec import Batch, CallFailed, InvalidConfig, OperatorConfig, Record, Retry
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, OperatorConfig, Record, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import PlainOne, PlainSource, reraise_fatal

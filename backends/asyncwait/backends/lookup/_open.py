@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._figures import LookupStatistics
-from asyncwait.backends.lookup._settings import Cache, Full
+from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import Rows, Table, WholeTable, require_table
 from asyncwait.backends.lookup._whole import Whole
-from asyncwait.spec import Batch, InvalidConfig, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 
 
 class OpenTable(Protocol):
@@ -64,6 +64,8 @@ def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached |
         return Whole(table, cache)
     if not (cache is None or isinstance(cache, Cache)):
         raise InvalidConfig.of("cache", cache, "a Cache, a Full or None")
+    if cache is not None and cache.key is not None:
+        raise InvalidConfig.of("cache.key", cache.key, "None: a lookup is given its keys")
     if cache is not None and cache.missing_ttl is not None and not policy.takes_misses:
         expected = "None: with it a missing key would be asked for no more"
         raise InvalidConfig.of("missing_ttl", cache.missing_ttl, f"{expected}, and retry_missing")

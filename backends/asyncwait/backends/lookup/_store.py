@@ -6,8 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from asyncwait.backends.lookup._settings import Cache
-from asyncwait.spec import MissingExtra
+from asyncwait.spec import Cache, MissingExtra
 
 
 class Entry(Struct, eq=False):

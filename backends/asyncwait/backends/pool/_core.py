@@ -13,10 +13,10 @@ from asyncwait.spec import (
     OperatorError,
     Record,
     Snapshot,
-    Stored,
     Watermark,
     WatermarkStatus,
 )
+from asyncwait.spec.snapshots import Stored
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import call_failed, collect_results, invalid_key, results_despite
 

@@ -8,15 +8,8 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from asyncwait.backends.pool._order import Entry, Lines, Unordered
-from asyncwait.spec import (
-    Element,
-    FailureHandler,
-    OperatorConfig,
-    Record,
-    Snapshot,
-    Statistics,
-    Stored,
-)
+from asyncwait.spec import Element, FailureHandler, OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import Bell
 
 

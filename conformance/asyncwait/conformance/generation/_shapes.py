@@ -30,7 +30,7 @@ from asyncwait.conformance.generation._generate import (
     with_keys,
     with_retries,
 )
-from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,
     Crash,
@@ -44,6 +44,7 @@ from asyncwait.spec.scenario import (
     Step,
     Timed,
 )
+from asyncwait.spec.snapshots import Stored
 
 DAY = 86_400_000
 """Milliseconds."""

@@ -6,8 +6,9 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.spec._config import Batch, Retry
+from asyncwait.spec._config import Retry
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._sharing import Batch
 from asyncwait.spec.scenario._limits import (
     Items,
     OneOrMore,

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asyncwait.spec import Element, Record, Stored
+from asyncwait.spec import Element, Record
+from asyncwait.spec.snapshots import Stored
 from odd.sound._asyncio_shell import Called, TimingShell
 from odd.sound._contract import Entry, passed_on
 

@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import trio
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from asyncwait.spec import Element, OperatorError, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
 from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 from odd.sound._trio_shell import TrioShell
 

@@ -6,15 +6,8 @@ from collections.abc import AsyncIterable, Callable, Collection, Coroutine, Iter
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.spec import (
-    Element,
-    OperatorConfig,
-    OperatorError,
-    Record,
-    Snapshot,
-    Statistics,
-    Stored,
-)
+from asyncwait.spec import Element, OperatorConfig, OperatorError, Record, Snapshot, Statistics
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import check_arguments, join_errors, run_hook
 from odd.sound._contract import (
     Entry,
