@@ -323,7 +323,7 @@ async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
     async with open_table(FunctionTable(nothing)) as opened:
         assert await opened.get(1) == ()
-    with pytest.raises(MissingExtra, match=r"^cachetools .*pip install 'asyncwait\[lookup\]'$"):
+    with pytest.raises(MissingExtra, match=r"^cachetools .*pip install 'asyncwait\[cache\]'$"):
         async with open_table(FunctionTable(nothing), cache=Cache(1, 1)):
             pass
     with pytest.raises(MissingExtra, match=r"^redis .*pip install 'asyncwait\[redis\]'$"):

@@ -27,7 +27,7 @@ from asyncwait.toolkit._function import (
     close_source,
     join_errors,
 )
-from asyncwait.toolkit._keys import ByKey, invalid_key
+from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -50,8 +50,11 @@ from asyncwait.toolkit._plain_parts import (
     PlainWait,
     no_end_in_disguise,
 )
+from asyncwait.toolkit._store import Store
 
 __all__ = [
+    "NULL_KEY",
+    "PLAIN_KEYS",
     "BackOffs",
     "Bell",
     "ByKey",
@@ -68,6 +71,7 @@ __all__ = [
     "PlainSource",
     "PlainWait",
     "SingleEntry",
+    "Store",
     "answers_of",
     "attempt_timed_out",
     "awaitable_of",
@@ -95,6 +99,7 @@ __all__ = [
     "run_hook",
     "running_loop",
     "running_trio",
+    "stand_in",
     "start_task",
     "supplied",
 ]

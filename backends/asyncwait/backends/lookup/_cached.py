@@ -9,12 +9,11 @@ import anyio.lowlevel
 
 from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
+from asyncwait.backends.lookup._keys import place_of
 from asyncwait.backends.lookup._loads import Loads
-from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, close_behind, table_closed
 from asyncwait.spec import Cache
-from asyncwait.toolkit import JoinableTasks, running_loop
+from asyncwait.toolkit import NULL_KEY, PLAIN_KEYS, JoinableTasks, Store, running_loop
 
 
 class Cached:
@@ -72,13 +71,13 @@ class Cached:
             CallFailed: `key` can't be hashed, or compared with itself.
             RuntimeError: the table is closed.
         """
-        place = key if type(key) in PLAIN else place_of(key)
+        place = key if type(key) in PLAIN_KEYS else place_of(key)
         figures = self._figures
         try:
             entry = self._entries[place]
         except KeyError:
             self._loads.require_open()
-            if place is not NULL:
+            if place is not NULL_KEY:
                 return None
             figures.rows += 1
             figures.null_keys += 1
@@ -90,9 +89,9 @@ class Cached:
             self._refresh({place: key})
         figures.rows += 1
         figures.hits += 1
-        if not entry.rows:
+        if not entry.results:
             figures.misses += 1
-        return entry.rows
+        return entry.results
 
     async def get(self, key: Any) -> Rows:
         """Return the rows of a key; see `get_many`."""
@@ -110,11 +109,11 @@ class Cached:
         if self._loads.closed.is_set():
             await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
             raise table_closed()
-        are_plain = PLAIN.issuperset(map(type, keys))
+        are_plain = PLAIN_KEYS.issuperset(map(type, keys))
         places = keys if are_plain else list(map(place_of, keys))
         found, missing = self._find(places, keys)
         figures = self._figures
-        nulls = 0 if are_plain else places.count(NULL)
+        nulls = 0 if are_plain else places.count(NULL_KEY)
         figures.rows += len(keys)
         figures.null_keys += nulls
         if not missing:
@@ -139,8 +138,8 @@ class Cached:
         """Return what is kept, and the keys of all else, by stand-in; one access for each."""
         distinct = dict(zip(places, keys, strict=True))
         found: dict[Any, Rows] = {}
-        if distinct.pop(NULL, NULL) is not NULL:
-            found[NULL] = NO_ROWS
+        if distinct.pop(NULL_KEY, NULL_KEY) is not NULL_KEY:
+            found[NULL_KEY] = NO_ROWS
         missing: dict[Any, Any] = {}
         ageing: dict[Any, Any] = {}
         entries, now = self._entries, self._clock()
@@ -155,7 +154,7 @@ class Cached:
                 continue
             if entry.refresh_from <= now:
                 ageing[place] = key
-            found[place] = entry.rows
+            found[place] = entry.results
         if ageing:
             self._refresh(ageing)
         return found, missing

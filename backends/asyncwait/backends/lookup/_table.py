@@ -5,10 +5,10 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import anyio
 
-from asyncwait.backends.lookup._keys import PLAIN, LookedUp, stand_in
+from asyncwait.backends.lookup._keys import LookedUp
 from asyncwait.spec import InvalidConfig, InvalidResult
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import JoinableTasks
+from asyncwait.toolkit import PLAIN_KEYS, JoinableTasks, stand_in
 
 Rows: TypeAlias = Sequence[Any]
 """The rows of one key, none or many. They are shared by all who ask for the key: change none."""
@@ -98,7 +98,7 @@ def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any,
         )
     read: dict[Any, tuple[Any, ...] | Exception] = dict.fromkeys(asked, ())
     for key, rows in answers.items():
-        place = key if type(key) in PLAIN else stand_in(key)
+        place = key if type(key) in PLAIN_KEYS else stand_in(key)
         if place not in read:
             raise InvalidResult(None, _not_asked(key, asked))
         read[place] = tuple(rows) if type(rows) in _USUAL else _collected(key, rows)

@@ -6,11 +6,13 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import NULL, PLAIN, LookedUp, place_of
+from asyncwait.backends.lookup._keys import LookedUp, place_of
 from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable, close_behind, table_closed
 from asyncwait.spec import CallFailed
 from asyncwait.toolkit import (
+    NULL_KEY,
+    PLAIN_KEYS,
     JoinableTasks,
     close_source,
     is_own_cancellation,
@@ -86,11 +88,11 @@ class Whole:
         if most is not None and age > most and keys:
             reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
             raise CallFailed(LookedUp(keys[0]), reason) from self._trouble
-        are_plain = PLAIN.issuperset(map(type, keys))
+        are_plain = PLAIN_KEYS.issuperset(map(type, keys))
         places = keys if are_plain else list(map(place_of, keys))
         copy, figures = self._copy, self._figures
         rows: list[Rows] = [copy.get(place, NO_ROWS) for place in places]
-        nulls = 0 if are_plain else places.count(NULL)
+        nulls = 0 if are_plain else places.count(NULL_KEY)
         figures.rows += len(keys)
         figures.null_keys += nulls
         figures.hits += len(keys) - nulls
@@ -109,8 +111,8 @@ class Whole:
         rows = self._table.load_all()
         try:
             async for key, row in rows:
-                place = key if type(key) in PLAIN else place_of(key)
-                if place is not NULL:
+                place = key if type(key) in PLAIN_KEYS else place_of(key)
+                if place is not NULL_KEY:
                     rows_of.setdefault(place, []).append(row)
         except Exception:  # counted here, and told by whoever reads
             figures.failed_requests += 1
