@@ -41,9 +41,8 @@ class ResultStream(OperatorContext["Output"]):
         restore: Snapshot | None = None,
     ) -> None:
         name = "the reference operator"
-        super().__init__(
-            check_arguments(config, fn, elements, restore, name, "retry", "max_held", "batch")
-        )
+        known = "retry", "max_held", "batch", "cache"
+        super().__init__(check_arguments(config, fn, elements, restore, name, *known))
         self.parts = parts
         self.config = config
         self.elements = elements

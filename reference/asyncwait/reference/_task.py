@@ -103,6 +103,8 @@ class StreamTask:
             self.operator.gathered = parts.gathering(
                 self.operator, config.batch, parts.batch, self.nothing_more_comes
             )
+        if config.cache is not None:
+            self.operator.cache = parts.cache(self.operator, config.cache, parts.load)
         self.source = parts.source(elements, self.on_element, self.on_end)
 
     # Its life
@@ -359,6 +361,7 @@ class StreamTask:
             held=queue.held * runs,
             calls=operator.calls,
             batches=operator.batches,
+            **({} if operator.cache is None else operator.cache.figures()),
             retries=operator.retries,
             timeouts=operator.timeouts,
             failures_handled=operator.failures_handled,

@@ -16,6 +16,8 @@ What happens at one time stands behind it, apart by commas; times are apart by s
     calls a b, calls a#1       the function is called for each; calls are numbered from 0 on, and
                                so are the records, where they are told apart
     batch a b                  it is called for both together; each is a call
+    load a#0, joins 0 a#1      a call begins a load, which are numbered from 0 on; one is of load 0
+    ahead a                    a load begins for no record
     #0 gives x y               a call returns these results
     #0 raises, #0 misreturns   it raises; it gives what is no collection
     #0 told, #0 ends           it is cancelled; it ends by that
@@ -139,6 +141,11 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             batch = len({call.batch for call in before})
             for call, word in enumerate(values, len(before)):
                 yield replace(_call(at, call, word), batch=batch)
+        case ["load" | "ahead", word]:
+            batch = len({call.batch for call in before} - {None})
+            yield replace(_call(at, len(before), word), batch=batch)
+        case ["joins", load, word]:
+            yield replace(_call(at, len(before), word), batch=int(load))
         case [call, *how] if call[0] == "#":
             yield from _of_a_call(at, int(call[1:]), how)
         case ["out", *elements]:
