@@ -294,10 +294,10 @@ class Core(State):
         held = self._decided - self._fences
         if held > self._most_held:  # noqa: PLR1730 - in half the time of `max`
             self._most_held = held
-        if self._lines is not None and (following := self._lines.leave(entry)) is not None:
-            self.wait_for_call(following)
         if self._unordered is not None:
             self._unordered.decided(entry)
+        if self._lines is not None and (following := self._lines.leave(entry)) is not None:
+            self.wait_for_call(following)  # which may decide it
         if not results:
             self._empty += 1
             self._drop_ready()
