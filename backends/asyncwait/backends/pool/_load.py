@@ -1,7 +1,9 @@
 """A call that records with one key share, and what it comes to for each of them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from asyncwait.backends.pool._crew import Worker
 from asyncwait.backends.pool._order import Entry
@@ -9,7 +11,7 @@ from asyncwait.spec import InvalidResult, OperatorError, Record
 from asyncwait.toolkit import NoAnswer, collect_results
 
 
-class Load:
+class Load(Struct, eq=False):
     """One call of the function for the records of a key, each of which may leave it alone.
 
     It stands for the worker of their entries.
@@ -17,59 +19,40 @@ class Load:
     Args:
         place: the stand-in of the key; `NULL_KEY` for a call that nobody shares.
         value: which the function is called with.
-        on_unwanted: called when the last record has left.
+        close: called when the last record has left.
         in_background: whether it runs on although nobody waits for it.
+        is_open: whether others may join.
+        entries: those that have joined; some may have left.
+        staying: how many have not.
+        began: when the function was called, in seconds of the loop's clock.
+        worker: who runs it.
+        entry: the load itself, while the function runs.
     """
 
-    __slots__ = (
-        "_in_background",
-        "_on_unwanted",
-        "_staying",
-        "began",
-        "entries",
-        "entry",
-        "is_open",
-        "place",
-        "value",
-        "worker",
-    )
-
-    scope = ()
+    scope: ClassVar[tuple[()]] = ()
     """There is something to cancel."""
 
-    def __init__(
-        self,
-        place: Any,
-        value: Any,
-        on_unwanted: "Callable[[Load], object]",
-        *,
-        in_background: bool = False,
-    ) -> None:
-        self.place = place
-        self.value = value
-        self._on_unwanted = on_unwanted
-        self._in_background = in_background
-        self.entries: list[Entry] = []
-        """Those that have joined; some may have left."""
-        self._staying = 0
-        self.began = 0.0
-        """When the function was called, in seconds of the loop's clock."""
-        self.is_open = True
-        """Whether others may join."""
-        self.worker: Worker | None = None
-        self.entry: Load | None = None
-        """This, while the function runs."""
+    place: Any
+    value: Any
+    close: "Callable[[Load], object]"
+    in_background: bool = False
+    is_open: bool = True
+    entries: list[Entry] = []
+    staying: int = 0
+    began: float = 0.0
+    worker: Worker | None = None
+    entry: "Load | None" = None
 
     def join(self, entry: Entry) -> None:
         """Have a record wait for it."""
         entry.worker = self
         self.entries.append(entry)
-        self._staying += 1
+        self.staying += 1
 
     @property
     def is_wanted(self) -> bool:
         """Whether somebody waits for it, or nobody has to."""
-        return self._in_background or self._staying > 0
+        return self.in_background or self.staying > 0
 
     @property
     def lingers(self) -> bool:
@@ -78,10 +61,10 @@ class Load:
 
     def cancel(self) -> bool:
         """Have one record leave; tell whether it was the last, so that the call is cancelled."""
-        self._staying -= 1
+        self.staying -= 1
         if self.is_wanted:
             return False
-        self._on_unwanted(self)
+        self.close(self)
         if self.entry is None:  # It has not begun, or is over.
             return False
         assert self.worker is not None
@@ -89,7 +72,7 @@ class Load:
 
     def is_begun_by(self, entry: Entry) -> bool:
         """Tell whether a record has begun it, and not joined."""
-        return not self._in_background and self.entries[0] is entry
+        return not self.in_background and self.entries[0] is entry
 
 
 def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ...]:

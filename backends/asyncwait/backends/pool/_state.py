@@ -1,7 +1,7 @@
 """What one operator has in flight, its figures, and its end. Nothing here awaits."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, NoReturn
 
@@ -98,6 +98,7 @@ class State:
         "failure_handler",
         "failures_handled",
         "gathers",
+        "kept_for",
         "on_close",
         "on_pending",
         "output",
@@ -108,7 +109,7 @@ class State:
         "timeouts",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - a line for each
         self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
     ) -> None:
         self._gives_values = plain is not None
@@ -157,6 +158,8 @@ class State:
         """Tells the seconds of the loop."""
         self.gathers = False
         """Whether records wait for their calls together."""
+        self.kept_for: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+        """Gives the results of the first of some values, as far as they take no call."""
         self.due = inf
         """No undecided record has an earlier deadline; the sweep sees to that."""
         self.on_close: Callable[[], None] = lambda: None
