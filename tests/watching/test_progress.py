@@ -70,6 +70,11 @@ SELDOM = {"retries": 4, "timeouts": 5, "failures_handled": 6}
             {"in_flight": 2_000, "held": 3, "calls": 9_000} | SELDOM,
             "6999/? 4,666.0/s, 2,000 in flight, 3 held, 4 retried, 5 timed out, 6 handled",
         ),
+        (
+            {},
+            {"calls": 9, "hits": 4, "shared": 2, "loads": 2, "stale": 1},
+            "9/? 6.0/s, 0 in flight, 4 hits, 2 shared, 2 loads, 1 stale",
+        ),
         # The bar never goes back: what waits for its key is undecided, and was not called.
         ({"calls": 3}, {"calls": 4, "in_flight": 6}, "3/? 2.0/s, 6 in flight"),
     ],

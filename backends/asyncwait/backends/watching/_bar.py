@@ -95,6 +95,10 @@ def _told(figures: Statistics) -> list[str]:
     counts = {
         "held": figures.held,
         "batches": figures.batches,
+        "hits": figures.hits,
+        "shared": figures.shared,
+        "loads": figures.loads,
+        "stale": figures.stale,
         "retried": figures.retries,
         "timed out": figures.timeouts,
         "handled": figures.failures_handled,

@@ -41,6 +41,11 @@ def _count(figure: str, name: str, unit: str, description: str) -> Metric:
     return Metric(figure, f"asyncwait.{name}", unit, description, "counter", stays=True)
 
 
+def _share(figure: str, name: str, unit: str, description: str) -> Metric:
+    """Of calls that may still turn out to be something else."""
+    return Metric(figure, f"asyncwait.{name}", unit, description, "up_down_counter", stays=True)
+
+
 def _most(figure: str, name: str, unit: str, description: str, *, stays: bool = True) -> Metric:
     return Metric(figure, f"asyncwait.{name}", unit, description, "gauge", stays)
 
@@ -51,6 +56,13 @@ METRICS = (
     _now("held", "records.held", "{record}", "Records in flight that are decided."),
     _count("calls", "calls.started", "{call}", "Calls started."),
     _count("batches", "calls.batches", "{call}", "Batches called."),
+    _count("hits", "calls.hits", "{call}", "Calls that were given what a cache kept."),
+    _share("shared", "calls.shared", "{call}", "Calls that share a load of another call."),
+    _share("loads", "calls.loads", "{call}", "Calls that have begun a load."),
+    _count("stale", "calls.stale", "{call}", "Calls that were given old results."),
+    _count("null_keys", "calls.null_keys", "{call}", "Calls without a key of a cache."),
+    _count("refreshes", "cache.refreshes", "{load}", "Loads begun in the background."),
+    _count("evictions", "cache.evictions", "{key}", "Keys that made room for others."),
     _count("retries", "calls.retries", "{call}", "Calls that were not the first of their record."),
     _count("timeouts", "records.timeouts", "{record}", "Records decided by their deadline."),
     _count(

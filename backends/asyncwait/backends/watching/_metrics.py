@@ -23,8 +23,9 @@ def export_metrics(
 
     There is one instrument for each figure: `asyncwait.records.in_flight`, `.held`, `.oldest` (in
     seconds), `.max_in_flight`, `.max_held`, `.timeouts` and `.failures_handled`;
-    `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`, `.retries` and
-    `.abandoned`.
+    `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`, `.hits`, `.shared`,
+    `.loads`, `.stale`, `.null_keys`, `.retries` and `.abandoned`; `asyncwait.cache.refreshes` and
+    `.evictions`.
 
     Operators are told apart by their attributes. Of several with the same ones, side by side or
     one after the other, figures are added up; `oldest` and the high-water marks are the greatest.
