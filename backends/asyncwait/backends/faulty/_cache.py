@@ -149,15 +149,11 @@ class LetsTheOldestGo(ResultCache):
     """Counts a key from when its results were kept, however often it was used since."""
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
-        entries = self.store.entries
-        if place not in entries:
-            return None
-        kept, now = Unordered.__getitem__(entries, place), self.operator.clock()  # type: ignore[arg-type]
-        return super().kept(place, attempt) if now >= kept.refresh_from else self.good(kept, now)
-
-    def good(self, kept: Any, now: float) -> tuple[Any, ...] | None:
-        """Return results as long as they are good."""
-        return None if now >= kept.good_until else kept.results
+        entries: Any = self.store.entries
+        if place not in entries or self.settings.refresh_ahead is not None:
+            return super().kept(place, attempt)
+        kept: Any = Unordered.__getitem__(entries, place)  # and it is as old as before
+        return None if self.operator.clock() >= kept.good_until else kept.results
 
 
 @breaks("CACHE-6")

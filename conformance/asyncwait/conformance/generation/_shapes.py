@@ -416,8 +416,9 @@ def _cached(rng: Random, size: int) -> Scenario:
         limit = base.retry.attempt_timeout + off
         retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
         base = msgspec.structs.replace(base, retry=retry)
-    off = cache.refresh_ahead is not None
-    plans = tuple(_undisturbed(plan, 1 << n if off else 0) for n, plan in enumerate(base.plans))
+    is_ahead = cache.refresh_ahead is not None
+    numbered = enumerate(base.plans)
+    plans = tuple(_undisturbed(rng, plan, 1 << n if is_ahead else 0) for n, plan in numbered)
     alike = rng.choice(_ALIKE)
     return _renamed(msgspec.structs.replace(base, plans=plans, cache=cache), alike)
 
@@ -461,7 +462,7 @@ def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
     return msgspec.structs.replace(scenario, inputs=inputs, plans=plans)
 
 
-def _undisturbed(plan: Plan, off: int) -> Plan:
+def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
     """Have nothing block the loop, or end the calls of a value from outside.
 
     Where a load ahead of time ends as its key is asked for, it may be either that is given. So each
@@ -476,6 +477,8 @@ def _undisturbed(plan: Plan, off: int) -> Plan:
     handler, failure = (
         msgspec.structs.replace(each, blocks=0) for each in (plan.handler, plan.failure)
     )
+    if _maybe(rng, 0.1):
+        handler = Handler("raise", error="ValueError")
     return msgspec.structs.replace(plan, steps=steps, handler=handler, failure=failure)
 
 

@@ -248,6 +248,8 @@ def _kept(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
                 given = load.ended_at, load.ended_at if left_at > load.ended_at else NEVER
                 times["stale"].append(given)
                 times[f"old {kinds[0]}"].append(given)
+            if call.at >= leg.end_at:  # A load ahead of time may not have had its turn.
+                times["refreshes"].append((call.at, NEVER))
     times["hits"] += [(call.at, call.at) for call in leg.calls if call.batch is None]
     totals = {name: line.total(each) for name, each in times.items()}
     for name in ("loads", "shared"):

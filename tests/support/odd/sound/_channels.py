@@ -38,7 +38,7 @@ class _Call:
 class SpeaksThroughChannels(TrioShell):
     """Leaves order to memory channels: one for each element or, if unordered, for each segment."""
 
-    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches")
+    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches", "cache")
     grace, turns = 0.005, 8
 
     async def _start(self) -> None:

@@ -187,7 +187,7 @@ def the_least_recently_used_goes(leg: LegHistory) -> Iterator[Finding]:
         yield None
     yield from _needless(leg, has_results=True)
     for load in leg.loads:
-        gone = leg.kept.known.get(load.calls[0].number) == {None}
+        gone = leg.kept.known.get(load.calls[0].number) == frozenset({None})
         before = [each for each in _of_its_key(leg, load) if each.ended_seq < load.seq]
         if gone and any(each.results and are_good(leg, each, load.at) for each in before):
             yield None
@@ -257,11 +257,11 @@ def _holds_up(leg: LegHistory, load: Load) -> Finding:
 
 
 def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
-    """Find a hit that was due, and with which no load began, nor ran."""
+    """Find a hit that was due, and with which no load began, nor ran; not in the last instant."""
     planned = leg.scenario.cache
     assert planned is not None
     for load, call in hits(leg):
-        is_due = call.at >= planned.refresh_from(load.at) + ROUNDING and call.at < leg.over_at
+        is_due = planned.refresh_from(load.at) + ROUNDING <= call.at < leg.end_at
         if not (load.results and is_due and are_good(leg, load, call.at)):
             continue
         begun = ahead.get(load.number)
@@ -339,8 +339,7 @@ def an_operator_begins_with_nothing_kept(leg: LegHistory) -> Iterator[Finding]:
             text = f"call {call.number} of {call.value!r} was given what no load had given"
             yield f"{text} since the operator was opened", call.at
             return
-    if leg.observed.restored is not None:
-        yield from (None for _ in loads_of_keys(leg))
+    yield from (None for _ in loads_of_keys(leg))
 
 
 @leg_check("CACHE-11")
