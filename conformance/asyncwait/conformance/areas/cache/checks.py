@@ -260,9 +260,8 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
     """Find a hit that was due, and with which no load began, nor ran."""
     planned = leg.scenario.cache
     assert planned is not None
-    over_at = min(leg.over_at, leg.end_at)  # Then it is no use to begin one.
     for load, call in hits(leg):
-        is_due = call.at >= planned.refresh_from(load.at) + ROUNDING and call.at < over_at
+        is_due = call.at >= planned.refresh_from(load.at) + ROUNDING and call.at < leg.over_at
         if not (load.results and is_due and are_good(leg, load, call.at)):
             continue
         begun = ahead.get(load.number)

@@ -115,9 +115,8 @@ ahead-of-time-and-too-late: CACHE-8, CACHE-4
     failures_handled; cache ttl=100 refresh_ahead=50; 0: a; 80: a; 120: a;
     a: 40 gives a1, 120 raises, failed gives a!
 the-end-waits-for-nothing-in-the-background: CACHE-8, END-1
-    The stream ends at 160, and the load is cancelled.
-    cache ttl=500 refresh_ahead=20; 0: a; 120: a; source_ends_at 160;
-    a: 40 gives a1, never with clean_up=40
+    The stream ends at 120, and the load is cancelled.
+    cache ttl=500 refresh_ahead=20; 0: a; 120: a; a: 40 gives a1, never with clean_up=40
 leaving-while-something-is-loaded-ahead: CACHE-8, END-3
     The load is cancelled, and cleans up.
     cache ttl=500 refresh_ahead=20; 0: a; 120: a; a: 40 gives a1, never with clean_up=40;
