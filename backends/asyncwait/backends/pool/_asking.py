@@ -207,7 +207,6 @@ class Asking:
         with _INCOMPARABLE:
             if place not in self._loading:
                 load = self._loading[place] = Load(place, value, self.close, in_background=True)
-                self._figures.refreshes += 1
                 self.queue.append(load)
 
     def close(self, load: Load) -> None:
@@ -228,6 +227,7 @@ class Asking:
             while self.queue:
                 load = self.queue.popleft()
                 if load.is_wanted:
+                    self._figures.refreshes += load.in_background
                     return load
                 load.entries.clear()  # They hold it, too.
             if not self._core.pending:

@@ -56,8 +56,11 @@ class Load(Struct, eq=False):
 
     @property
     def lingers(self) -> bool:
-        """Whether a record that has left waits for its end before another call (RETRY-10)."""
-        return self.entry is not None
+        """Whether a record that has left waits for its end before another call (RETRY-10).
+
+        While others wait for it, it may join again.
+        """
+        return self.entry is not None and not self.is_wanted
 
     def cancel(self) -> bool:
         """Have one record leave; tell whether it was the last, so that the call is cancelled."""
