@@ -22,6 +22,9 @@ from asyncwait.toolkit import SingleEntry, check_restore
 Configs: TypeAlias = OperatorConfig | tuple[OperatorConfig, Any]
 """One configuration for both operators, or one for each."""
 
+_KNOWN = "retry", "max_held", "batch"
+"""Settings that not every operator knows. What a cache keeps must not be bundles of results."""
+
 _LINKED = 2
 """Operators, or what is said of them."""
 
@@ -105,9 +108,12 @@ class Chain:
         gate = Gate(elements, room, inside)
         between = Between(gate)
         with _named("first"):
+            of_first.require_only("a chain", *_KNOWN)
             function = bundling(fn[0], shared=of_first.batch is not None)
             first = self.first(of_first, function, gate, upstream)
         with _named("second"):
+            if isinstance(configs[1], OperatorConfig):
+                configs[1].require_only("a chain", *_KNOWN)
             second = self.second(configs[1], fn[1], between, restore)
         return first, second, between
 

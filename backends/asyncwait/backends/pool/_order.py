@@ -36,6 +36,7 @@ class Entry(Struct, eq=False):
             plain values, until somebody needs their records; see `Core.record`.
         results: what goes out for it; None while undecided. A fence stands for itself.
         given: how many of the results the consumer has taken; -1 when the entry has left.
+        is_run: whether it stands for several values, each with one of the results and a slot.
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
@@ -48,6 +49,7 @@ class Entry(Struct, eq=False):
     element: Any = None
     results: tuple[Any, ...] | None = None
     given: int = 0
+    is_run: bool = False
     started: float | None = None
     worker: Any = None
     attempts: int = 0
