@@ -73,6 +73,7 @@ class Cache(Struct, frozen=True):
             a load fails, at once, before any retry. None for never. A lookup also gives them where
             a load takes too long.
         key: a plain function of a record's value that gives its key; None for the value itself.
+            It sees the context variables that handlers see.
             Keys are the same if they are equal and of one type, as 1 and 1.0 are not. One that is
             None or NaN, or a tuple with such a part, is *null*: its records share and keep nothing.
             Where no key can be had, because this raises or it can't be hashed, the attempt fails.
