@@ -98,6 +98,9 @@ class Chain:
         configs: Any = config if isinstance(config, tuple) else (config, config)
         if len(configs) != _LINKED or not isinstance(configs[0], OperatorConfig):
             raise InvalidConfig.of("config", config, f"an OperatorConfig, or {pair}")
+        for each in configs:
+            if isinstance(each, OperatorConfig):
+                each.require_only("a chain", *_KNOWN)
         if not isinstance(fn, tuple) or len(fn) != _LINKED:
             raise InvalidConfig.of("fn", fn, pair)
         retry = configs[0].retry
@@ -108,12 +111,9 @@ class Chain:
         gate = Gate(elements, room, inside)
         between = Between(gate)
         with _named("first"):
-            of_first.require_only("a chain", *_KNOWN)
             function = bundling(fn[0], shared=of_first.batch is not None)
             first = self.first(of_first, function, gate, upstream)
         with _named("second"):
-            if isinstance(configs[1], OperatorConfig):
-                configs[1].require_only("a chain", *_KNOWN)
             second = self.second(configs[1], fn[1], between, restore)
         return first, second, between
 

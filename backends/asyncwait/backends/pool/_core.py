@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from asyncwait.backends.pool._order import Entry, Lines, let_go
+from asyncwait.backends.pool._order import RUN, Entry, Lines, let_go
 from asyncwait.backends.pool._state import PlainEdge, State
 from asyncwait.spec import (
     Barrier,
@@ -141,7 +141,7 @@ class Core(State):
     def _admit_kept(self, values: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
         """Admit and decide values, the first of some, as one; return the others."""
         if count := len(results):
-            run = Entry(None, results=tuple(results), started=self.clock(), is_run=True)
+            run = Entry(None, results=tuple(results), started=self.clock(), room=RUN)
             self.calls += count
             self._inside += count
             self._decided += count
@@ -370,7 +370,7 @@ class Core(State):
         else:
             result = results[entry.given]
             entry.given += 1
-            if entry.is_run:
+            if entry.room == RUN:
                 self._inside -= 1
                 self._decided -= 1
                 if self._backlog:

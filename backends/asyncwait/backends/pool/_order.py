@@ -25,6 +25,10 @@ class Segment:
         """What closes the segment; None for the last one."""
 
 
+RUN = -1
+"""What tells an entry that stands for several values; a field of its own would cost all others."""
+
+
 class Entry(Struct, eq=False):
     """An admitted element on its way through the operator; it holds one slot.
 
@@ -36,11 +40,11 @@ class Entry(Struct, eq=False):
             plain values, until somebody needs their records; see `Core.record`.
         results: what goes out for it; None while undecided. A fence stands for itself.
         given: how many of the results the consumer has taken; -1 when the entry has left.
-        is_run: whether it stands for several values, each with one of the results and a slot.
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
-        room: how many may share its next call, where batches are split; 0 for no bound.
+        room: how many may share its next call, where batches are split; 0 for no bound, and
+            `RUN` for values that were decided together, each with one of the results and a slot.
         segment: where it stands; not in ordered mode.
         line: those that wait for its key, in key-ordered mode, if it is its turn.
     """
@@ -49,7 +53,6 @@ class Entry(Struct, eq=False):
     element: Any = None
     results: tuple[Any, ...] | None = None
     given: int = 0
-    is_run: bool = False
     started: float | None = None
     worker: Any = None
     attempts: int = 0
