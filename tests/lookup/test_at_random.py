@@ -77,7 +77,9 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
         [None, Cache(3, 1.0), Cache(99, 0.6, 0.4, 0.5), Cache(9, 2.0, 0.2, stale_if_error=5)]
     )
     limit = chance.choice([None, 1])
-    retry = Retry(max_attempts=99, initial=0.05, cap=0.2, attempt_timeout=limit)
+    on_error: Any = chance.choice([None, lambda *_: ["other"]])
+    attempts = 99 if on_error is None else 1
+    retry = Retry(max_attempts=attempts, initial=0.05, cap=0.2, attempt_timeout=limit)
     batch = chance.choice(BATCHES)
     mode = chance.choice(["ordered", "unordered"])
     read = taken = 0
@@ -100,6 +102,7 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
         mode=mode,
         capacity=capacity,
         retry=retry,
+        on_error=on_error,
         batch=batch,
     )
     async with join as results:
@@ -112,7 +115,11 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
 
     if mode == "unordered":
         found.sort(key=lambda pair: pair[0][0])
-    assert found == [(value, table.rows.get(repr(value[1]), [])) for value in values]
+    other = sum(rows == ["other"] for _, rows in found)
+    assert other == figures.failures_handled
+    assert [value for value, _ in found] == values
+    right = [(value, table.rows.get(repr(value[1]), [])) for value in values]
+    assert sum(pair not in right for pair in found) == other
     classed = figures.hits + figures.shared + figures.loads + figures.stale + figures.null_keys
     assert classed == figures.rows == len(values)
     assert figures.null_keys == sum(value[1] in (None, (None, 1)) for value in values)

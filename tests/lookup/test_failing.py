@@ -15,12 +15,14 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_failure_names_its_key_and_stays() -> None:
-    """Not the chunk; it is raised plainly, and again by each further read."""
+    """Not the chunk; nothing comes behind it, and it is raised again by each further read."""
     error = OSError("down")
-    table = Scripted(b=error)
+    table = Scripted(c=error)
 
-    async with lookup("abc", table) as results:
-        with pytest.raises(CallFailed, match=r"^key 'b': the call failed: OSError\(.*$") as one:
+    async with lookup(Values("a", "b", 0.25, "c"), table) as results:
+        assert (await anext(results))[0] == "a"
+        await anyio.sleep(1)
+        with pytest.raises(CallFailed, match=r"^key 'c': the call failed: OSError\(.*$") as one:
             await anext(results)
         with pytest.raises(CallFailed) as two:
             await anext(results)
@@ -28,19 +30,8 @@ async def test_a_failure_names_its_key_and_stays() -> None:
     assert one.value.__cause__ is error
     assert one.value is two.value
     assert table.log[-1] == "close"
-
-
-async def test_nothing_comes_behind_a_failure_or_the_way_out() -> None:
-    """What was found before it, and waits, is given no more; as of the pool."""
-    table = Scripted(c=OSError("down"))
-
-    async with lookup(Values("a", "b", 0.25, "c"), table) as results:
-        assert (await anext(results))[0] == "a"
-        await anyio.sleep(1)
-        with pytest.raises(CallFailed, match=r"^key 'c': "):
-            await anext(results)
     async with lookup("ab", table) as results:
-        assert (await anext(results))[0] == "a"
+        await anext(results)
     with pytest.raises(StopAsyncIteration):
         await anext(results)
 

@@ -32,6 +32,7 @@ class BatchCall(TaskCall):
         given: those whose values the function was given, in that order.
         values: which it was given, copies where copies are made.
         began: when it was called, in seconds of the loop's clock: one limit holds for all.
+        has_failed: as a whole: it has raised, or that limit has passed.
     """
 
     gathered: Gathering
@@ -40,6 +41,7 @@ class BatchCall(TaskCall):
     given: list[Attempt] = field(default_factory=list)
     values: Sequence[Any] = ()
     began: float = math.inf
+    has_failed: bool = False
 
     def __post_init__(self) -> None:
         self.staying.update(self.attempts)
@@ -80,6 +82,7 @@ class BatchCall(TaskCall):
         if attempt not in self.staying or self.began > attempt.handler.due:
             return ()
         attempt.begin()
+        self.bound(attempt)
         copy, value = self.operator.function.copy, attempt.handler.record.value
         try:
             value = value if copy is None else copy(value)
@@ -99,13 +102,19 @@ class BatchCall(TaskCall):
         if outcome is not None:
             for attempt, own in zip(self.given, self.outcomes(outcome), strict=True):
                 if attempt in self.staying:
+                    self.bound(attempt)
                     attempt.on_outcome(own)
+
+    def on_limit(self, attempt: Attempt) -> None:
+        """Take note that an attempt has left by its limit, as all others do now."""
+        self.has_failed = True
+        self.bound(attempt)
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         """Return what the call came to for each record that it was made for."""
         read = outcome if isinstance(outcome, Raised) else self.answers(outcome)
         if isinstance(read, Raised):
-            self.split()
+            self.has_failed = True
             return [read] * len(self.given)
         return [
             Raised(answer, outcome.at)
@@ -122,13 +131,13 @@ class BatchCall(TaskCall):
             reraise_fatal(error)
             return Raised(error, outcome.at)
 
-    def split(self) -> None:
-        """Have no next attempt share a call with more than half as many (BAT-14)."""
+    def bound(self, attempt: Attempt) -> None:
+        """Bound how many share the next call of a record, the last of which is its own (BAT-14)."""
         config = self.operator.config
         if config.batch is not None and config.batch.split and config.retry is not None:
-            for attempt in self.given:
-                is_last = attempt.number == config.retry.max_attempts - 1
-                attempt.handler.room = 1 if is_last else max(1, len(self.given) // 2)
+            room = max(1, len(self.given) // 2) if self.has_failed else None
+            is_last = attempt.number == config.retry.max_attempts - 1
+            attempt.handler.room = 1 if is_last else room
 
 
 class Gathering:

@@ -96,7 +96,7 @@ class StreamTask:
             clock=self.clock,
             handler_class=parts.handler,
             attempt_class=parts.attempt,
-            cancelled=parts.cancelled(config.capacity, self.timers, self.resume),
+            cancelled=parts.cancelled(config.most_calls, self.timers, self.resume),
         )
         if config.batch is not None:
             self.operator.gathered = parts.gathering(

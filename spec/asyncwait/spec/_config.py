@@ -136,17 +136,19 @@ class Batch(Struct, frozen=True, kw_only=True):
         max_size: records in one call at most; no more than the capacity.
         max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
             to wait for nobody but records that are there already.
-        in_flight: calls that run at a time at most.
-        split: how poisonous records are found: where a whole call has raised what is repeated, its
-            records are called again in batches of half its size at most, and each at last alone.
+        in_flight: calls that run at a time at most; a capacity of `max_size` times that has room
+            for all of them, as the defaults have.
+        split: how poisonous records are found: where a whole call has raised or taken too long, its
+            records are called again in batches of half its size at most. In its last attempt each
+            record is alone. It needs a `retry` of two attempts at least.
 
     Raises:
         InvalidConfig: an argument is out of its range.
     """
 
-    max_size: int = 100
+    max_size: int = 25
     max_wait: float = 0.005
-    in_flight: int = 8
+    in_flight: int = 4
     split: bool = False
 
     def __post_init__(self) -> None:
@@ -207,6 +209,11 @@ class OperatorConfig(Struct, frozen=True):
         if self.batch is not None:
             _require_batch(self, self.batch)
 
+    @property
+    def most_calls(self) -> int:
+        """Calls of the function that may run at a time: `capacity`, or `in_flight` batches."""
+        return self.capacity if self.batch is None else self.batch.in_flight
+
     def require_only(self, operator: str, *supported: str) -> None:
         """Refuse the optional settings that `operator` does not know.
 
@@ -229,5 +236,6 @@ def _require_batch(config: OperatorConfig, batch: Any) -> None:
     if batch.max_size > config.capacity:
         expected = f"at most the capacity, {config.capacity}: no batch holds more than is in flight"
         raise InvalidConfig.of("batch.max_size", batch.max_size, expected)
-    if batch.split and config.retry is None:
-        raise InvalidConfig.of("batch.split", True, "False, or a `retry`: it is those it splits")
+    if batch.split and (config.retry is None or config.retry.max_attempts == 1):
+        expected = "False, or a `retry` of more than one attempt: it is the others that it splits"
+        raise InvalidConfig.of("batch.split", True, expected)

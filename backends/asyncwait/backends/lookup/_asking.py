@@ -1,6 +1,6 @@
 """Asking a table for the keys of one chunk that are not kept, until each of them is decided."""
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -46,32 +46,30 @@ class Policy:
         batch: Batch | None,
     ) -> None:
         require_timeout("timeout", timeout)
-        self.given = {
+        self.given: dict[str, Any] = {
             "timeout": timeout,
             "retry": retry,
             "retry_missing": retry_missing,
             "batch": batch,
         }
-        if batch is not None and not isinstance(batch, Batch):
-            raise InvalidConfig.of("batch", batch, "a Batch or None")
-        if batch is not None and batch.split:
-            raise InvalidConfig.of("batch.split", True, "False: a table answers for each key")
+        for name, kind in (("retry", Retry), ("retry_missing", Retry), ("batch", Batch)):
+            if not isinstance(self.given[name], kind | None):
+                raise InvalidConfig.of(name, self.given[name], f"a {kind.__name__} or None")
+        results = "None: retry_missing says what becomes of keys without rows"
+        for name, part, expected in (
+            ("batch", "split", "False: a table answers for each key"),
+            ("retry", "on_result", results),
+            ("retry_missing", "on_result", results),
+            ("retry_missing", "attempt_timeout", "None: that of retry counts"),
+        ):
+            if value := getattr(self.given[name], part, None):
+                raise InvalidConfig.of(f"{name}.{part}", value, expected)
         self.batch = batch
-        for name in ("retry", "retry_missing"):
-            value: Any = self.given[name]
-            if value is not None and not isinstance(value, Retry):
-                raise InvalidConfig.of(name, value, "a Retry or None")
-            if value is not None and value.on_result is not None:
-                expected = "None: retry_missing says what becomes of keys without rows"
-                raise InvalidConfig.of(f"{name}.on_result", value.on_result, expected)
         self.timeout = None if timeout is None else at_most_infinite(timeout)
         self.attempt_timeout = None if retry is None else retry.attempt_timeout
         self._failed = None if retry is None else BackOffs(retry)
         self._missing: BackOffs | None = None
         if retry_missing is not None:
-            if retry_missing.attempt_timeout is not None:
-                value, expected = retry_missing.attempt_timeout, "None: that of retry counts"
-                raise InvalidConfig.of("retry_missing.attempt_timeout", value, expected)
             self._missing = BackOffs(replace(retry_missing, on_result=lambda _: True))
         self.takes_misses = retry_missing is None
         """Whether a key that has no row is not asked for again."""
@@ -101,7 +99,7 @@ class Asking:
     def __init__(
         self,
         missing: dict[Any, Any],
-        times: Counter[Any],
+        times: Mapping[Any, int],
         loads: Loads,
         store: Store,
         figures: Figures,

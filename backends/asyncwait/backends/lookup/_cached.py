@@ -23,7 +23,6 @@ from asyncwait.backends.lookup._table import (
     rows_with,
     table_closed,
 )
-from asyncwait.spec import OperatorError
 from asyncwait.toolkit import JoinableTasks, running_loop
 
 
@@ -111,6 +110,7 @@ class Cached(OpenTable):
             times: how many rows have each of them; None for one.
 
         Raises:
+            CallFailed: a key can't be hashed, or compared with itself.
             RuntimeError: the table is closed.
         """
         return await self._look_up(keys, times, at_once=False)
@@ -121,14 +121,11 @@ class Cached(OpenTable):
         if self._loads.closed.is_set():
             await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
             raise table_closed()
-        places = places_of(keys, at_once=at_once)
-        distinct = dict(zip(places, keys, strict=True))
-        aside = {} if places is keys else _set_aside(distinct)
-        found, missing = self._find(distinct)
-        found |= aside
-        nulls = rows_with(NULL, places, times) if aside else 0
-        looked_up = (len(keys) if times is None else sum(times)) - len(aside.keys() - {NULL})
-        rows_of = _rows_of(places, times) if missing else Counter[Any]()
+        places = places_of(keys)
+        found, missing = self._find(dict(zip(places, keys, strict=True)))
+        nulls = rows_with(NULL, places, times) if NULL in found else 0
+        looked_up = len(keys) if times is None else sum(times)
+        rows_of = _rows_of(places, times) if missing else {}
         asked = sum(map(rows_of.__getitem__, missing))
         figures = self.figures
         figures.rows += looked_up
@@ -153,6 +150,8 @@ class Cached(OpenTable):
     def _find(self, distinct: dict[Any, Any]) -> tuple[dict[Any, Outcome], dict[Any, Any]]:
         """Return what is kept, and the keys of all else, by stand-in; one access for each."""
         found: dict[Any, Outcome] = {}
+        if distinct.pop(NULL, NULL) is not NULL:
+            found[NULL] = NO_ROWS
         missing: dict[Any, Any] = {}
         ageing: dict[Any, Any] = {}
         entries, now = self._entries, self._clock()
@@ -182,7 +181,7 @@ class Cached(OpenTable):
             self._loads.begin(asked, background=True)
 
 
-def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> Counter[Any]:
+def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> dict[Any, int]:
     """Return how many rows have each key, by stand-in."""
     if times is None:
         return Counter(places)
@@ -190,15 +189,3 @@ def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> Counter[Any]
     for place, count in zip(places, times, strict=True):
         rows_of[place] += count
     return rows_of
-
-
-def _set_aside(distinct: dict[Any, Any]) -> dict[Any, Any]:
-    """Take what no table is asked for out of keys by stand-in; return what it comes to."""
-    aside = {
-        place: NO_ROWS if place is NULL else place
-        for place in distinct
-        if place is NULL or isinstance(place, OperatorError)
-    }
-    for place in aside:
-        del distinct[place]
-    return aside

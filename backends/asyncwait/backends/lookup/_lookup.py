@@ -3,11 +3,12 @@
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._chunks import ChunkFeeder, LookupResults, Room
+from asyncwait.backends.lookup._keys import place_of
 from asyncwait.backends.lookup._open import tabled
 from asyncwait.backends.lookup._settings import Cache, Full
 from asyncwait.backends.lookup._table import Outcome, Rows, Table
@@ -52,31 +53,35 @@ class _Looking(Generic[A]):
         self.close = table.close
 
     async def __call__(self, values: list[A]) -> tuple[int, list[tuple[A, Rows]]]:
-        keys = values if self._key is None else list(map(self._key_of, values))
         if self._on_error is None:
+            keys = values if self._key is None else list(map(self._key_of, values))
             pairs = list(zip(values, await self._table.get_many(keys), strict=True))
         else:
-            pairs = list(self._handled(values, await self._outcomes(keys)))
+            pairs = list(self._handled(values, await self._outcomes(values)))
         return len(values), [pair for pair in pairs if pair[1]] if self._is_inner else pairs
 
     def _key_of(self, value: A) -> Any:
-        """Return the key of a value; where failures are handled, it may be one."""
-        assert self._key is not None
         try:
-            return self._key(value)
+            return value if self._key is None else self._key(value)
         except BaseException as error:
             reraise_fatal(error)
-            failure = CallFailed(Record(value), f"its key can't be told: {shown(error)}")
-            failure.__cause__ = error
-            if self._on_error is None:
-                raise failure from error
-            return _NoKey(failure)
+            reason = f"its key can't be told: {shown(error)}"
+            raise CallFailed(Record(value), reason) from error
 
-    async def _outcomes(self, keys: list[Any]) -> list[Outcome]:
-        """Return what the table has for each key, or what has failed."""
-        known = [key for key in keys if type(key) is not _NoKey]
-        found = iter(await self._table.outcomes(known))
-        return [key.failure if type(key) is _NoKey else next(found) for key in keys]
+    async def _outcomes(self, values: list[A]) -> list[Outcome]:
+        """Return what the table has for the key of each value, or what has failed."""
+        keys: list[Any] = []
+        failed: dict[int, CallFailed] = {}
+        for number, value in enumerate(values):
+            try:
+                key = self._key_of(value)
+                place_of(key)
+            except CallFailed as failure:
+                failed[number] = failure
+            else:
+                keys.append(key)
+        found = iter(await self._table.outcomes(keys))
+        return [failed.get(number) or next(found) for number in range(len(values))]
 
     def _handled(self, values: list[A], outcomes: list[Outcome]) -> Iterator[tuple[A, Rows]]:
         """Give each value with its rows, or with those that it has in place of a failure."""
@@ -94,12 +99,6 @@ class _Looking(Generic[A]):
         if isinstance(rows, Mapping):  # Its keys would be taken for rows.
             raise TypeError(f"expected rows, got {shown(rows)}; return [row] for one row")
         return rows
-
-
-class _NoKey(NamedTuple):
-    """Stands for the key of a value of which it can't be told."""
-
-    failure: OperatorError
 
 
 @asynccontextmanager
@@ -136,16 +135,14 @@ async def lookup(
         capacity: values read, and not yet taken by the consumer, at most.
         timeout: seconds from the first request for a value to its deadline; None for none.
         retry: how requests that fail are repeated; None for not at all.
-        retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None
-            for not at all.
+        retry_missing: the same for keys without rows.
         on_error: what becomes of a value whose key has failed after all retries, is late, or can't
             be told: "fail" ends the stream with the error, and so does None; "skip" leaves the
             value out; a plain function of value and error gives the rows in their place, any
             iterable of them, or None for the error.
         batch: how keys of several chunks gather for one request, where the source is slow; None for
             a request for each chunk. A key waits no longer than `max_wait` while there is a place,
-            and for nothing where the source has ended. `split` must be False, for a table fails key
-            by key.
+            and for nothing where the source has ended.
 
     Returns:
         An async context manager that gives an async iterator of pairs of a value and its rows. They

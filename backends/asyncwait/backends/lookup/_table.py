@@ -7,7 +7,7 @@ import anyio
 
 from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._keys import PLAIN, LookedUp, place_of, stand_in
-from asyncwait.spec import CallFailed, InvalidConfig, InvalidResult, OperatorError
+from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import JoinableTasks
 
@@ -92,26 +92,13 @@ Outcome: TypeAlias = Rows | OperatorError
 """What a lookup comes to: rows, or what it has failed with."""
 
 
-def places_of(keys: Sequence[Any], *, at_once: bool) -> Sequence[Any]:
+def places_of(keys: Sequence[Any]) -> Sequence[Any]:
     """Return the stand-in of each key; `keys` itself where they are that.
-
-    Args:
-        keys: what is looked up.
-        at_once: whether the failure of a key that has none is raised, and does not stand for it.
 
     Raises:
         CallFailed: a key can't be hashed, or compared with itself.
     """
-    if PLAIN.issuperset(map(type, keys)):
-        return keys
-    return list(map(place_of if at_once else _place_or_failure, keys))
-
-
-def _place_or_failure(key: Any) -> Any:
-    try:
-        return place_of(key)
-    except CallFailed as failure:
-        return failure
+    return keys if PLAIN.issuperset(map(type, keys)) else list(map(place_of, keys))
 
 
 def rows_with(wanted: Any, values: Sequence[Any], times: Sequence[int] | None) -> int:

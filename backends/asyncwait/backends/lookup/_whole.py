@@ -20,7 +20,7 @@ from asyncwait.backends.lookup._table import (
     rows_with,
     table_closed,
 )
-from asyncwait.spec import CallFailed, OperatorError
+from asyncwait.spec import CallFailed
 from asyncwait.toolkit import (
     JoinableTasks,
     close_source,
@@ -105,17 +105,17 @@ class Whole(OpenTable):
             times: how many rows have each of them; None for one.
 
         Raises:
+            CallFailed: a key can't be hashed, or compared with itself.
             RuntimeError: the table is closed.
         """
         if not self._is_too_old():
-            return self._look_up(keys, times, at_once=False)
+            return [*self._look_up(keys, times)]
         return [self._too_old(key) for key in keys]
 
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
         if keys and self._is_too_old():
             raise self._too_old(keys[0])
-        rows: list[Any] = self._look_up(keys, at_once=True)
-        return rows
+        return self._look_up(keys)
 
     def _age(self) -> float:
         assert self._copy.read_at is not None
@@ -133,25 +133,17 @@ class Whole(OpenTable):
         failure.__cause__ = self._trouble
         return failure
 
-    def _look_up(
-        self, keys: Sequence[Any], times: Sequence[int] | None = None, *, at_once: bool
-    ) -> list[Outcome]:
+    def _look_up(self, keys: Sequence[Any], times: Sequence[int] | None = None) -> list[Rows]:
         copy, figures = self._copy.rows, self.figures
-        places = places_of(keys, at_once=at_once)
-        outcomes: list[Outcome] = [copy.get(place, NO_ROWS) for place in places]
-        nulls = failed = 0
-        if places is not keys:
-            nulls = rows_with(NULL, places, times)
-            for number, place in enumerate(places):
-                if isinstance(place, OperatorError):
-                    outcomes[number] = place
-                    failed += 1
-        looked_up = (len(keys) if times is None else sum(times)) - failed
+        places = places_of(keys)
+        rows: list[Rows] = [copy.get(place, NO_ROWS) for place in places]
+        nulls = 0 if places is keys else rows_with(NULL, places, times)
+        looked_up = len(keys) if times is None else sum(times)
         figures.rows += looked_up
         figures.null_keys += nulls
         figures.hits += looked_up - nulls
-        figures.misses += rows_with(NO_ROWS, outcomes, times) - nulls
-        return outcomes
+        figures.misses += rows_with(NO_ROWS, rows, times) - nulls
+        return rows
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""

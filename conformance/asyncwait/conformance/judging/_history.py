@@ -84,8 +84,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def runs(self) -> Sequence[Call]:
         """One call for each that the function runs: the first of a batch for all of it."""
-        firsts = {batch[0] for batch in self.batches}
-        return [call for call in self.calls if call.batch is None or call in firsts]
+        return self.facts.runs
 
     @property
     def ending(self) -> Ending:
@@ -123,6 +122,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def capacity(self) -> int:
         """The operator's own in this leg."""
         return self.facts.leg.capacity
+
+    @property
+    def most_calls(self) -> int:
+        """How many calls of the function may run at a time: a batch is one."""
+        return self.facts.most_calls
 
     @property
     def room(self) -> int:

@@ -12,7 +12,7 @@ counts them by their identity: canonical JSON, as plans are looked up.
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import count, groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -318,6 +318,19 @@ class Facts(Struct, frozen=True, eq=False):
     blocks: tuple[tuple[float, float], ...]
     numbers: "Numbers"
     despite: Mapping[int, tuple[int, FailureAsked]]
+
+    @property
+    def most_calls(self) -> int:
+        """How many calls of the function may run at a time: a batch is one."""
+        return self.leg.capacity if self.scenario.batch is None else self.scenario.batch.in_flight
+
+    @property
+    def runs(self) -> Sequence[Call]:
+        """One call for each that the function runs: the first of a batch for all of it."""
+        shared = groupby(self.calls, key=lambda call: call.batch)
+        return [
+            c for batch, calls in shared for c in (calls if batch is None else islice(calls, 1))
+        ]
 
     def instants(self, at: float) -> list[float]:
         """Return when what falls due at `at` ms may be noticed: then, or when blocks are over.

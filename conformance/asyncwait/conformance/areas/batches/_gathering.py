@@ -1,6 +1,6 @@
 """Which records gather at each moment, for their call together with others, and since when."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Rest
@@ -14,12 +14,17 @@ class Wait(NamedTuple):
         maybe: when that may have begun, in ms.
         sure: when it surely had, in ms; NEVER if it is not known.
         call: with which it ended; None for none.
+        least: how many may share that, where batches are split, if it is open how it came to this
+            wait: with the smallest bound; NEVER for no bound.
+        most: the same with the largest.
     """
 
     item: Item
     maybe: float
     sure: float
     call: Call | None
+    least: float = NEVER
+    most: float = NEVER
 
     def lasts_at(self, rest: Rest) -> bool:
         """Whether the record surely gathers at a moment of rest."""
@@ -76,7 +81,32 @@ def _between_attempts(leg: LegHistory, item: Item) -> Iterator[Wait]:
                 not each.stands for each in leg.outcomes(call, number)
             )
             earliest = min(each.since for each in reasons)
-            yield Wait(item, earliest, sure if is_sure else NEVER, following)
+            bounds = _bounds(leg, call, number)
+            yield Wait(item, earliest, sure if is_sure else NEVER, following, *bounds)
+
+
+def _bounds(leg: LegHistory, call: Call, number: int) -> tuple[float, float]:
+    """Return how many may share the next call after an attempt: the smallest and largest bound."""
+    planned = leg.scenario.batch
+    if planned is None or not planned.split:
+        return NEVER, NEVER
+    if number + 1 >= most_attempts(leg):
+        return 1, 1
+    batch = leg.once(batches).get(call, ())
+    half, is_raised = max(1, len(batch) // 2), call.batch is not None and raises(call)
+    reasons = [each for each in leg.outcomes(call, number) if not each.stands]
+    bounds = [half if each.by_limit or is_raised else NEVER for each in reasons]
+    return min(bounds, default=NEVER), max(bounds, default=NEVER)
+
+
+def batches(leg: LegHistory) -> Mapping[Call | None, Sequence[Call]]:
+    """Return the batch of each call that shares one."""
+    return {call: batch for batch in leg.batches for call in batch}
+
+
+def raises(call: Call) -> bool:
+    """Whether a call raises as one of a batch that does so as a whole."""
+    return call.step.whole and (call.step.does == "raise" or call.step.error == "broken")
 
 
 def _admitted(leg: LegHistory) -> dict[Item, float]:
@@ -152,13 +182,10 @@ def some_may_come(leg: LegHistory, at: float) -> bool:
 def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:
     """Whether a batch may have had to go with fewer than `max_size` (BAT-14).
 
-    So it is where a record that is called again is in it, or gathers behind it.
+    So it is where a record is in it, or gathers behind it, that may share a call with no more.
     """
-    planned, first = leg.scenario.batch, batch[0]
-    if planned is None or not planned.split:
-        return False
-    again = (wait for wait in leg.once(waits) if wait.call is not wait.item.call)
+    bound = (wait for wait in leg.once(waits) if wait.least <= len(batch))
     return any(
-        wait.maybe <= first.at and (wait.call is None or wait.call.seq >= first.seq)
-        for wait in again
+        wait.maybe <= batch[0].at and (wait.call is None or wait.call.seq >= batch[0].seq)
+        for wait in bound
     )

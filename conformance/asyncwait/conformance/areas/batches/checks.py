@@ -1,15 +1,16 @@
 """BAT: when a batch goes, what it holds, and what becomes of each of its records."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from asyncwait.conformance.areas.batches._gathering import (
     Wait,
+    batches,
     item_of,
     may_be_bounded,
     moments,
     most_attempts,
     present,
+    raises,
     running,
     some_may_come,
     waits,
@@ -60,8 +61,10 @@ def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, fewer records gather than a batch may hold, or all places are taken."""
     planned = leg.scenario.batch
     for rest, gathering in _gathered(leg):
-        if planned is not None and len(gathering) >= planned.max_size:
-            yield f"{len(gathering)} records gather, and a batch holds {planned.max_size}", rest.at
+        bounds = (int(wait.most) for wait in gathering if wait.most < NEVER)
+        most = min(bounds, default=NEVER if planned is None else planned.max_size)
+        if len(gathering) >= most:
+            yield f"{len(gathering)} records gather, and a batch holds {most}", rest.at
             return
     for batch in leg.batches:
         if planned is not None and len(batch) == planned.max_size:
@@ -283,10 +286,9 @@ def _failed_with_others(leg: LegHistory, item: Item, *, is_asked: bool) -> Findi
 
 def _is_raised(batch: Sequence[Call]) -> bool:
     """Whether a batch of several has raised as a whole."""
-    first = batch[0]
-    raises = first.step.does == "raise" or first.step.error == "broken"
-    is_over = first.ended is not None and first.ended.how in {"raised", "misreturned"}
-    return len(batch) > 1 and first.step.whole and raises and is_over
+    ended = batch[0].ended
+    is_over = ended is not None and ended.how in {"raised", "misreturned"}
+    return len(batch) > 1 and raises(batch[0]) and is_over
 
 
 @leg_check("BAT-10")
@@ -376,21 +378,14 @@ def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Find
 
 @leg_check("BAT-14")
 def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
-    """After a batch has raised, its records are called in batches of half its size at most."""
-    planned, retry = leg.scenario.batch, leg.scenario.retry
-    if planned is None or retry is None or not planned.split:
-        return
-    sizes = {call.batch: len(batch) for batch in leg.batches for call in batch}
-    raised = {batch[0].batch for batch in leg.batches if _is_raised(batch)}
-    for item in leg.records:
-        for number, (before, call) in enumerate(pairwise(item.attempts), 2):
-            if before.batch not in raised or before.ended_at >= min(before.deadline, before.limit):
-                continue  # It is another thing that ended this attempt.
-            most = 1 if number == retry.max_attempts else max(1, sizes[before.batch] // 2)
-            if sizes[call.batch] > most:
-                text = f"{item} shares call {call.number} with {sizes[call.batch]}, at most {most}"
-                yield text, call.at
-                return
+    """Each batch holds no more records than any of them may share a call with."""
+    shared = leg.once(batches)
+    for wait in leg.once(waits):
+        call, size = wait.call, len(shared.get(wait.call, ()))
+        if call is not None and size > wait.most:
+            yield f"{wait.item} shares call {call.number} with {size}, at most {wait.most}", call.at
+            return
+        if size and wait.most < NEVER:
             yield None
 
 

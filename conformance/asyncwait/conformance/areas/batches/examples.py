@@ -140,6 +140,22 @@ alone-for-the-last-attempt: BAT-14
     There are but two attempts: for the second each of the four is alone.
     capacity 8; retry max_attempts=2; failures_handled; batch max_size=4 split in_flight=4;
     0: a b c d; a b c: 40 gives *1; d: 40 raises with whole, failed gives d!
+found-by-halves-where-it-hangs: BAT-14, RETRY-12
+    d has the batch of four hang until its limit, at 80, then that of two; then it is alone.
+    capacity 8; retry max_attempts=4 multiplier=1 attempt_timeout=80; failures_handled;
+    batch max_size=4 split; 0: a b c d; a b c: 40 gives *1; d: never, failed gives d!
+split-where-it-swallows-its-limit: BAT-14, RETRY-12
+    From 80 on each of the two is to be alone; what the call raises at 120 counts no more.
+    capacity 8; retry attempt_timeout=80; batch max_size=2 split; 0: a b;
+    a: 120 raises with whole swallow clean_up=40, 40 gives a1; b: 40 gives b1; source_ends_at 400
+alone-after-an-error-of-its-own: BAT-14, BAT-9
+    The next call of a is its last, and not shared with c, which would have that fail, too.
+    capacity 8; retry max_attempts=2; failures_handled; batch max_size=2 split; 0: a b; 80: c;
+    a: 40 raises own, 40 gives a1; b: 40 gives b1; c: 40 raises with whole, 40 gives c1
+half-of-them-go-at-once: BAT-1, BAT-14
+    All are back at 80: two that were in the batch of four go at once, though four might.
+    capacity 8; retry initial=40; batch max_size=4 max_wait=4000 split; 0: a b c d;
+    a: 40 raises with whole, 40 gives a1; b c d: 40 gives *1; source_ends_at 400
 keys-in-batches: BAT-15
     b has the key of a, and gathers when that is decided.
     key-ordered; batch max_size=2 max_wait=40; 0: a/x b/x c/y; a b c: 40 gives *1
