@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from asyncwait.backends.spark.join._keys import Keys, keys_of
-
 LARGEST = 10_000
 """Rows that go out at once, unless a single one on the left comes to more."""
 
@@ -54,16 +52,6 @@ class Shape(Struct, frozen=True):
         return [*columns, *([] if self.errors is None else [self.errors])]
 
 
-class Chunk(Struct, frozen=True):
-    """Rows on the left, and their keys."""
-
-    rows: pa.RecordBatch
-    keys: Keys
-
-    def __repr__(self) -> str:
-        return f"{self.rows.num_rows} rows"
-
-
 class Layout:
     """What goes out for the rows of a chunk, by the place of their keys.
 
@@ -78,7 +66,7 @@ class Layout:
         nothing: Found = None
         if shape.is_left:
             nothing = () if shape.lists else (shape.nulls,)
-        rows = [nothing if each is not None and not each else each for each in found]
+        rows = [nothing if each == () else each for each in found]
         present = [each for each in rows if each is not None]
         self._values = _structs(shape.found, chain.from_iterable(present))
         sizes = [len(each or ()) for each in rows]
@@ -87,8 +75,8 @@ class Layout:
         if shape.lists:
             self._values = _listed(map(len, present), self._values)
             sizes = [int(each is not None) for each in rows]
-        self._is_one_each = sizes.count(1) == len(sizes)
-        self._entries = _listed(sizes, self._values)
+        is_one_each = sizes.count(1) == len(sizes)
+        self._entries = None if is_one_each else _listed(sizes, self._values)
         self._errors = pa.array(errors, shape.errors.type) if shape.errors else None
 
     def ends(self, places: pa.Array) -> list[int]:
@@ -102,7 +90,7 @@ class Layout:
     def beside(self, rows: pa.RecordBatch, places: pa.Array) -> pa.RecordBatch:
         """Return some rows of the chunk, whose keys have these places, with what they have."""
         errors = [] if self._errors is None else [self._errors.take(places)]
-        if self._is_one_each:
+        if self._entries is None:
             values = self._values.take(places)
         else:
             taken = self._entries.take(places)
@@ -132,25 +120,18 @@ Piece: TypeAlias = Callable[[], pa.RecordBatch]
 """Makes a batch of some rows of a chunk; or raises what one of its keys has failed with."""
 
 
-class JoinRows:
-    """The codec of a partition: chunks from batches, batches from pieces.
+class ChunkRows:
+    """The codec of a partition: chunks are batches, and batches are made of pieces."""
 
-    Args:
-        on: the columns that are the key.
-    """
-
-    def __init__(self, on: tuple[str, ...]) -> None:
-        self._on = on
-
-    def decode(self, batch: pa.RecordBatch) -> Iterable[Chunk]:
-        """Return the rows in `batch` as a chunk."""
-        return [Chunk(batch, keys_of(batch, self._on))]
+    def decode(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+        """Return `batch` as the one chunk."""
+        return [batch]
 
     def encode(self, pieces: Sequence[Piece]) -> pa.RecordBatch:
         """Return the one piece as a batch.
 
         Raises:
-            OperatorError: a key has failed.
+            AsyncWaitError: a key has failed, or can't be read.
         """
         (piece,) = pieces
         return piece()

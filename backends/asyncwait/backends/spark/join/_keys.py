@@ -37,6 +37,7 @@ def keys_of(batch: pa.RecordBatch, names: Sequence[str]) -> Keys:
         UnreadableRow: one holds a text that is not UTF-8.
     """
     first, *others = names
+    distinct: list[Any]
     distinct, places = _encoded(batch, first)
     if others:
         distinct = [(value,) for value in distinct]
@@ -51,7 +52,7 @@ def keys_of(batch: pa.RecordBatch, names: Sequence[str]) -> Keys:
         places = pairs.indices
     if places.null_count:
         places = pc.fill_null(places, len(distinct))
-        distinct.append(None)
+        distinct = [*distinct, None]
     counts = pc.value_counts(places)
     times = dict(zip(*(each.to_pylist() for each in counts.flatten()), strict=True))
     return Keys(distinct, [times[place] for place in range(len(distinct))], places)

@@ -2,15 +2,19 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NoReturn
+
+import pyarrow as pa
 
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._whole import Whole
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.frame._errors import told_of
-from asyncwait.backends.spark.join._chunks import Chunk, Found, Layout, Piece, Shape
+from asyncwait.backends.spark.join._chunks import Found, Layout, Piece, Shape
+from asyncwait.backends.spark.join._keys import keys_of
 from asyncwait.backends.spark.join._table import RowFitter
-from asyncwait.spec import OperatorError
+from asyncwait.spec import AsyncWaitError, OperatorError
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import is_collection, results_despite
 
@@ -47,24 +51,21 @@ class Looking:
         self._has_ended = True
         self._hurry()
 
-    async def __call__(self, chunk: Chunk) -> list[Piece]:
+    async def __call__(self, chunk: pa.RecordBatch) -> list[Piece]:
         """Return what goes out for a chunk, in pieces."""
-        keys = chunk.keys
         self._running += 1
         try:
+            keys = keys_of(chunk, self._shape.on)
             outcomes = await self._table.outcomes(keys.distinct, keys.times)
             layout = self._laid_out(outcomes, keys.times)
-        except OperatorError as failure:
-            return [partial(_fail, failure)]
+        except AsyncWaitError as error:
+            return [partial(_fail, error)]
         finally:
             self._running -= 1
-        pieces: list[Piece] = []
-        start = 0
-        for end in layout.ends(keys.places):
-            part = slice(start, end)
-            pieces.append(partial(layout.beside, chunk.rows[part], keys.places[part]))
-            start = end
-        return pieces
+        return [
+            partial(layout.beside, chunk[start:end], keys.places[start:end])
+            for start, end in pairwise([0, *layout.ends(keys.places)])
+        ]
 
     def _laid_out(self, outcomes: Sequence[Any], times: Sequence[int]) -> Layout:
         """Lay out what keys have, once nothing of it is a failure."""
@@ -117,5 +118,5 @@ class Chunks(AsyncIterator[Any]):
         await self._source.aclose()
 
 
-def _fail(failure: OperatorError) -> NoReturn:
-    raise failure from failure.__cause__
+def _fail(error: AsyncWaitError) -> NoReturn:
+    raise error from error.__cause__

@@ -15,7 +15,7 @@ from asyncwait.backends.lookup._open import kept_by, tabled
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark.frame._task import find_flush, require_text, zone_named
-from asyncwait.backends.spark.join._chunks import LARGEST, JoinRows, Shape
+from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
 from asyncwait.backends.spark.join._kept import kept
 from asyncwait.backends.spark.join._looking import Chunks, Looking
 from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
@@ -120,7 +120,7 @@ class Join(Struct, frozen=True):
             lambda source: pool.open_plain(
                 config, function, PlainSource(Chunks(source, looking.end))
             ),
-            JoinRows(self.shape.on),
+            ChunkRows(),
             reader=partial(ThreadedSource, chunk=LARGEST),
             batch_size=1,
         )
