@@ -76,8 +76,7 @@ class Asking:
 
     def ask(self) -> None:
         """Ask for those that wait, up to one that needs a load, which is put into the queue."""
-        core, goes_on = self._core, True
-        self.is_busy = True
+        self.is_busy, core, goes_on = True, self._core, True
         try:
             while goes_on and core.pending:
                 decided: list[Entry] = []
@@ -87,7 +86,7 @@ class Asking:
         finally:
             self.is_busy = False
 
-    def _ask_for_all(self, decided: list[Entry]) -> bool:
+    def _ask_for_all(self, decided: list[Entry]) -> bool:  # noqa: PLR0915 - as in `Core`
         """Ask for those that wait; return whether it came to their end.
 
         Args:
@@ -134,9 +133,12 @@ class Asking:
             if now >= kept.refresh_from:
                 kept.refresh_from = inf  # once in its life
                 self._refresh(place, entry.value)
-            if is_light and now <= core.due and in_bulk and kept.results:
-                entry.results = kept.results  # What follows comes to the same.
-                decided.append(entry)
+            if is_light and now <= core.due:  # What follows comes to the same.
+                if in_bulk and kept.results and (pending or decided):
+                    entry.results = kept.results
+                    decided.append(entry)
+                else:
+                    core.decide(entry, kept.results)
             else:
                 entry.worker = _AT_ONCE
                 if not (sweep.watches and sweep.expire_due(entry, now, _AT_ONCE)):
