@@ -231,7 +231,7 @@ class Asking:
                 if load.is_wanted:
                     self._figures.refreshes += load.in_background
                     return load
-                load.entries.clear()  # They hold it, too.
+                load.forget()
             if not self._core.pending:
                 return None
             self.ask()
