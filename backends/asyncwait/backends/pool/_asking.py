@@ -67,6 +67,8 @@ class Asking:
         """The load of each key, by stand-in."""
         self.queue: deque[Load] = deque()
         """Loads that are to begin."""
+        self._ending: list[Load] = []
+        """Those that run and are cancelled."""
         self.is_busy = False
         """Whether somebody asks at present, and sees to all that come meanwhile."""
         self._asked: Callable[[Any], Any] | None = None
@@ -105,6 +107,8 @@ class Asking:
                 called.append(entry)
                 if has_deadlines and core.due == inf:
                     sweep.expect(now)
+            elif self._ending and self._has_to_linger(entry):
+                continue
             elif sweep.begin(entry):
                 now = clock()
             else:
@@ -175,6 +179,12 @@ class Asking:
         self._figures.hits += len(results)
         return results
 
+    def _has_to_linger(self, entry: Entry) -> bool:
+        """Have a record wait for a call that it has shared, and that is cancelled (RETRY-10)."""
+        return any(
+            entry in load.entries and self._sweep.linger(entry, load) for load in self._ending
+        )
+
     def _has_no_key(self, entry: Entry, error: BaseException) -> None:
         """Fail an attempt as if its call had raised what its key has (CACHE-1)."""
         reraise_fatal(error)
@@ -212,11 +222,19 @@ class Asking:
                 self.queue.append(load)
 
     def close(self, load: Load) -> None:
-        """Let nobody join a load any more."""
+        """Let nobody join a load any more: it is over, or it is cancelled if it runs."""
         if load.is_open:
             load.is_open = False
+            if load.entry is not None:
+                self._ending.append(load)
             with _INCOMPARABLE:  # Nobody joins it all the same, and the next one takes its place.
                 self._loading.pop(load.place, None)
+
+    def ended(self, load: Load) -> None:
+        """Take note that the call of a load has ended."""
+        if load in self._ending:
+            self._ending.remove(load)
+        load.forget()
 
     def forget(self) -> None:
         """Let no load begin, and nobody join one."""
