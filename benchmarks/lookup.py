@@ -1,11 +1,15 @@
 """What a row costs that is looked up, beside a request for each row and floors.
 
-    python benchmarks/lookup.py [--runs 5]
+    python benchmarks/lookup.py [--runs 5] [--spark]
 
 Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
 a figure is the median over the rounds of what is computed within one. It is the processor time of
 this process, which Redis and the kernel have no part in. A `redis-server` has to be on PATH; it is
 started here, on a socket. Needs the extras `cache` and `redis`.
+
+With `--spark` it is joins of DataFrames, in one session of an embedded Spark with two partitions:
+by the clock, and of the processors of Spark and its workers; and one that is alone, without Spark.
+Needs the extra `spark`, too, and Linux.
 """
 
 import argparse
@@ -250,6 +254,21 @@ ROWS = (
     ),
 )
 
+SPARK_ROWS = (
+    Row("lookup_join; a GET a row in a UDF", times("GET a row in a UDF", "lookup_join"), ""),
+    Row(
+        "the same, of the processor",
+        times("GET a row in a UDF, processor", "lookup_join, processor"),
+        ">= 10",
+    ),
+    Row(
+        "lookup_join, kept before; a join, loaded before",
+        times("lookup_join, kept before", "join, loaded before"),
+        "",
+    ),
+    Row("lookup_join, alone, us", costs("lookup_join, alone, processor"), "<= 1"),
+)
+
 
 @contextmanager
 def tables() -> Any:
@@ -291,20 +310,51 @@ def cost(flow: Flow) -> float:
     return (time.process_time() - began) / flow.count * 1e6
 
 
+def in_process(url: str, path: Path) -> Callable[[str], Costs]:
+    """Return what measures all flows, given a title."""
+    flows = flows_of(url, path)
+    return lambda title: {
+        name: cost(flow) for name, flow in track(flows.items(), title, transient=True)
+    }
+
+
+def on_spark(url: str) -> Callable[[str], Costs]:
+    """Return the same on Spark."""
+    import _lookup_flows
+    from pyspark import cloudpickle
+
+    from asyncwait.backends.spark import embedded_spark
+
+    cloudpickle.register_pickle_by_value(_lookup_flows)
+    session = embedded_spark(f"local[{_lookup_flows.PARTITIONS}]").session
+    frames = _lookup_flows.frames_of(session, zipf)
+    held = [(key, f"town {key}") for key in range(KEYS)]
+    towns = session.createDataFrame(held, _lookup_flows.COLUMNS).cache()
+    towns.count()
+    flows = _lookup_flows.flows_of(url, towns)
+
+    def measured(title: str) -> Costs:
+        found = {"lookup_join, alone, processor": _lookup_flows.alone(zipf(_lookup_flows.MANY))}
+        for name, flow in track(flows.items(), title, transient=True):
+            found[name], found[f"{name}, processor"] = _lookup_flows.took(flow, frames)
+        return found
+
+    return measured
+
+
 def main() -> None:
     """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
+    parser.add_argument("--spark", action="store_true", help="joins of DataFrames instead")
     arguments = parser.parse_args()
-    rounds: list[dict[str, float]] = []
+    rows = SPARK_ROWS if arguments.spark else ROWS
+    rounds: list[Costs] = []
     with tables() as (url, path):
-        flows = flows_of(url, path)
-        for number in range(arguments.runs):
-            title = f"round {number + 1}"
-            measured = track(flows.items(), title, transient=True)
-            rounds.append({name: cost(flow) for name, flow in measured})
+        measured = on_spark(url) if arguments.spark else in_process(url, path)
+        rounds += [measured(f"round {number + 1}") for number in range(arguments.runs)]
     figures = [
-        (row.name, f"{statistics.median(map(row.figure, rounds)):.2f}", row.goal) for row in ROWS
+        (row.name, f"{statistics.median(map(row.figure, rounds)):.2f}", row.goal) for row in rows
     ]
     console = Console()
     console.print(machine())

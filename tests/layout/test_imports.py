@@ -28,6 +28,7 @@ OURS = {
         "toolkit",
         "backends.java",
         "backends.journal",
+        "backends.lookup",
         "backends.pool",
         "backends.threads",
     },

@@ -26,7 +26,7 @@ def redis_server(shared_redis: RedisServer) -> RedisServer:
 
 @pytest.fixture
 def own_redis() -> Iterator[RedisServer]:
-    """A server to be killed."""
-    server = RedisServer()
+    """A server to be killed, which finds its keys again."""
+    server = RedisServer("--appendonly", "yes")
     yield server
     server.close()

@@ -68,7 +68,7 @@ class Moody:
 
 @pytest.mark.parametrize("seed", range(40))
 async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
-    """In input order, with every value once, in no more room than there is."""
+    """In input order if that matters, with every value once, in no more room than there is."""
     chance = Random(seed)
     table = Moody(chance)
     values = [(place, chance.choice(KEYS)) for place in range(chance.randrange(1, 120))]
@@ -77,8 +77,11 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
         [None, Cache(3, 1.0), Cache(99, 0.6, 0.4, 0.5), Cache(9, 2.0, 0.2, stale_if_error=5)]
     )
     limit = chance.choice([None, 1])
-    retry = Retry(max_attempts=99, initial=0.05, cap=0.2, attempt_timeout=limit)
+    on_error: Any = chance.choice([None, lambda *_: ["other"]])
+    attempts = 99 if on_error is None else 1
+    retry = Retry(max_attempts=attempts, initial=0.05, cap=0.2, attempt_timeout=limit)
     batch = chance.choice(BATCHES)
+    mode = chance.choice(["ordered", "unordered"])
     read = taken = 0
 
     async def source() -> AsyncIterator[Any]:
@@ -96,8 +99,10 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
         table,
         key=lambda value: value[1],
         cache=cache,
+        mode=mode,
         capacity=capacity,
         retry=retry,
+        on_error=on_error,
         batch=batch,
     )
     async with join as results:
@@ -108,7 +113,13 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
                 await anyio.sleep(chance.choice([0, 0.3]))
         figures, requests = results.statistics(), table.requests
 
-    assert found == [(value, table.rows.get(repr(value[1]), [])) for value in values]
+    if mode == "unordered":
+        found.sort(key=lambda pair: pair[0][0])
+    other = sum(rows == ["other"] for _, rows in found)
+    assert other == figures.failures_handled
+    assert [value for value, _ in found] == values
+    right = [(value, table.rows.get(repr(value[1]), [])) for value in values]
+    assert sum(pair not in right for pair in found) == other
     classed = figures.hits + figures.shared + figures.loads + figures.stale + figures.null_keys
     assert classed == figures.rows == len(values)
     assert figures.null_keys == sum(value[1] in (None, (None, 1)) for value in values)

@@ -9,6 +9,8 @@ from lookups import Scripted
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, open_table
+from asyncwait.backends.lookup._asking import Policy
+from asyncwait.backends.lookup._open import kept_by, tabled
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
@@ -150,3 +152,30 @@ async def test_what_can_not_be_is_refused() -> None:
         Full(reload=0)
     with pytest.raises(InvalidConfig, match=r"^max_age must be a number of seconds > 0, or None"):
         Full(max_age=-1)
+
+
+async def test_a_copy_may_be_handed_on() -> None:
+    """It is read again where that is due, before the first row; if that fails, it serves on."""
+    full, policy, table = Full(reload=10), Policy(None, None, None, None), Readable(a=["old"])
+    copy = kept_by(full)
+
+    async def looked_up(seconds: float) -> Any:
+        opened = tabled(table, full, policy, copy)
+        await opened.open()
+        await anyio.sleep(seconds)
+        found = await opened.outcomes(["a", "b", None], [3, 2, 1])
+        await opened.close()
+        return found[0], opened.statistics()
+
+    await looked_up(4)
+    table.rows = {"a": ["new"]}
+    rows, figures = await looked_up(5.5)
+    assert (rows, figures.requests, figures.age) == (("old",), 0, 10.5)
+    assert (figures.rows, figures.hits, figures.misses, figures.null_keys) == (6, 5, 2, 1)
+    rows, figures = await looked_up(2.5)
+    assert (rows, figures.requests, figures.age) == (("new",), 1, 2)
+    table.trouble_at_end = OSError("down")
+    await anyio.sleep(10)
+    rows, figures = await looked_up(0)
+    assert (rows, figures.requests, figures.failed_requests) == (("new",), 1, 1)
+    assert table.log[-3:] == [23, "read", "close"]

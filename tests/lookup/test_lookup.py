@@ -1,54 +1,18 @@
 """Streams of values joined with a table: the pool's guarantees, counted in values."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import pytest
-from lookups import Scripted
-from operators import INTERRUPTIONS, seconds_now, virtual_loop
+from lookups import Scripted, Values, read
+from operators import seconds_now
 
-from asyncwait.backends.lookup import Full, FunctionTable, LookupResults, lookup
-from asyncwait.spec import Batch, Cache, CallFailed, CallTimedOut, InvalidConfig, Retry
+from asyncwait.backends.lookup import Full, FunctionTable, lookup
+from asyncwait.spec import Batch, Cache, InvalidConfig
 
 pytestmark = pytest.mark.anyio
-
-
-class Values:
-    """Gives values, and sleeps for a float; raises an exception.
-
-    Attributes:
-        read: values that were taken.
-        closed: how often it was closed.
-    """
-
-    def __init__(self, *script: Any) -> None:
-        self._script = iter(script)
-        self.read = self.closed = 0
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        for item in self._script:
-            if isinstance(item, float):
-                await anyio.sleep(item)
-            elif isinstance(item, Exception):
-                raise item
-            else:
-                self.read += 1
-                return item
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Count it."""
-        self.closed += 1
-
-
-async def read(results: LookupResults[Any]) -> list[Any]:
-    """Read to the end; return when each value came, and with which rows."""
-    return [(seconds_now(), value, list(rows)) async for value, rows in results]
 
 
 async def test_each_value_comes_in_its_place_with_its_rows() -> None:
@@ -151,21 +115,25 @@ async def test_keys_gather_for_no_longer_than_there_is_room_for_more() -> None:
     assert [when for when, _ in table.asked] == [pytest.approx(0.1), pytest.approx(1.2)]
 
 
-async def test_results_come_in_input_order_however_long_requests_take() -> None:
-    """The second chunk is there first, and waits."""
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("ordered", [(3, "a"), (3, "b"), (3, "c")]), ("unordered", [(1.5, "c"), (3, "a"), (3, "b")])],
+)
+async def test_results_come_in_input_order_unless_that_does_not_matter(
+    mode: Any, expected: Any
+) -> None:
+    """The second chunk is there first, and waits or not; a chunk stays together."""
     table = Scripted()
+    table.takes = 3
 
-    async def source() -> AsyncIterator[str]:
-        table.takes = 3
-        yield "a"
-        await anyio.sleep(0.5)
+    def hurry() -> None:
         table.takes = 1
-        yield "b"
 
-    async with lookup(source(), table) as results:
+    source = Values("a", "b", 0.5, hurry, "c")
+    async with lookup(source, table, mode=mode) as results:
         found = await read(results)
 
-    assert [(when, value) for when, value, _ in found] == [(3, "a"), (3, "b")]
+    assert [(when, value) for when, value, _ in found] == expected
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 7, 40])
@@ -201,22 +169,15 @@ async def test_a_slow_consumer_stops_the_source() -> None:
 
 
 async def test_what_is_kept_comes_without_a_request() -> None:
-    """The same comes out as without a cache, and nothing is asked twice."""
-    values = [n % 7 for n in range(500)]
-    asking, kept = Scripted(), Scripted()
+    """Each key is asked for once, however many chunks there are."""
+    table = Scripted()
 
-    async with lookup(values, asking, capacity=20) as results:
-        without = [(value, rows) async for value, rows in results]
-    begun = seconds_now()
-    async with lookup(values, kept, capacity=20, cache=Cache(99, 600)) as results:
-        found = [(value, rows) async for value, rows in results]
-        figures = results.statistics()
+    async with lookup((n % 7 for n in range(500)), table, capacity=20, cache=Cache(99, 60)) as it:
+        found = await read(it)
+        assert it.statistics().hits > 400
 
-    assert found == without
-    assert seconds_now() == begun + 1
-    assert len(asking.asked) > 20
-    assert sorted(key for _, keys in kept.asked for key in keys) == list(range(7))
-    assert figures.hits + figures.shared + figures.loads == figures.rows == 500
+    assert found == [(1, n % 7, [n % 7]) for n in range(500)]
+    assert sorted(key for _, keys in table.asked for key in keys) == list(range(7))
 
 
 async def test_a_cancelled_wait_loses_nothing() -> None:
@@ -242,112 +203,14 @@ async def test_leaving_early_ends_all() -> None:
         await anext(results)
 
 
-async def test_a_cancellation_from_outside_ends_all() -> None:
-    """As of the pool."""
-    table = Scripted()
-    source = Values("a", 99.0)
-
-    with anyio.move_on_after(0.5) as scope:
-        async with lookup(source, table) as results:
-            await read(results)
-
-    assert scope.cancelled_caught
-    assert table.log == ["open", (0, ["a"]), "cancelled", "close"]
-    assert source.closed == 1
-
-
-async def test_a_failure_names_its_key_and_stays() -> None:
-    """Not the chunk; it is raised plainly, and again by each further read."""
-    error = OSError("down")
-    table = Scripted(b=error)
-
-    async with lookup("abc", table) as results:
-        with pytest.raises(CallFailed, match=r"^key 'b': the call failed: OSError\(.*$") as one:
-            await anext(results)
-        with pytest.raises(CallFailed) as two:
-            await anext(results)
-
-    assert one.value.__cause__ is error
-    assert one.value is two.value
-    assert table.log[-1] == "close"
-
-
-async def test_nothing_comes_behind_a_failure_or_the_way_out() -> None:
-    """What was found before it, and waits, is given no more; as of the pool."""
-    table = Scripted(c=OSError("down"))
-
-    async with lookup(Values("a", "b", 0.25, "c"), table) as results:
-        assert (await anext(results))[0] == "a"
-        await anyio.sleep(1)
-        with pytest.raises(CallFailed, match=r"^key 'c': "):
-            await anext(results)
-    async with lookup("ab", table) as results:
-        assert (await anext(results))[0] == "a"
-    with pytest.raises(StopAsyncIteration):
-        await anext(results)
-
-
-async def test_a_failure_is_repeated_while_others_go_on() -> None:
-    """And nothing comes out of turn."""
-    table = Scripted(b=OSError("down"))
-
-    async def source() -> AsyncIterator[str]:
-        yield "a"
-        yield "b"
-        await anyio.sleep(3.5)
-        del table.rows["b"]
-        yield "c"
-
-    retry = Retry(max_attempts=9, initial=1, multiplier=1)
-    async with lookup(source(), table, retry=retry) as results:
-        found = await read(results)
-
-    assert [(when, value) for when, value, _ in found] == [(5, "a"), (5, "b"), (5, "c")]
-    assert table.asked == [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])]
-
-
-async def test_a_deadline_is_told_by_its_key() -> None:
-    """It begins with the first request for that value."""
-    table = Scripted()
-    table.takes = 9
-
-    async with lookup(Values("a", 1.0, "b"), table, timeout=3) as results:
-        with pytest.raises(CallTimedOut, match=r"^key 'a': the table gave no answer within 3 s$"):
-            await anext(results)
-        assert seconds_now() == 3
-
-
-def _breaks_off() -> Iterator[str]:
-    yield "a"
-    yield "b"
-    raise OSError("no more")
-
-
-@pytest.mark.parametrize("is_async", [True, False])
-async def test_an_error_of_the_source_comes_behind_what_was_read(is_async: bool) -> None:  # noqa: FBT001
-    """Unchanged."""
-    source: Any = Values("a", "b", OSError("no more")) if is_async else _breaks_off()
-    async with lookup(source, Scripted()) as results:
-        found = [await anext(results), await anext(results)]
-        with pytest.raises(OSError, match=r"^no more$"):
-            await anext(results)
-
-    assert [value for value, _ in found] == ["a", "b"]
-
-
-async def test_a_key_that_can_not_be_told_names_its_value() -> None:
-    """Its cause is what the function has raised."""
-    expected = r"^Record \{\}: its key can't be told: KeyError\('id'\)$"
-    async with lookup([{"id": 1}, {}], Scripted(), key=lambda value: value["id"]) as results:
-        with pytest.raises(CallFailed, match=expected):
-            await read(results)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"key": 5}, "key must be a plain function that gives the key of a value, got 5 (int)"),
         ({"how": "outer"}, "how must be 'left' or 'inner', got 'outer' (str)"),
+        ({"mode": "any"}, "mode must be 'ordered' or 'unordered', got 'any' (str)"),
+        ({"on_error": "raise"}, "on_error must be 'fail', 'skip' or a plain function, got 'raise'"),
+        ({"on_error": anyio.sleep}, "on_error must be 'fail', 'skip' or a plain function, got <f"),
         ({"capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
         ({"cache": Full()}, "table must be one with load_all(), for the cache is Full, got "),
     ],
@@ -364,38 +227,3 @@ async def test_wrong_arguments_are_refused_and_the_source_is_closed(
 
     assert str(caught.value).startswith(message)
     assert (source.closed, source.read, table.log) == (1, 0, [])
-
-
-async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
-    """The error comes out as it is."""
-
-    class Closed(Scripted):
-        async def open(self) -> None:
-            raise OSError("no table")
-
-    source = Values("a")
-    with pytest.raises(OSError, match=r"^no table$"):
-        async with lookup(source, Closed()):
-            pass
-
-    assert (source.closed, source.read) == (1, 0)
-
-
-@pytest.mark.parametrize("loop", ["asyncio", "trio"])
-@pytest.mark.parametrize("interruption", INTERRUPTIONS)
-def test_an_interruption_comes_out_plainly(interruption: type[BaseException], loop: str) -> None:
-    """Raised by a table it ends the program, with all closed."""
-    table = Scripted()
-    table.trouble = interruption("now")
-    source = Values("a", 9.0)
-
-    async def program() -> None:
-        async with lookup(source, table) as results:
-            await read(results)
-
-    name, options = virtual_loop(loop)
-    with pytest.raises(interruption, match=r"^now$"):
-        anyio.run(program, backend=name, backend_options=options)
-
-    assert table.log[-1] == "close"
-    assert source.closed == 1

@@ -1,15 +1,15 @@
 """A real Redis: what it holds, how it is asked, and what becomes of rows when it goes away."""
 
-import socket
+import re
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 import pytest
 import redis.asyncio
-from lookups import RedisServer, failure_of, rows_of
+from lookups import Cluster, RedisServer, failure_of, rows_of
 from pages import blocks_of, run
 
 from asyncwait.backends.lookup import RedisTable, lookup, open_table
@@ -116,108 +116,154 @@ async def test_a_client_of_ones_own_is_left_open(redis_server: RedisServer) -> N
         assert await client.get("a") == "1"
 
 
+AGAIN = Retry(max_attempts=10_000, initial=0.01, cap=0.05, attempt_timeout=0.2)
+
+
 @pytest.fixture
-def cluster() -> Iterator[int]:
-    """The port of a cluster of one node, which has all slots."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    # Its bus would be ten thousand ports above, where there may be none.
-    bus = ["--cluster-port", str(port - 1)]
-    server = RedisServer("--port", str(port), "--cluster-enabled", "yes", *bus)
-    server.client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
-    yield port
-    server.close()
+def cluster() -> Iterator[Cluster]:
+    """Two servers that share the slots."""
+    made = Cluster()
+    yield made
+    made.close()
 
 
-async def test_a_cluster_is_asked_slot_by_slot(cluster: int) -> None:
-    """A plain MGET of keys of several slots is refused there."""
-    async with redis.asyncio.RedisCluster(host="127.0.0.1", port=cluster) as client:
-        while (await client.cluster_info())["cluster_state"] != "ok":
-            await anyio.sleep(0.01)
-        for key in range(50):
-            await client.set(str(key), f"v{key}")
+@pytest.mark.parametrize("form", ["text", "hash"])
+async def test_slots_of_a_cluster_that_move_meanwhile_lose_no_row(
+    cluster: Cluster, form: Any
+) -> None:
+    """For a moment half of a slot is here and half of it there, and requests for it fail."""
+    names = [f"{{{key % 10}}}{key}" for key in range(100)]
+    table_of = partial(RedisTable, form=form, fields=["v"] if form == "hash" else None)
+    moved = anyio.Event()
+    given: list[str] = []
+
+    async def move() -> None:
+        for slot in range(10):
+            for _ in cluster.moving(names[slot::10]):
+                await anyio.sleep(0.01)
+        moved.set()
+
+    async def source() -> AsyncIterator[str]:
+        while not moved.is_set() or len(given) < 500:
+            await anyio.sleep(0.001)
+            given.extend(names)
+            for name in names:
+                yield name
+
+    async with cluster.client() as client:
+        for name in names:
+            if form == "text":
+                await client.set(name, f"v{name}")
+            else:
+                await client.hset(name, mapping={"v": f"v{name}"})
+        retry = Retry(max_attempts=99, initial=0.01, cap=0.1)
+        join = lookup(source(), table_of(client), retry=retry, capacity=200)
+        async with anyio.create_task_group() as group, join as results:
+            group.start_soon(move)
+            found = [(name, *rows) async for name, rows in results]
         await client.rpush("list", 1)
-        table = RedisTable(client)
+        assert await rows_of(table_of(client), "none", names[0]) == [[], [found[0][1]]]
+        assert "WRONGTYPE" in await failure_of(table_of(client), "list")
 
-        assert await rows_of(table, *range(60)) == [[f"v{n}"] for n in range(50)] + [[]] * 10
-        assert "WRONGTYPE" in await failure_of(table, "list")
+    row = "v{}".format if form == "text" else lambda name: (f"v{name}",)
+    assert found == [(name, row(name)) for name in given]
 
 
-async def test_a_server_that_dies_loses_no_row(own_redis: RedisServer) -> None:
-    """Nor is one given twice; what is missing waits for the server, as `retry` says."""
-    own_redis.client.mset({f"{n}": f"v{n}" for n in range(1000)})
+async def _dies(server: RedisServer) -> None:
+    server.kill()
+
+
+async def _is_gone_for_a_while(server: RedisServer) -> None:
+    server.kill()
+    await anyio.sleep(0.1)
+    server.start()
+
+
+async def _hangs(server: RedisServer) -> None:
+    server.client.client_pause(60_000)
+
+
+async def _hangs_for_a_while(server: RedisServer) -> None:
+    server.client.client_pause(300)
+
+
+async def _is_full(server: RedisServer) -> None:
+    server.client.config_set("maxmemory", 1)
+    with pytest.raises(redis.ResponseError, match="maxmemory"):
+        server.client.set("500", "a")
+
+
+async def _has_another_type(server: RedisServer) -> None:
+    server.client.delete("7")
+    server.client.rpush("7", 1)
+
+
+OLD = Cache(999, ttl=0.001, stale_if_error=60)
+
+
+OTHER: dict[str, Any] = {"on_error": lambda _, error: [str(error)]}
+
+
+@pytest.mark.parametrize(
+    ("befalls", "options", "rows"),
+    [
+        (_is_gone_for_a_while, {"retry": AGAIN}, "v{0}"),
+        (_dies, {"cache": OLD}, "v{0}"),
+        (_dies, OTHER, r"key {0}: the call failed: ConnectionError\(.*"),
+        (_hangs_for_a_while, {"retry": AGAIN}, "v{0}"),
+        (_hangs, {"cache": OLD, "timeout": 0.2}, "v{0}"),
+        (_hangs, {**OTHER, "timeout": 0.2}, r"key {0}: the table gave no answer within 0\.2 s"),
+        (_is_full, {}, "v{0}"),
+        (_has_another_type, OTHER, r"v{0}|key 7: the call failed: ResponseError\('WRONGTYPE .*"),
+    ],
+)
+async def test_whatever_befalls_a_server_no_row_is_lost_and_none_comes_twice(
+    own_redis: RedisServer, befalls: Any, options: dict[str, Any], rows: str
+) -> None:
+    """Behind 500 values that have come out there are 500 more with the same keys."""
+    own_redis.client.mset({f"{key}": f"v{key}" for key in range(500)})
+    half = anyio.Event()
 
     async def source() -> AsyncIterator[int]:
         for value in range(1000):
             if value == 500:
-                own_redis.kill()
-                group.start_soon(_start_again, own_redis)
+                await half.wait()
+                group.start_soon(befalls, own_redis)
             if value % 50 == 0:
-                await anyio.lowlevel.checkpoint()
+                await anyio.sleep(0.001)
             yield value
 
-    retry = Retry(max_attempts=1000, initial=0.01, cap=0.05)
-    async with anyio.create_task_group() as group:
-        table = RedisTable(own_redis.url)
-        async with lookup(source(), table, retry=retry, capacity=300) as results:
-            found = [(value, list(rows)) async for value, rows in results]
-            figures = results.statistics()
+    found: list[tuple[int, Any]] = []
+    join = lookup(
+        source(), RedisTable(own_redis.url), key=lambda v: v % 500, capacity=300, **options
+    )
+    async with anyio.create_task_group() as group, join as results:
+        async for value, (row,) in results:
+            found.append((value, row))
+            if value == 499:
+                half.set()
 
+    assert found[:500] == [(key, f"v{key}") for key in range(500)]
     assert [value for value, _ in found] == list(range(1000))
-    # A server that has begun anew is empty for a moment.
-    assert all(rows in ([f"v{value}"], []) for value, rows in found)
-    assert found[-1][1] != []
-    assert figures.failed_requests > 0
-    assert figures.shared + figures.loads == figures.rows == 1000
+    assert all(re.fullmatch(rows.format(value % 500), row) for value, row in found[500:])
+    assert results.statistics().rows == 1000
 
 
-async def _start_again(server: RedisServer) -> None:
-    await anyio.sleep(0.1)
-    server.start()
-    server.client.mset({f"{n}": f"v{n}" for n in range(1000)})
-
-
-async def test_a_server_that_is_gone_is_named_without_a_retry(own_redis: RedisServer) -> None:
-    """The error has the key, and the client's own as its cause."""
-    table = RedisTable(own_redis.url)
-
-    async with open_table(table) as opened:
-        await opened.get("a")
-        own_redis.kill()
-        with pytest.raises(
-            CallFailed, match=r"^key 'a': the call failed: ConnectionError"
-        ) as caught:
-            await opened.get("a")
-
-    assert isinstance(caught.value.__cause__, redis.ConnectionError)
-
-
-async def test_a_pipeline_fails_as_a_whole_if_the_server_is_gone(own_redis: RedisServer) -> None:
-    """That is no answer of each key."""
-    table = RedisTable(own_redis.url, form="hash")
+@pytest.mark.parametrize("form", ["text", "hash"])
+async def test_a_server_that_is_gone_is_named_without_a_retry(
+    own_redis: RedisServer, form: Any
+) -> None:
+    """The error has the key, and the client's own as its cause; all of a request has failed."""
+    table = RedisTable(own_redis.url, form=form)
 
     async with open_table(table) as opened:
         assert await opened.get("a") == ()
         own_redis.kill()
-        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ConnectionError"):
+        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: Connection") as caught:
             await opened.get_many(["a", "b"])
         assert opened.statistics().failed_requests == 1
 
-
-async def test_old_rows_stand_in_for_a_server_that_is_gone(own_redis: RedisServer) -> None:
-    """Each row comes; those of keys that were never read are failures."""
-    own_redis.client.mset({"a": "1", "b": "2"})
-    cache = Cache(9, ttl=0.001, stale_if_error=60)
-
-    async with open_table(RedisTable(own_redis.url), cache=cache) as opened:
-        before = await opened.get_many(["a", "b"])
-        own_redis.kill()
-        await anyio.sleep(0.002)
-        assert await opened.get_many(["b", "a", "b"]) == [before[1], before[0], before[1]]
-        with pytest.raises(CallFailed, match=r"^key 'c': "):
-            await opened.get_many(["a", "c"])
-        assert opened.statistics().stale >= 3
+    assert isinstance(caught.value.__cause__, redis.ConnectionError)
 
 
 async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServer) -> None:
@@ -233,16 +279,6 @@ async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServe
             await opened.get("a")
         redis_server.client.client_unpause()
         assert await opened.get("b") == ("2",)
-
-
-async def test_a_full_server_is_read_as_ever(own_redis: RedisServer) -> None:
-    """Reading needs no memory that it does not have."""
-    own_redis.client.set("a", "1")
-    own_redis.client.config_set("maxmemory", 1)
-    with pytest.raises(redis.ResponseError, match="maxmemory"):
-        own_redis.client.set("b", "2")
-
-    assert await rows_of(RedisTable(own_redis.url), "a", "b") == [["1"], []]
 
 
 async def test_a_server_with_too_many_clients_is_tried_again(own_redis: RedisServer) -> None:

@@ -15,12 +15,13 @@ from asyncwait.backends.lookup import (
     FunctionTable,
     RedisTable,
     SqliteTable,
-    lookup,
     open_table,
 )
 from asyncwait.spec import Cache, CallFailed, InvalidConfig, MissingExtra
 
 pytestmark = pytest.mark.anyio
+
+LOWEST = -(2**63)
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -53,33 +54,37 @@ def by(users: Path, **named: Any) -> SqliteTable:
     return SqliteTable(users, "users", **{"key": "id", "columns": ["code", "town"], **named})
 
 
-async def test_a_table_of_sqlite_is_read_by_ints(users: Path) -> None:
-    """A row is the tuple of its columns, null is None."""
-    lowest = -(2**63)
-
-    found = await rows_of(by(users), 1, 3, 99, lowest, 2**70)
-
-    assert found == [[("a", "Rome")], [("b", None)], [], [(None, "Low")], []]
-
-
-async def test_a_table_of_sqlite_is_read_by_text(users: Path) -> None:
-    """A key that is not unique has several rows."""
-    table = by(users, key="code", columns=["id"])
-
-    found = await rows_of(table, "b", 'ä "quoted" \u2028', "c", "\ud800", 4)
-
-    assert found == [[(2,), (3,)], [(5,)], [], [], []]
-
-
-async def test_a_table_of_sqlite_is_read_by_several_columns(users: Path) -> None:
-    """Then keys are tuples."""
-    table = by(users, key=["code", "id"], columns=["town"])
-
-    found = await rows_of(table, ("b", 3), ("b", 4), ("a", None))
-    assert found == [[(None,)], [], []]
-    assert "expected a tuple of 2 parts, of int and str alone; got 'b'" in await failure_of(
-        table, "b"
-    )
+@pytest.mark.parametrize(
+    ("key", "columns", "expected"),
+    [
+        # A row is the tuple of its columns, null is None.
+        (
+            "id",
+            ["code", "town"],
+            {
+                1: [("a", "Rome")],
+                3: [("b", None)],
+                99: [],
+                LOWEST: [(None, "Low")],
+                2**70: [],
+            },
+        ),
+        # A key that is not unique has several rows.
+        (
+            "code",
+            ["id"],
+            {"b": [(2,), (3,)], 'ä "quoted" \u2028': [(5,)], "c": [], "\ud800": [], 4: []},
+        ),
+        # By several columns keys are tuples.
+        (["code", "id"], ["town"], {("b", 3): [(None,)], ("b", 4): [], ("a", None): []}),
+    ],
+    ids=["ints", "text", "tuples"],
+)
+async def test_a_table_of_sqlite_is_read_by_a_key(
+    users: Path, key: Any, columns: list[str], expected: dict[Any, Any]
+) -> None:
+    """Of ints, text, or both."""
+    assert await rows_of(by(users, key=key, columns=columns), *expected) == [*expected.values()]
 
 
 async def test_many_keys_are_one_statement(users: Path) -> None:
@@ -99,11 +104,12 @@ async def test_many_keys_are_one_statement(users: Path) -> None:
         (True, "id", "expected a key, of int and str alone; got True"),
         ("a\0", "code", "text ends where it holds NUL: 'a"),
         (b"a", "code", "expected a key, of int and str alone; got b'a'"),
+        ("b", ["code", "id"], "expected a tuple of 2 parts, of int and str alone; got 'b'"),
         (1, "size", "the table holds 1.0 for this key"),
     ],
 )
 async def test_a_key_of_another_type_fails_alone(
-    users: Path, key: Any, column: str, reason: str
+    users: Path, key: Any, column: Any, reason: str
 ) -> None:
     """It is neither a silent miss nor a silent hit."""
     table = by(users, key=column)
@@ -298,19 +304,6 @@ async def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(InvalidConfig, match=r"FunctionTable\(fn\) makes one, got <function"):
         async with open_table(no_table):
             pass
-
-
-async def test_a_stream_is_joined_with_a_file(users: Path) -> None:
-    """All together."""
-    orders = [(1, 2), (2, 9), (3, 1), (4, None), (5, 2)]
-
-    async with lookup(
-        orders, by(users, columns=["town"]), key=lambda order: order[1], cache=Cache(9, 60)
-    ) as results:
-        found = [(order, list(rows)) async for order, rows in results]
-
-    towns = [[("Oslo",)], [], [("Rome",)], [], [("Oslo",)]]
-    assert found == list(zip(orders, towns, strict=True))
 
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

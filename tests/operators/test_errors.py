@@ -130,7 +130,7 @@ async def test_calls_that_run_on_are_told_with_their_number(open_operator: OpenO
 
     assert type(error) is TooManyAbandonedCalls
     assert error.record is None
-    assert re.match(r"2 .*calls run on.* capacity .*1.*cancellation", str(error))
+    assert re.match(r"2 .*calls run on.* at most 1 .*cancellation", str(error))
 
 
 class Hidden:

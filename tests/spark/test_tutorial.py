@@ -1,4 +1,4 @@
-"""The tutorial "enrich a DataFrame" prints what it says, on Spark."""
+"""The tutorial "enrich a DataFrame", and what lookups say of DataFrames, print what they say."""
 
 from pathlib import Path
 from typing import Any
@@ -7,14 +7,22 @@ from pages import blocks_of, run
 
 from asyncwait.backends.spark import EmbeddedSpark
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "dataframe.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TUTORIAL, LOOKUP = DOCS / "tutorials" / "dataframe.md", DOCS / "lookup.md"
 
 
 def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
     """Its blocks run one after the other, as a reader would type them."""
-    blocks = [block for section in blocks_of(PAGE).values() for block in section]
+    blocks = [block for section in blocks_of(TUTORIAL).values() for block in section]
     names: dict[str, Any] = {"__name__": "__main__"}  # functions travel by value
 
-    printed = [run(block, PAGE, names) for block in blocks]
+    printed = [run(block, TUTORIAL, names) for block in blocks]
 
     assert printed == [block.printed for block in blocks]
+
+
+def test_the_section_on_lookup_joins_prints_what_it_says(spark: EmbeddedSpark) -> None:
+    """As a reader would type it."""
+    (block,) = blocks_of(LOOKUP)["Join a DataFrame"]
+
+    assert run(block, LOOKUP, {"__name__": "__main__"}) == block.printed

@@ -30,8 +30,14 @@ WRONG: dict[Any, dict[str, tuple[Any, ...]]] = {
         "retry": (3,),
         "max_held": NO_COUNT,
         "copy": (True, coroutine),
-        "batch": (3,),
+        "batch": (3, True),
         "cache": (3, Batch()),
+    },
+    Batch: {
+        "max_size": NO_COUNT,
+        "max_wait": (-1, math.nan, True, "1", None),
+        "in_flight": NO_COUNT,
+        "split": (1, None, "yes"),
     },
     Retry: {
         "max_attempts": NO_COUNT,
@@ -81,6 +87,13 @@ def test_the_default_is_ordered_with_room_for_a_hundred() -> None:
     assert OperatorConfig() == OperatorConfig("ordered", 100, None, None, None)
 
 
+def test_there_is_room_for_all_batches_by_default() -> None:
+    """Capacity counts records; with less, fewer calls would run than may."""
+    batch = Batch()
+
+    assert batch.max_size * batch.in_flight == OperatorConfig(batch=batch).capacity
+
+
 @pytest.mark.parametrize("timeout", [1e-9, 1, 0.5, sys.maxsize, 1e308, math.inf])
 def test_any_timeout_above_zero_is_sound(timeout: float) -> None:
     """A huge one means never, and does not wrap around."""
@@ -111,6 +124,27 @@ def test_a_configuration_from_json_is_checked_too() -> None:
     """No way round leads past the checks."""
     with pytest.raises(msgspec.ValidationError, match=r"^capacity must be "):
         msgspec.json.decode(b'{"capacity": 0}', type=OperatorConfig)
+
+
+@pytest.mark.parametrize(
+    ("settings", "refusal"),
+    [
+        (
+            {"capacity": 4, "batch": Batch(max_size=5)},
+            "batch.max_size must be at most the capacity",
+        ),
+        ({"batch": Batch(split=True)}, "batch.split must be False, or a `retry` of more than one"),
+        (
+            {"batch": Batch(split=True), "retry": Retry(max_attempts=1)},
+            "batch.split must be False, or a `retry` of more than one",
+        ),
+    ],
+    ids=["room", "no retry", "one attempt"],
+)
+def test_a_batch_fits_what_it_is_for(settings: dict[str, Any], refusal: str) -> None:
+    """What could never come about is refused where both are known."""
+    with pytest.raises(InvalidConfig, match=f"^{refusal}"):
+        OperatorConfig(**settings)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,23 @@
 """What tests of lookups look up in: a table that does what it is told, and a real Redis."""
 
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 import redis
+import redis.asyncio
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Table, open_table
+from asyncwait.backends.lookup import LookupResults, OpenTable, Table, open_table
 from asyncwait.spec import CallFailed
 
 
@@ -65,6 +69,92 @@ class Scripted:
         return [entry for entry in self.log if isinstance(entry, tuple)]
 
 
+class Values:
+    """Gives values, and sleeps for a float; calls a function, raises an exception.
+
+    Attributes:
+        read: values that were taken.
+        closed: how often it was closed.
+    """
+
+    def __init__(self, *script: Any) -> None:
+        self._script = iter(script)
+        self.read = self.closed = 0
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        for item in self._script:
+            if isinstance(item, float):
+                await anyio.sleep(item)
+            elif isinstance(item, Exception):
+                raise item
+            elif callable(item):
+                item()
+            else:
+                self.read += 1
+                return item
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Count it."""
+        self.closed += 1
+
+
+async def read(results: LookupResults[Any]) -> list[Any]:
+    """Read to the end; return when each value came, and with which rows."""
+    return [(seconds_now(), value, list(rows)) async for value, rows in results]
+
+
+CLOSED = "the table is closed; look up while the context of open_table() is open"
+
+
+def counts(opened: OpenTable) -> dict[str, int]:
+    """How rows were answered, all that is not 0; the sum is that of the rows."""
+    figures = opened.statistics()
+    names = ("hits", "shared", "loads", "stale", "null_keys")
+    found = {name: value for name in names if (value := getattr(figures, name))}
+    assert sum(found.values()) == figures.rows
+    return found
+
+
+async def outcome(opened: OpenTable, key: Any) -> Any:
+    """What a lookup comes to, and when."""
+    try:
+        rows: Any = list(await opened.get(key))
+    except Exception as error:
+        rows = str(error)
+    return seconds_now(), rows
+
+
+async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
+    """The same for several lookups, which begin together."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int, key: Any) -> None:
+        found[place] = await outcome(opened, key)
+
+    async with anyio.create_task_group() as group:
+        for place, key in enumerate(keys):
+            group.start_soon(put, place, key)
+    return found
+
+
+async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any]:
+    """What lookups come to that begin one after the other, so many seconds apart."""
+    found: list[Any] = [None] * len(keys)
+
+    async def put(place: int) -> None:
+        await anyio.sleep(place * seconds)
+        found[place] = await outcome(opened, keys[place])
+
+    async with anyio.create_task_group() as group:
+        for place in range(len(keys)):
+            group.start_soon(put, place)
+    return found
+
+
 class RedisServer:
     """A server of its own, with nothing on disk, on a socket that nobody else knows.
 
@@ -106,6 +196,62 @@ class RedisServer:
         self.client.close()
         self.kill()
         shutil.rmtree(self._folder)
+
+
+class Cluster:
+    """Two servers, each of which has half of the slots; a node's bus is on a port of its own."""
+
+    def __init__(self) -> None:
+        with ExitStack() as stack:
+            free = [stack.enter_context(socket.socket()) for _ in range(4)]
+            for each in free:
+                each.bind(("127.0.0.1", 0))
+            self._ports = [each.getsockname()[1] for each in free]
+        self._nodes = [self._node(*self._ports[:2]), self._node(*self._ports[2:])]
+        self._ids = [node.client.execute_command("CLUSTER MYID") for node in self._nodes]
+        for place, node in enumerate(self._nodes):
+            node.client.execute_command("CLUSTER SET-CONFIG-EPOCH", place + 1)
+            first = 8192 * place
+            node.client.execute_command("CLUSTER ADDSLOTSRANGE", first, first + 8191)
+        self._nodes[0].client.execute_command("CLUSTER MEET", "127.0.0.1", *self._ports[2:])
+        while not all(map(self._is_ready, self._nodes)):
+            time.sleep(0.01)  # nothing tells when a cluster is
+
+    @staticmethod
+    def _node(port: int, bus: int) -> RedisServer:
+        options = ["--port", str(port), "--cluster-enabled", "yes", "--cluster-port", str(bus)]
+        return RedisServer(*options)
+
+    @staticmethod
+    def _is_ready(node: RedisServer) -> bool:
+        return bool(node.client.cluster("INFO")["cluster_state"] == "ok")
+
+    def client(self) -> redis.asyncio.RedisCluster:
+        """Return a client that knows the first of them."""
+        return redis.asyncio.RedisCluster(host="127.0.0.1", port=self._ports[0])
+
+    def moving(self, names: Sequence[str]) -> Iterator[None]:
+        """Move the slot of these keys to the other server, and pause when half of them are there.
+
+        It pauses once more when all of them are, and the slot is not.
+        """
+        slot = self._nodes[0].client.cluster("KEYSLOT", names[0])
+        has_it = [node.client.cluster("COUNTKEYSINSLOT", slot) > 0 for node in self._nodes]
+        to = has_it.index(False)
+        here, there = self._nodes[1 - to].client, self._nodes[to].client
+        there.cluster("SETSLOT", slot, "IMPORTING", self._ids[1 - to])
+        here.cluster("SETSLOT", slot, "MIGRATING", self._ids[to])
+        for part in (names[::2], names[1::2]):
+            address = "127.0.0.1", self._ports[2 * to]
+            here.execute_command("MIGRATE", *address, "", 0, 5000, "KEYS", *part)
+            yield
+        for client in (there, here):
+            client.cluster("SETSLOT", slot, "NODE", self._ids[to])
+
+    def close(self) -> None:
+        """End both."""
+        for node in self._nodes:
+            node.close()
 
 
 async def rows_of(table: Table, *keys: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from blocking import WAITS, Gated, await_event
 from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, CallFailed, InvalidResult, Retry
+from asyncwait.spec import Batch, CallFailed, InvalidResult, Retry, TooManyAbandonedCalls
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -172,6 +172,25 @@ def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
         figures = results.statistics()
 
     assert (figures.timeouts, figures.batches, figures.calls) == (2, 2, 4)
+
+
+def test_too_many_batches_that_run_on_end_the_stream(fn: Gated) -> None:
+    """As many may as run at a time, whatever room there is for values."""
+    batch = Batch(max_size=2, in_flight=1)
+    with (
+        pytest.raises(TooManyAbandonedCalls, match=r"^2 calls .* at most 1 may run at a time; "),
+        ordered_wait(
+            range(99),
+            lambda values: fn(tuple(values)),
+            timeout=SHORT,
+            on_error="skip",
+            capacity=50,
+            batch=batch,
+        ) as results,
+    ):
+        list(results)
+
+    assert fn.began == [(0, 1), (2, 3), (4, 5)]  # which had the place of the second
 
 
 def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:

@@ -44,7 +44,7 @@ def test_calls_that_run_on_are_counted(fn: Gated) -> None:
 def test_too_many_calls_that_run_on_end_the_stream(fn: Gated) -> None:
     """More than the capacity; there are so many threads and no more."""
     with (
-        pytest.raises(TooManyAbandonedCalls, match=r"^\d+ calls .* capacity is 2; "),
+        pytest.raises(TooManyAbandonedCalls, match=r"^\d+ calls .* at most 2 may run at a time; "),
         ordered_wait(range(99), fn, timeout=SHORT, on_error="skip", capacity=2) as results,
     ):
         list(results)

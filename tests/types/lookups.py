@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, assert_type
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
+from asyncwait.backends.spark import lookup_join
 from asyncwait.spec import Cache
 
 
@@ -34,6 +35,8 @@ async def streams(values: list[bytes], stream: AsyncIterator[str]) -> None:
     lookup(values, FunctionTable(towns), key=str.split)  # type: ignore[arg-type]
     lookup(values, FunctionTable(towns), how="outer")  # type: ignore[arg-type]
     lookup(values, NoTable())  # type: ignore[arg-type]
+    lookup(values, FunctionTable(towns), on_error=lambda value, error: [value[:1], error.attempts])
+    lookup(values, FunctionTable(towns), on_error="raise")  # type: ignore[arg-type]
 
 
 async def tables() -> None:
@@ -42,3 +45,12 @@ async def tables() -> None:
         assert_type(table, OpenTable)
         assert_type(table.peek(1), Sequence[Any] | None)
         assert_type(await table.get_many([1]), list[Sequence[Any]])
+
+
+def frames(df: Any) -> None:
+    """A DataFrame is one, whatever is installed here; a table has to be one."""
+    lookup_join(df, FunctionTable(towns), on="id", columns="id long, town string", cache=Full())
+    lookup_join(df, FunctionTable(towns), on={"user": "id"}, columns="id long, town string")
+    lookup_join(df, FunctionTable(towns), on="id", columns="", how="outer")  # type: ignore[arg-type]
+    lookup_join(df, FunctionTable(towns), on="id", columns="", on_error="log")  # type: ignore[arg-type]
+    lookup_join(df, NoTable(), on="id", columns="")  # type: ignore[arg-type]

@@ -37,8 +37,8 @@ def test_what_is_watched_keeps_all_rules(number: int, name: str) -> None:
 def test_figures_that_are_not_read_again_are_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the rules on figures, and by no others."""
 
-    def value(self: Export, metric: Metric) -> float:
-        figure: float = getattr(self._figures, metric.figure)
+    def value(self: Export, metric: Metric) -> float | None:
+        figure: float | None = getattr(self._figures, metric.figure, None)
         return figure
 
     monkeypatch.setattr(Export, "value", value)

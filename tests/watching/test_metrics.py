@@ -14,11 +14,15 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData, 
 from operators import in_threads
 from played import Played
 
+from asyncwait.backends.lookup import LookupStatistics
 from asyncwait.backends.watching import _instruments, export_metrics
 from asyncwait.backends.watching._figures import METRICS
 from asyncwait.spec import InvalidConfig, MissingExtra, Retry, Statistics
 
 pytestmark = pytest.mark.anyio
+
+
+OF_OPERATORS = {m.name for m in METRICS if m.figure in Statistics.__struct_fields__}
 
 
 class Collected:
@@ -53,8 +57,9 @@ class Collected:
     def told(self, **attributes: Any) -> str:
         """Collect; return in the order of metrics all figures that are not 0."""
         figures = self.figures(**attributes)
-        assert figures.keys() == {metric.name for metric in METRICS}
-        named = ((metric.name.partition(".")[2], figures[metric.name]) for metric in METRICS)
+        assert figures.keys() == OF_OPERATORS
+        told = (metric.name for metric in METRICS if metric.name in figures)
+        named = ((name.partition(".")[2], figures[name]) for name in told)
         return ", ".join(f"{name} {figure:g}" for name, figure in named if figure)
 
     def some(self, *names: str, **attributes: Any) -> list[float]:
@@ -93,8 +98,26 @@ async def test_each_figure_has_an_instrument() -> None:
         ("max_in_flight", "asyncwait.records.max_in_flight"),
         ("max_held", "asyncwait.records.max_held"),
         ("oldest", "asyncwait.records.oldest"),
+        ("rows", "asyncwait.lookup.rows"),
+        ("hits", "asyncwait.cache.hits"),
+        ("shared", "asyncwait.cache.shared"),
+        ("loads", "asyncwait.cache.loads"),
+        ("stale", "asyncwait.cache.stale"),
+        ("null_keys", "asyncwait.cache.null_keys"),
+        ("misses", "asyncwait.lookup.misses"),
+        ("refreshes", "asyncwait.cache.refreshes"),
+        ("evictions", "asyncwait.cache.evictions"),
+        ("keys", "asyncwait.cache.keys"),
+        ("requests", "asyncwait.lookup.requests"),
+        ("failed_requests", "asyncwait.lookup.failed_requests"),
+        ("mean_batch", "asyncwait.lookup.mean_batch"),
+        ("max_batch", "asyncwait.lookup.max_batch"),
+        ("latency_p50", "asyncwait.lookup.latency_p50"),
+        ("latency_p99", "asyncwait.lookup.latency_p99"),
+        ("age", "asyncwait.lookup.age"),
     ]
-    assert {metric.figure for metric in METRICS} == set(Statistics.__struct_fields__)
+    figures = {*Statistics.__struct_fields__, *LookupStatistics.__struct_fields__}
+    assert {metric.figure for metric in METRICS} == figures
 
 
 async def test_whoever_collects_on_the_loop_gets_the_present(
@@ -179,7 +202,35 @@ async def test_operators_are_told_apart_by_their_attributes(collected: Collected
         seen = [collected.some("calls.started", operator=name) for name in ("one", "other")]
 
     assert seen == [[1], [2]]
-    assert len(collected.metrics()) == len(METRICS)
+    assert {metric.name for metric in collected.metrics()} == OF_OPERATORS
+
+
+async def test_a_lookup_tells_its_own_figures(collected: Collected) -> None:
+    """Each that it has, and no others; what was counted stays, and times are of the present."""
+    looking = Played()
+    looking.figures = LookupStatistics(
+        rows=9, hits=4, loads=5, in_flight=1, max_batch=3, mean_batch=2.5, latency_p99=0.25
+    )
+    async with export_metrics(looking, {"table": "users"}, meter=collected.meter):
+        during = collected.figures(table="users")
+    after = collected.figures(table="users")
+
+    assert {name: value for name, value in during.items() if value} == {
+        "asyncwait.records.in_flight": 1,
+        "asyncwait.lookup.rows": 9,
+        "asyncwait.cache.hits": 4,
+        "asyncwait.cache.loads": 5,
+        "asyncwait.lookup.mean_batch": 2.5,
+        "asyncwait.lookup.max_batch": 3,
+        "asyncwait.lookup.latency_p99": 0.25,
+    }
+    own = set(LookupStatistics.__struct_fields__) - {"latency_p50", "age"}
+    assert during.keys() == {metric.name for metric in METRICS if metric.figure in own}
+    assert {name: value for name, value in after.items() if value} == {
+        "asyncwait.lookup.rows": 9,
+        "asyncwait.cache.hits": 4,
+        "asyncwait.cache.loads": 5,
+    }
 
 
 async def test_operators_with_the_same_attributes_are_added_up(collected: Collected) -> None:

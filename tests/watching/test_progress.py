@@ -12,8 +12,9 @@ from played import Played
 from rich.console import Console
 from terminals import drawn, written
 
+from asyncwait.backends.lookup import FunctionTable, lookup
 from asyncwait.backends.watching import show_progress
-from asyncwait.spec import CallTimedOut, InvalidConfig, MissingExtra, Retry, Statistics
+from asyncwait.spec import Cache, CallTimedOut, InvalidConfig, MissingExtra, Retry, Statistics
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +90,27 @@ async def test_the_figures_are_told(
         await anyio.sleep(1.5)
 
     assert drawn(terminal)[-1] == f"pages {told} 0:00:01"
+
+
+async def test_a_lookup_is_told_by_its_own_figures(log: Console) -> None:
+    """A row is done when it does not wait for its table any more."""
+
+    async def get_many(keys: Any) -> dict[Any, Any]:
+        await anyio.sleep(2)
+        return {key: [key] for key in keys if key != "c"}
+
+    async with (
+        lookup("aababc", FunctionTable(get_many), cache=Cache(1, 60), capacity=16) as results,
+        show_progress(results, 6, description="orders", console=log),
+    ):
+        await anyio.sleep(1)
+        assert results.statistics().in_flight == 6
+        await read_all(results)
+
+    assert written(log) == (
+        "orders: 6 of 6 done in 2.0 s, 3.0/s, 0 in flight, 3 shared, 3 loads, 1 misses, "
+        "1 evictions, 1.5 keys a request, 2 s p50, 2 s p99\n"
+    )
 
 
 @pytest.mark.parametrize(

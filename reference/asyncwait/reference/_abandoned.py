@@ -44,13 +44,13 @@ class CancelledCalls:
     """Tells calls that clean up from those that are abandoned (TIME-8).
 
     Args:
-        capacity: how many abandoned calls may run at a time.
+        most: how many abandoned calls may run at a time.
         timers: to look at them some time later.
         on_known: told when it is known of one more what becomes of it.
     """
 
-    def __init__(self, capacity: int, timers: TimerService, on_known: Callable[[], object]) -> None:
-        self.capacity = capacity
+    def __init__(self, most: int, timers: TimerService, on_known: Callable[[], object]) -> None:
+        self.most = most
         self.timers = timers
         self.on_known = on_known
         self.running: dict[Hashable, Watch] = {}
@@ -118,7 +118,7 @@ class CancelledCalls:
         """Take note that a call should have ended: it is abandoned (TIME-8).
 
         Raises:
-            TooManyAbandonedCalls: more of them run than there is capacity (TIME-9). They hold no
+            TooManyAbandonedCalls: more of them run than calls may at all (TIME-9). They hold no
                 room, so a function that never lets go would else pile up calls for ever.
         """
         watch.overdue = None
@@ -126,9 +126,9 @@ class CancelledCalls:
         self.abandoned += 1
         self.abandoned_now += 1
         self.tell_all(watch)
-        if self.abandoned_now > self.capacity:
+        if self.abandoned_now > self.most:
             reason = (
-                f"{self.abandoned_now} calls run on although they were cancelled, more than the "
-                f"capacity of {self.capacity}; does fn catch its cancellation and go on?"
+                f"{self.abandoned_now} calls run on although they were cancelled, and at most "
+                f"{self.most} may run at a time; does fn catch its cancellation and go on?"
             )
             raise TooManyAbandonedCalls(None, reason)

@@ -15,7 +15,7 @@ from asyncwait.toolkit import answers_of, outcome_of, reraise_fatal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncwait.reference._handler import Attempt
+    from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
     from asyncwait.spec import Batch
@@ -32,6 +32,7 @@ class BatchCall(TaskCall):
         given: those whose values the function was given, in that order.
         values: which it was given, copies where copies are made.
         began: when it was called, in seconds of the loop's clock: one limit holds for all.
+        has_failed: as a whole: it has raised, or that limit has passed.
     """
 
     gathered: Gathering
@@ -40,6 +41,7 @@ class BatchCall(TaskCall):
     given: list[Attempt] = field(default_factory=list)
     values: Sequence[Any] = ()
     began: float = math.inf
+    has_failed: bool = False
 
     def __post_init__(self) -> None:
         self.staying.update(self.attempts)
@@ -80,6 +82,7 @@ class BatchCall(TaskCall):
         if attempt not in self.staying or self.began > attempt.handler.due:
             return ()
         attempt.begin()
+        self.bound(attempt)
         copy, value = self.operator.function.copy, attempt.handler.record.value
         try:
             value = value if copy is None else copy(value)
@@ -99,13 +102,19 @@ class BatchCall(TaskCall):
         if outcome is not None:
             for attempt, own in zip(self.given, self.outcomes(outcome), strict=True):
                 if attempt in self.staying:
+                    self.bound(attempt)
                     attempt.on_outcome(own)
+
+    def on_limit(self, attempt: Attempt) -> None:
+        """Take note that an attempt has left by its limit, as all others do now."""
+        self.has_failed = True
+        self.bound(attempt)
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         """Return what the call came to for each record that it was made for."""
         read = outcome if isinstance(outcome, Raised) else self.answers(outcome)
         if isinstance(read, Raised):
-            self.split()
+            self.has_failed = True
             return [read] * len(self.given)
         return [
             Raised(answer, outcome.at)
@@ -122,13 +131,13 @@ class BatchCall(TaskCall):
             reraise_fatal(error)
             return Raised(error, outcome.at)
 
-    def split(self) -> None:
-        """Have no next attempt share a call with more than half as many (BAT-14)."""
+    def bound(self, attempt: Attempt) -> None:
+        """Bound how many share the next call of a record, the last of which is its own (BAT-14)."""
         config = self.operator.config
         if config.batch is not None and config.batch.split and config.retry is not None:
-            for attempt in self.given:
-                is_last = attempt.number == config.retry.max_attempts - 1
-                attempt.handler.room = 1 if is_last else max(1, len(self.given) // 2)
+            room = max(1, len(self.given) // 2) if self.has_failed else None
+            is_last = attempt.number == config.retry.max_attempts - 1
+            attempt.handler.room = 1 if is_last else room
 
 
 class Gathering:
@@ -154,6 +163,8 @@ class Gathering:
         self.nothing_more_comes = nothing_more_comes
         self.waiting: dict[Attempt, float] = {}
         """When each has come, in seconds of the loop's clock; the first of them first."""
+        self.away: dict[ResultHandler, None] = {}
+        """Those whose attempt went with a batch, and who are neither decided nor back."""
         self.running: set[BatchCall] = set()
         self.alarm: Timer | None = None
         self.glance: Mail | None = None
@@ -164,6 +175,7 @@ class Gathering:
     def join(self, attempt: Attempt) -> None:
         """Have an attempt wait for others, no longer than it may."""
         self.waiting[attempt] = self.operator.clock()
+        self.away.pop(attempt.handler, None)
         if self.next_batch()[1]:
             self.look()
         else:
@@ -173,6 +185,20 @@ class Gathering:
         """Forget an attempt that its record does without."""
         if self.waiting.pop(attempt, None) is not None:
             self.set_alarm()
+
+    def is_decided(self, handler: ResultHandler) -> None:
+        """Take note that a record will not come back; the others may have waited for that."""
+        self.away.pop(handler, None)
+        self.look_soon()
+
+    def some_may_come(self) -> bool:
+        """Whether a record may come back, or one come whose key is free then (BAT-3)."""
+        retry = self.operator.config.retry
+        last = 1 if retry is None else retry.max_attempts
+        return any(
+            handler.attempts < last or (handler.line is not None and len(handler.line) > 1)
+            for handler in self.away
+        )
 
     def is_over(self, call: BatchCall) -> None:
         """Take note that a call takes no place any more: it has ended, or nobody waits for it."""
@@ -231,6 +257,7 @@ class Gathering:
         """Have the function called for a batch."""
         for attempt in attempts:
             del self.waiting[attempt]
+            self.away[attempt.handler] = None
         call = self.call_class(self, attempts)
         self.running.add(call)
         self.starting = call

@@ -157,6 +157,8 @@ class Attempt(TaskCall):
         assert retry is not None
         assert retry.attempt_timeout is not None
         self.cancel()
+        if self.batch is not None:
+            self.batch.on_limit(self)
         late = attempt_timed_out(self.handler.record, retry.attempt_timeout)
         self.handler.conclude_failure(late, due)
 
@@ -178,7 +180,7 @@ class ResultHandler:
         pause: the timer that fires when the next call is due; None if none is.
         line: those with its key, in key-ordered mode, as long as it is undecided.
         timed_out: whether its deadline decided it.
-        room: how many share its next call at most, as a larger one has failed; None for no bound.
+        room: how many share its next call at most, where batches are split; None for no bound.
     """
 
     operator: AsyncWaitOperator
@@ -423,6 +425,8 @@ class ResultHandler:
         self.operator.queue.completed(self.entry)
         self.operator.output.tell()
         self.operator.free_key(self)
+        if self.operator.gathered is not None:
+            self.operator.gathered.is_decided(self)
 
     def output_of(self, result: Any) -> Record:
         """Give a result the timestamp and the key of its record (ELEM-1, ELEM-2)."""

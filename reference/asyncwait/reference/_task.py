@@ -97,7 +97,7 @@ class StreamTask:
             clock=self.clock,
             handler_class=parts.handler,
             attempt_class=parts.attempt,
-            cancelled=parts.cancelled(config.capacity, self.timers, self.resume),
+            cancelled=parts.cancelled(config.most_calls, self.timers, self.resume),
         )
         if config.batch is not None:
             self.operator.gathered = parts.gathering(
@@ -208,11 +208,13 @@ class StreamTask:
 
     def nothing_more_comes(self) -> bool:
         """Whether no record can join those that wait to share a call (BAT-3)."""
+        gathered, queue = self.operator.gathered, self.queue
+        assert gathered is not None
+        if gathered.some_may_come():
+            return False
         if self.end is not None and not self.backlog:
             return True
-        gathered, queue = self.operator.gathered, self.queue
-        is_idle = gathered is not None and not gathered.running and queue.peek_ready() is None
-        return is_idle and queue.is_full
+        return queue.is_full and queue.peek_ready() is None and not gathered.running
 
     def suspend(self) -> None:
         """Do nothing until something happens that may change what there is to do."""

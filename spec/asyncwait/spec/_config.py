@@ -176,6 +176,11 @@ class OperatorConfig(Struct, frozen=True):
         if self.cache is not None:
             _require_cache(self, self.cache)
 
+    @property
+    def most_calls(self) -> int:
+        """Calls of the function that may run at a time: `capacity`, or `in_flight` batches."""
+        return self.capacity if self.batch is None else self.batch.in_flight
+
     def require_only(self, operator: str, *supported: str) -> None:
         """Refuse the optional settings that `operator` does not know.
 
@@ -199,8 +204,9 @@ def _require_batch(config: OperatorConfig, batch: Any) -> None:
     if batch.max_size > config.capacity:
         expected = f"at most the capacity, {config.capacity}: no batch holds more than is in flight"
         raise InvalidConfig.of("batch.max_size", batch.max_size, expected)
-    if batch.split and config.retry is None:
-        raise InvalidConfig.of("batch.split", True, "False, or a `retry`: it is those it splits")
+    if batch.split and (config.retry is None or config.retry.max_attempts == 1):
+        expected = "False, or a `retry` of more than one attempt: it is the others that it splits"
+        raise InvalidConfig.of("batch.split", True, expected)
 
 
 def _require_cache(config: OperatorConfig, cache: Any) -> None:

@@ -23,24 +23,26 @@ class Batch(Struct, frozen=True, kw_only=True):
     The function returns a list of answers in the same order, or a mapping from values to answers.
     An exception among them fails its record alone; one that the call raises, all of them.
 
-    A batch goes when it is full, when its first record has waited long enough, and at once when
-    nothing more can join it: the input has ended, or all that is in flight waits for it.
+    A batch goes when it is full, when its first record has waited long enough, and at once when no
+    other record can join it: none can be read or admitted, and none may be called again.
 
     Args:
         max_size: records in one call at most; no more than the capacity.
         max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
             to wait for nobody but records that are there already.
-        in_flight: calls that run at a time at most.
-        split: how poisonous records are found: where a whole call has raised what is repeated, its
-            records are called again in batches of half its size at most, and each at last alone.
+        in_flight: calls that run at a time at most; a capacity of `max_size` times that has room
+            for all of them, as the defaults have.
+        split: how poisonous records are found: where a whole call has raised or taken too long, its
+            records are called again in batches of half its size at most. In its last attempt each
+            record is alone. It needs a `retry` of two attempts at least.
 
     Raises:
         InvalidConfig: an argument is out of its range.
     """
 
-    max_size: int = 100
+    max_size: int = 25
     max_wait: float = 0.005
-    in_flight: int = 8
+    in_flight: int = 4
     split: bool = False
 
     def __post_init__(self) -> None:

@@ -22,17 +22,17 @@ class Together:
     Args:
         attempts: as their values were given, in that order; one at least.
         values: which they are, copies where copies are made.
-        is_split: whether a failure of the whole call is followed by smaller ones (BAT-14).
-        last: the number of the attempt that is alone then.
+        bound: bounds how many share the next calls, in case this one fails as a whole, be it by the
+            limit of its time; if there is no number, in case it does not.
     """
 
     def __init__(
-        self, attempts: Sequence[Attempt], values: list[Any], *, is_split: bool, last: int
+        self, attempts: Sequence[Attempt], values: list[Any], bound: Callable[..., object]
     ) -> None:
         self._attempts = attempts
         self._values = values
-        self._is_split = is_split
-        self._last = last
+        self._bound = bound
+        bound(attempts, len(attempts))
 
     @property
     def record(self) -> Record:
@@ -63,13 +63,12 @@ class Together:
             self.fail(error, at)
             return
         for attempt, answer in zip(self._attempts, answers, strict=True):
-            _report(attempt, answer, at)
+            if attempt.counts(at):
+                self._bound((attempt,))
+                _report(attempt, answer, at)
 
     def fail(self, error: BaseException, at: float) -> None:
         """Report an error that the call has raised, for each."""
-        for attempt in self._attempts if self._is_split else ():
-            entry = attempt.entry
-            entry.room = 1 if attempt.number == self._last - 1 else max(1, len(self._attempts) // 2)
         for attempt in self._attempts:
             attempt.fail(error, at)
 
@@ -120,8 +119,9 @@ class BatchCalls(CoroutineCalls):
             self._news.give()
 
     def _forget(self, entry: Entry) -> None:
-        """Let go of a record whose deadline has decided it while it waited (CAP-7)."""
+        """Let go of a record that is decided, be it while it waits (CAP-7)."""
         self._gathered.pop(entry, None)
+        self._news.give()
 
     # The task that sends
 
@@ -143,7 +143,15 @@ class BatchCalls(CoroutineCalls):
             return False
         if self._next_batch()[1] or self._goes_at() <= max(self._reached, self._timers.now()):
             return True
-        return self._queue.is_ended or self._is_in_vain()
+        return (self._queue.is_ended or self._is_in_vain()) and not self._some_may_come()
+
+    def _some_may_come(self) -> bool:
+        """Whether a record may come back, or one come whose key is free then."""
+        return any(
+            not (entry.is_completed or entry in self._gathered)
+            and (entry.attempts < self._last or entry.following is not None)
+            for entry in self._queue.called
+        )
 
     def _is_in_vain(self) -> bool:
         """Whether room can only come from those that wait: nothing else may come out."""
@@ -185,13 +193,21 @@ class BatchCalls(CoroutineCalls):
         for entry in entries:
             del self._gathered[entry]
         attempts = [self.begin(entry) for entry in entries if not entry.is_late(now)]
+        self._bound(attempts)
         values = {attempt: self._value_of(attempt, now) for attempt in attempts}
         staying = [attempt for attempt in attempts if attempt.entry.is_called]
         if not staying or self._life.is_over:
             return None
         self.batches += 1
         given = [values[attempt] for attempt in staying]
-        return Together(staying, given, is_split=self._batch.split, last=self._last)
+        return Together(staying, given, self._bound)
+
+    def _bound(self, attempts: Sequence[Attempt], failed: int | None = None) -> None:
+        """Bound how many share the next calls, the last of which is a record's own (BAT-14)."""
+        if self._batch.split:
+            room = None if failed is None else max(1, failed // 2)
+            for attempt in attempts:
+                attempt.entry.room = 1 if attempt.number == self._last - 1 else room
 
     def _value_of(self, attempt: Attempt, now: float) -> Any:
         try:

@@ -55,6 +55,10 @@ class Attempt:
         if self.entry.call is call:  # and not the one of a later attempt, which began meanwhile
             self.entry.call = None
 
+    def counts(self, at: float) -> bool:
+        """Say whether what the call comes to at a time counts."""
+        return self.is_last and self._records.is_open(self.entry, at)
+
     def answer(self, supply: Callable[[], Any], at: float) -> None:
         """Report what gives the results of the call; see `Records.answer`."""
         if self.is_last:

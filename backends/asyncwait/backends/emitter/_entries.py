@@ -22,7 +22,7 @@ class Entry:
         is_called: whether what the last of them comes to still counts.
         call: the last one while it runs, if it can be cancelled.
         pause: what the back-off before the next one sleeps in, while it does.
-        room: how many may share the next call, as a larger one has failed; None for no bound.
+        room: how many may share the next call, where batches are split; None for no bound.
         following: the next entry with its key, which waits for it in key-ordered mode.
     """
 

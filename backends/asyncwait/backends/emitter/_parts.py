@@ -74,7 +74,7 @@ class Parts:
         self.records = self.records_class(
             self.queue, self.timers, self.retries, function, timeout=timeout, life=life
         )
-        self.watch = Watch(config.capacity, self.loop.time, self.tasks, life)
+        self.watch = Watch(config.most_calls, self.loop.time, self.tasks, life)
         self.letters = Letters(self.loop, life)
         self.calls = self._calls(config, function)
         self.retries.call_again = self.calls.start

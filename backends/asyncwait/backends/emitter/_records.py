@@ -75,8 +75,7 @@ class Records:
             supply: gives the results, or raises; called once, if they count.
             at: when they were given, in seconds of the loop's clock.
         """
-        self._timers.fire_before(at)
-        if not entry.is_called or self._life.is_over:
+        if not self.is_open(entry, at):
             return
         try:
             results = self.collect(entry.element, supply)
@@ -84,6 +83,11 @@ class Records:
             self.conclude(entry, failure, at)
         else:
             self.conclude(entry, results, at)
+
+    def is_open(self, entry: Entry, at: float) -> bool:
+        """Say whether a call is the last word still, once all is decided that was due before."""
+        self._timers.fire_before(at)
+        return entry.is_called and not self._life.is_over
 
     def collect(self, record: Any, supply: Callable[[], Any]) -> tuple[Any, ...]:
         """Read the results of a record whole (RES-6).

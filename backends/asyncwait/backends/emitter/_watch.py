@@ -80,14 +80,14 @@ class Watch:
     """Tells the cancelled calls that end from those that are abandoned.
 
     Args:
-        capacity: how many abandoned ones may run at a time.
+        most: how many abandoned ones may run at a time.
         clock: of the loop, in seconds.
         tasks: of the operator.
         life: of the operator.
     """
 
-    def __init__(self, capacity: int, clock: Callable[[], float], tasks: Tasks, life: Life) -> None:
-        self._capacity = capacity
+    def __init__(self, most: int, clock: Callable[[], float], tasks: Tasks, life: Life) -> None:
+        self._most = most
         self._clock = clock
         self._tasks = tasks
         self._life = life
@@ -116,14 +116,14 @@ class Watch:
         self.abandon(call)
 
     def abandon(self, call: Call) -> None:
-        """Count a call that runs on; more of them than capacity fail the operator (TIME-9)."""
+        """Count a call that runs on; more of them than may run at all fail it (TIME-9)."""
         self.abandoned += 1
         self._running.add(call)
         call.abandon()
         running = len(self._running)
-        if running > self._capacity:
+        if running > self._most:
             reason = (
-                f"{running} cancelled calls run on, and the capacity is {self._capacity}; "
+                f"{running} cancelled calls run on, and at most {self._most} may run at a time; "
                 "does fn swallow its cancellation?"
             )
             self._life.fail(TooManyAbandonedCalls(None, reason))

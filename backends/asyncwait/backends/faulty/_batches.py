@@ -43,6 +43,22 @@ class WaitsForThoseWhoCanNotCome(StreamTask):
         return False
 
 
+@breaks("BAT-3")
+class WaitsForThoseInTheirLastAttempt(Gathering):
+    """Waits behind the end of input for all that run, as if each might come back."""
+
+    def some_may_come(self) -> bool:
+        return len(self.away) > 0
+
+
+@breaks("BAT-4")
+class WaitsForNobodyBehindTheEnd(StreamTask):
+    """Has a batch go at once as soon as nothing more is read, whoever backs off."""
+
+    def nothing_more_comes(self) -> bool:
+        return (self.end is not None and not self.backlog) or super().nothing_more_comes()
+
+
 @breaks("BAT-4")
 class KeepsTheTimerOfAFullBatch(Gathering):
     """Sets a timer for the first record, and never cancels it, as a draft of Flink's does."""
@@ -150,17 +166,35 @@ class LetsAbandonedBatchesRun(BatchCall):
 class RepeatsTheWholeBatch(BatchCall):
     """Sends all records of a batch again that has raised."""
 
-    def split(self) -> None:
-        pass
+    def bound(self, attempt: Attempt) -> None:
+        self.has_failed = False
+        super().bound(attempt)
 
 
 @breaks("BAT-14")
 class HalvesToTheEnd(BatchCall):
     """Goes on by halves, and has no attempt left when a record is still not alone."""
 
-    def split(self) -> None:
-        for attempt in self.given:
-            attempt.handler.room = max(1, len(self.given) // 2)
+    def bound(self, attempt: Attempt) -> None:
+        attempt.handler.room = max(1, len(self.given) // 2) if self.has_failed else None
+
+
+@breaks("BAT-14")
+class SplitsWhatRaisesAlone(BatchCall):
+    """Repeats a whole batch that has hung until the limit of its attempts."""
+
+    def on_limit(self, attempt: Attempt) -> None:
+        pass
+
+
+@breaks("BAT-14")
+class IsolatesAfterAWholeFailureAlone(BatchCall):
+    """Lets the last attempt be shared behind an error of a record's own."""
+
+    def bound(self, attempt: Attempt) -> None:
+        super().bound(attempt)
+        if not self.has_failed:
+            attempt.handler.room = None
 
 
 @breaks("BAT-15")

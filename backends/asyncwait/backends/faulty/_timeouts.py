@@ -178,6 +178,15 @@ class PilesUpAbandonedCalls(CancelledCalls):
             super().on_overdue(watch)
 
 
+@breaks("TIME-9")
+class BoundsAbandonedBatchesByRoom(StreamTask):
+    """Lets as many batches run on as there is room for records."""
+
+    def restore(self) -> None:
+        self.operator.cancelled.most = self.config.capacity
+        super().restore()
+
+
 @breaks("TIME-10")
 class TimesFinishedRecordsOut(ResultHandler):
     """Stops the timer when the consumer has the result: a slow reader times finished calls out."""

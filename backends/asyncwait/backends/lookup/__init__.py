@@ -5,11 +5,11 @@ from asyncwait.backends.lookup._dbapi import DbApiTable
 from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._function import FunctionTable
 from asyncwait.backends.lookup._lookup import lookup
-from asyncwait.backends.lookup._open import OpenTable, open_table
+from asyncwait.backends.lookup._open import open_table
 from asyncwait.backends.lookup._redis import RedisTable
 from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._sqlite import SqliteTable
-from asyncwait.backends.lookup._table import Table, WholeTable
+from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Asking a table for the keys of one chunk that are not kept, until each of them is decided."""
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -45,32 +45,30 @@ class Policy:
         batch: Batch | None,
     ) -> None:
         require_timeout("timeout", timeout)
-        self.given = {
+        self.given: dict[str, Any] = {
             "timeout": timeout,
             "retry": retry,
             "retry_missing": retry_missing,
             "batch": batch,
         }
-        if batch is not None and not isinstance(batch, Batch):
-            raise InvalidConfig.of("batch", batch, "a Batch or None")
-        if batch is not None and batch.split:
-            raise InvalidConfig.of("batch.split", True, "False: a table answers for each key")
+        for name, kind in (("retry", Retry), ("retry_missing", Retry), ("batch", Batch)):
+            if not isinstance(self.given[name], kind | None):
+                raise InvalidConfig.of(name, self.given[name], f"a {kind.__name__} or None")
+        results = "None: retry_missing says what becomes of keys without rows"
+        for name, part, expected in (
+            ("batch", "split", "False: a table answers for each key"),
+            ("retry", "on_result", results),
+            ("retry_missing", "on_result", results),
+            ("retry_missing", "attempt_timeout", "None: that of retry counts"),
+        ):
+            if value := getattr(self.given[name], part, None):
+                raise InvalidConfig.of(f"{name}.{part}", value, expected)
         self.batch = batch
-        for name in ("retry", "retry_missing"):
-            value: Any = self.given[name]
-            if value is not None and not isinstance(value, Retry):
-                raise InvalidConfig.of(name, value, "a Retry or None")
-            if value is not None and value.on_result is not None:
-                expected = "None: retry_missing says what becomes of keys without rows"
-                raise InvalidConfig.of(f"{name}.on_result", value.on_result, expected)
         self.timeout = None if timeout is None else at_most_infinite(timeout)
         self.attempt_timeout = None if retry is None else retry.attempt_timeout
         self._failed = None if retry is None else BackOffs(retry)
         self._missing: BackOffs | None = None
         if retry_missing is not None:
-            if retry_missing.attempt_timeout is not None:
-                value, expected = retry_missing.attempt_timeout, "None: that of retry counts"
-                raise InvalidConfig.of("retry_missing.attempt_timeout", value, expected)
             self._missing = BackOffs(replace(retry_missing, on_result=lambda _: True))
         self.takes_misses = retry_missing is None
         """Whether a key that has no row is not asked for again."""
@@ -94,34 +92,38 @@ class Asking:
         loads: those of the table.
         store: what is kept.
         figures: where the rows are counted.
+        at_once: whether the first key that fails ends it, and not only its own rows.
     """
 
     def __init__(
         self,
         missing: dict[Any, Any],
-        times: Counter[Any],
+        times: Mapping[Any, int],
         loads: Loads,
         store: Store,
         figures: Figures,
+        *,
+        at_once: bool,
     ) -> None:
         self._missing = missing
         self._times = times
         self._loads = loads
         self._store = store
         self._figures = figures
+        self._at_once = at_once
         self._begun = {place for place in missing if place not in loads.by_key}
         self._attempts_begun = 0
         self._under_way: dict[Any, Load] = {}
-        self.found: dict[Any, Rows] = {}
+        self.found: dict[Any, Rows | OperatorError] = {}
         """What it came to, by stand-in."""
         figures.loads += len(self._begun)
         figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
     async def run(self, policy: Policy, clock: Any) -> None:
-        """Ask until each key has its rows.
+        """Ask until each key has its rows, or what it fails with.
 
         Raises:
-            OperatorError: one can't be had; it names the key.
+            OperatorError: one has failed, which is to end it at once; it names the key.
             RuntimeError: the table is closed.
         """
         with anyio.move_on_after(policy.timeout) as scope:
@@ -131,9 +133,8 @@ class Asking:
                 self._loads.give_up(self._under_way.values())
             for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
-                    raise CallTimedOut(
-                        LookedUp(key), f"the table gave no answer within {policy.timeout:g} s"
-                    )
+                    late = f"the table gave no answer within {policy.timeout:g} s"
+                    self._fail(place, CallTimedOut(LookedUp(key), late))
 
     def _late(self, policy: Policy) -> dict[Any, Any]:
         """Take the answers that are there, and return all other keys: those without any first."""
@@ -170,8 +171,9 @@ class Asking:
                     failure = _failure(LookedUp(missing[place]), answer)
                     again = policy.after_failure(failure, attempts)
                     if again is None:
-                        raise failure.after(attempts) from failure.__cause__
-                    back_offs.append(again)
+                        self._fail(place, failure.after(attempts))
+                    else:
+                        back_offs.append(again)
             if back_offs:
                 with anyio.move_on_after(max(back_offs)):
                     await self._loads.closed.wait()
@@ -194,9 +196,14 @@ class Asking:
             for place, load in loads.items()
         }
 
-    def _decide(self, place: Any, rows: Rows) -> None:
-        self.found[place] = rows
+    def _decide(self, place: Any, outcome: Rows | OperatorError) -> None:
+        self.found[place] = outcome
         del self._missing[place]
+
+    def _fail(self, place: Any, failure: OperatorError) -> None:
+        if self._at_once:
+            raise failure from failure.__cause__
+        self._decide(place, failure)
 
     def _give_stale(self, place: Any, now: float) -> bool:
         """Decide a key by rows that are no longer good, if there are some; say whether."""

@@ -11,28 +11,34 @@ from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import place_of
 from asyncwait.backends.lookup._loads import Loads
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, Table, close_behind, table_closed
-from asyncwait.spec import Cache
+from asyncwait.backends.lookup._table import (
+    NO_ROWS,
+    OpenTable,
+    Outcome,
+    Rows,
+    Table,
+    close_behind,
+    places_of,
+    rows_with,
+    table_closed,
+)
 from asyncwait.toolkit import NULL_KEY, PLAIN_KEYS, JoinableTasks, Store, running_loop
 
 
-class Cached:
+class Cached(OpenTable):
     """A table with a cache in front, or none, where all who want a key share one request for it.
 
     Args:
         table: opened by `open`, closed by `close`.
-        cache: None for keeping nothing.
+        store: what is kept of it; an earlier one of the same table may have filled it.
         policy: how long and how often it is asked.
-
-    Raises:
-        MissingExtra: there is a cache, and cachetools is not installed.
     """
 
-    def __init__(self, table: Table, cache: Cache | None, policy: Policy) -> None:
+    def __init__(self, table: Table, store: Store, policy: Policy) -> None:
         self._table = table
         self._policy = policy
-        self._figures = Figures()
-        self._store = Store(cache)
+        self.figures = Figures()
+        self._store = store
         self._entries = self._store.entries
         self.is_last: Callable[[], bool] = lambda: False
         """Tells whether no further key will be asked for before there are answers; set it before
@@ -48,7 +54,7 @@ class Cached:
             self._table,
             loop,
             self._group,
-            self._figures,
+            self.figures,
             self._store.put,
             batch=self._policy.batch,
             is_last=self.is_last,
@@ -65,14 +71,9 @@ class Cached:
         self._loads.hurry()
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key if that takes no request, else None; only then it is counted.
-
-        Raises:
-            CallFailed: `key` can't be hashed, or compared with itself.
-            RuntimeError: the table is closed.
-        """
+        """Return the rows of a key that is kept, or has none whatever the table holds."""
         place = key if type(key) in PLAIN_KEYS else place_of(key)
-        figures = self._figures
+        figures = self.figures
         try:
             entry = self._entries[place]
         except KeyError:
@@ -93,51 +94,61 @@ class Cached:
             figures.misses += 1
         return entry.results
 
-    async def get(self, key: Any) -> Rows:
-        """Return the rows of a key; see `get_many`."""
-        return (await self.get_many([key]))[0]
-
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key, in their order; the keys may repeat.
+        """Return the rows of each key; what one of them fails with is raised at once."""
+        rows: list[Any] = await self._look_up(keys, at_once=True)
+        return rows
+
+    async def outcomes(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None
+    ) -> list[Outcome]:
+        """Return the rows of each key, or what it has failed with after all its retries.
+
+        Args:
+            keys: which may repeat, unless there is `times`.
+            times: how many rows have each of them; None for one.
 
         Raises:
-            CallFailed: the table has failed for a key, which is named, or `retry` is used up.
-            CallTimedOut: it did not answer before the deadline.
-            InvalidResult: it gave an answer that is none.
+            CallFailed: a key can't be hashed, or compared with itself.
             RuntimeError: the table is closed.
         """
+        return await self._look_up(keys, times, at_once=False)
+
+    async def _look_up(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None, *, at_once: bool
+    ) -> list[Outcome]:
         if self._loads.closed.is_set():
             await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
             raise table_closed()
-        are_plain = PLAIN_KEYS.issuperset(map(type, keys))
-        places = keys if are_plain else list(map(place_of, keys))
-        found, missing = self._find(places, keys)
-        figures = self._figures
-        nulls = 0 if are_plain else places.count(NULL_KEY)
-        figures.rows += len(keys)
+        places = places_of(keys)
+        found, missing = self._find(dict(zip(places, keys, strict=True)))
+        nulls = rows_with(NULL_KEY, places, times) if NULL_KEY in found else 0
+        looked_up = len(keys) if times is None else sum(times)
+        rows_of = _rows_of(places, times) if missing else {}
+        asked = sum(map(rows_of.__getitem__, missing))
+        figures = self.figures
+        figures.rows += looked_up
         figures.null_keys += nulls
-        if not missing:
-            figures.hits += len(keys) - nulls
-        else:
-            times = Counter(places)
-            figures.hits += len(keys) - nulls - sum(map(times.__getitem__, missing))
-            asking = Asking(missing, times, self._loads, self._store, figures)
-            await asking.run(self._policy, self._clock)
+        figures.hits += looked_up - nulls - asked
+        if missing:
+            asking = Asking(missing, rows_of, self._loads, self._store, figures, at_once=at_once)
+            figures.in_flight += asked
+            try:
+                await asking.run(self._policy, self._clock)
+            finally:
+                figures.in_flight -= asked
             found |= asking.found
-        rows = [found[place] for place in places]
-        figures.misses += rows.count(NO_ROWS) - nulls
-        return rows
+        outcomes = [found[place] for place in places]
+        figures.misses += rows_with(NO_ROWS, outcomes, times) - nulls
+        return outcomes
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""
-        return self._figures.told(len(self._store.entries), self._store.evictions)
+        return self.figures.told(len(self._store.entries), self._store.evictions)
 
-    def _find(
-        self, places: Sequence[Any], keys: Sequence[Any]
-    ) -> tuple[dict[Any, Rows], dict[Any, Any]]:
+    def _find(self, distinct: dict[Any, Any]) -> tuple[dict[Any, Outcome], dict[Any, Any]]:
         """Return what is kept, and the keys of all else, by stand-in; one access for each."""
-        distinct = dict(zip(places, keys, strict=True))
-        found: dict[Any, Rows] = {}
+        found: dict[Any, Outcome] = {}
         if distinct.pop(NULL_KEY, NULL_KEY) is not NULL_KEY:
             found[NULL_KEY] = NO_ROWS
         missing: dict[Any, Any] = {}
@@ -165,5 +176,15 @@ class Cached:
             self._store.refreshing(place)
         asked = {place: key for place, key in ageing.items() if place not in self._loads.by_key}
         if asked:
-            self._figures.refreshes += len(asked)
+            self.figures.refreshes += len(asked)
             self._loads.begin(asked, background=True)
+
+
+def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> dict[Any, int]:
+    """Return how many rows have each key, by stand-in."""
+    if times is None:
+        return Counter(places)
+    rows_of = Counter[Any]()
+    for place, count in zip(places, times, strict=True):
+        rows_of[place] += count
+    return rows_of

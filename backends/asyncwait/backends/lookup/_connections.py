@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from anyio import CancelScope, CapacityLimiter, to_thread
@@ -63,39 +64,22 @@ class Connections:
             self._idle.pop().close()
 
     async def all_rows(self, statement: str) -> AsyncIterator[Any]:
-        """Give all rows of a statement, some at a time.
+        """Give all rows of a statement, some at a time, by a connection of their own.
 
         Raises:
-            Exception: the driver raised; the connection may be broken, and is closed.
+            Exception: connecting or the driver raised.
         """
-        is_broken = False
-
-        def begin(connection: Any) -> Any:
-            cursor = connection.cursor()
-            cursor.execute(statement)
-            return cursor
-
-        def fetch_some(_: Any) -> Any:
-            nonlocal is_broken
-            try:
-                return cursor.fetchmany(READ_AT_ONCE)
-            except BaseException:
-                is_broken = True
-                raise
-
-        def end(connection: Any) -> None:
-            cursor.close()
-            end_transaction(connection)
-
-        cursor = await self.run(begin)
+        in_thread = partial(to_thread.run_sync, limiter=self._limiter)
+        connection = await in_thread(self._connect)
         try:
-            while rows := await self.run(fetch_some):
+            cursor = await in_thread(connection.cursor)
+            await in_thread(cursor.execute, statement)
+            while rows := await in_thread(cursor.fetchmany, READ_AT_ONCE):
                 for row in rows:
                     yield row
         finally:
-            if not is_broken:  # Else `run` has closed the cursor's connection, and `end` had none.
-                with CancelScope(shield=True):
-                    await self.run(end)
+            with CancelScope(shield=True), suppress(Exception):  # It may be broken.
+                await in_thread(connection.close)
 
 
 def fetch(connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
@@ -103,12 +87,7 @@ def fetch(connection: Any, statement: str, parameters: Sequence[Any] = ()) -> li
     with closing(connection.cursor()) as cursor:
         cursor.execute(statement, parameters)
         rows: list[Any] = cursor.fetchall()
-    end_transaction(connection)
-    return rows
-
-
-def end_transaction(connection: Any) -> None:
-    """Have the next statement see what others have written meanwhile."""
     rollback = getattr(connection, "rollback", None)  # not every database has transactions
     if rollback is not None:
-        rollback()
+        rollback()  # so that the next statement sees what others have written meanwhile
+    return rows

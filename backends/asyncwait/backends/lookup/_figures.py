@@ -30,6 +30,10 @@ class LookupStatistics(Struct, frozen=True):
     """Those whose key no row can have: it is null, has a null in it, or is NaN."""
     misses: int = 0
     """Those, of all but the null keys, for whose key the table has no row."""
+    in_flight: int = 0
+    """Those that wait for an answer."""
+    failures_handled: int = 0
+    """Those that have failed, and are left out or have other rows, as `on_error` says."""
     requests: int = 0
     """Calls of the table that were begun, in the background too; with `Full`, readings of it."""
     failed_requests: int = 0
@@ -57,7 +61,8 @@ class Figures:
 
     def __init__(self) -> None:
         self.rows = self.hits = self.shared = self.loads = self.stale = self.null_keys = 0
-        self.misses = self.requests = self.failed_requests = self.refreshes = 0
+        self.misses = self.in_flight = self.failures_handled = 0
+        self.requests = self.failed_requests = self.refreshes = 0
         self._sizes: deque[int] = deque(maxlen=LAST)
         self._seconds: deque[float] = deque(maxlen=LAST)
 

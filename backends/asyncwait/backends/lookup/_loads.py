@@ -6,8 +6,7 @@
 A load of a key is shared, until one of those that wait has waited for it as long as may be: then
 those that come later begin another one, so that a table that hangs once is not down for as long as
 there is somebody who waits. A load is begun in the context in which the lookup was opened,
-for it may serve rows of anybody. Without batches no load gathers: it asks for the keys with which
-it was begun.
+for it may serve rows of anybody. Without batches no load waits for further keys.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +31,7 @@ class Load(Struct, eq=False):
 
     Args:
         asked: keys by their stand-ins.
-        keys: the same, as Python tells them apart; of one that gathers.
+        keys: the same, as Python tells them apart; of one that gathers keys one by one.
         background: whether it goes on although nobody waits for it.
         waiting: how many wait for it.
         is_asking: whether the table has been asked.
@@ -112,13 +111,14 @@ class Loads:
             RuntimeError: the table is closed.
         """
         self.require_open()
-        if self._batch is None:
-            for part in _divided(asked):
-                self._start(part, background)
+        if self._batch is None and len(set(asked.values())) == len(asked):
+            self._start(asked, background)
             return
         for place, key in asked.items():
-            self._gather(place, key, self._batch.max_size, background)
-        if self._is_last():
+            self._gather(place, key, background)
+        if self._batch is None and self._gathering is not None:
+            self._go(self._gathering)
+        elif self._is_last():
             self.hurry()
 
     def hurry(self) -> None:
@@ -133,10 +133,11 @@ class Loads:
         self._opened.copy().run(self._group.start_soon, self._run, load)
         return load
 
-    def _gather(self, place: Any, key: Any, most: int, background: bool) -> None:  # noqa: FBT001
+    def _gather(self, place: Any, key: Any, background: bool) -> None:  # noqa: FBT001 - as in Load
         """Put a key into the load that gathers, or into a new one."""
         load = self._gathering
-        if load is not None and key in load.keys:  # 1 and True: see `_divided`
+        if load is not None and key in load.keys:
+            # 1 and True: a table answers by a mapping, in which they would be one key.
             self._go(load)
             load = None
         if load is None:
@@ -145,7 +146,7 @@ class Loads:
         load.keys.add(key)
         load.background = load.background or background
         self.by_key[place] = load
-        if len(load.asked) == most:
+        if self._batch is not None and len(load.asked) == self._batch.max_size:
             self._go(load)
 
     def _go(self, load: Load) -> None:
@@ -234,23 +235,6 @@ class Loads:
             if self.by_key.get(key) is load and not isinstance(rows, Exception):
                 self._keep(key, rows, asked_at, now)
         return answers
-
-
-def _divided(asked: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """Return keys in as many parts as needed for none to hold two that are equal to Python.
-
-    A table answers by a mapping, in which 1 and True would be one key.
-    """
-    if len(set(asked.values())) == len(asked):
-        return [asked] if asked else []
-    parts: list[dict[Any, Any]] = []
-    for place, key in asked.items():
-        part = next((part for part in parts if key not in part.values()), None)
-        if part is None:
-            parts.append({place: key})
-        else:
-            part[place] = key
-    return parts
 
 
 def _as_failure(error: BaseException) -> Exception:

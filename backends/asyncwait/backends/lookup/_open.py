@@ -1,54 +1,37 @@
 """Opening a table to look up in."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
-from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._settings import Full
-from asyncwait.backends.lookup._table import Rows, Table, WholeTable, require_table
-from asyncwait.backends.lookup._whole import Whole
+from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable, require_table
+from asyncwait.backends.lookup._whole import Copy, Whole
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
+from asyncwait.toolkit import Store
 
 
-class OpenTable(Protocol):
-    """A table that can be looked up in, by any number of tasks of one loop."""
+def kept_by(cache: Cache | Full | None) -> Store | Copy:
+    """Return where such a cache keeps rows; there are none yet.
 
-    def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key if that takes no request, else None; only then it is counted.
-
-        Raises:
-            CallFailed: `key` can't be hashed, or the copy of the table is too old.
-            RuntimeError: the table is closed, or is being closed.
-        """
-        ...
-
-    async def get(self, key: Any) -> Rows:
-        """Return the rows of a key; see `get_many`."""
-        ...
-
-    async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key, in their order; the keys may repeat.
-
-        The table is asked in one request for all that is neither kept nor being asked for.
-
-        Raises:
-            CallFailed: the table has failed for a key, which is named, and `retry` is used up.
-            CallTimedOut: it did not answer before the deadline.
-            InvalidResult: it gave an answer that is none.
-            RuntimeError: the table is closed, or is being closed; no retry repeats that.
-        """
-        ...
-
-    def statistics(self) -> LookupStatistics:
-        """Return the present figures."""
-        ...
+    Raises:
+        MissingExtra: cachetools is not installed, and is needed.
+    """
+    return Copy() if isinstance(cache, Full) else Store(cache)
 
 
-def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached | Whole:
+def tabled(
+    table: Table, cache: Cache | Full | None, policy: Policy, kept: Any = None
+) -> Cached | Whole:
     """Return what looks up in a table as a cache says.
+
+    Args:
+        table: to look up in.
+        cache: what is kept of it.
+        policy: how long and how often it is asked.
+        kept: of `kept_by`; it may be handed on from one to the next. None for a new one.
 
     Raises:
         InvalidConfig: one of the three is wrong, or they don't go together.
@@ -61,7 +44,7 @@ def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached |
         for name, value in policy.given.items():
             if value is not None:
                 raise InvalidConfig.of(name, value, "None: with Full no lookup waits")
-        return Whole(table, cache)
+        return Whole(table, cache, kept or Copy())
     if not (cache is None or isinstance(cache, Cache)):
         raise InvalidConfig.of("cache", cache, "a Cache, a Full or None")
     if cache is not None and cache.key is not None:
@@ -69,7 +52,7 @@ def tabled(table: Table, cache: Cache | Full | None, policy: Policy) -> Cached |
     if cache is not None and cache.missing_ttl is not None and not policy.takes_misses:
         expected = "None: with it a missing key would be asked for no more"
         raise InvalidConfig.of("missing_ttl", cache.missing_ttl, f"{expected}, and retry_missing")
-    return Cached(table, cache, policy)
+    return Cached(table, kept or Store(cache), policy)
 
 
 @asynccontextmanager

@@ -19,7 +19,8 @@ class RedisTable:
 
     Strings are read by MGET, which gives nothing for a key of another type. So the server is asked
     once more about keys without a value, by EXISTS for all of them; only where one is there after
-    all are their types asked for. Such a key fails alone.
+    all are their types asked for. Such a key fails alone. In a cluster they are read by a GET each,
+    all at once, as is right also for a slot that is half moved to another server.
 
     Args:
         server: an address, `redis://host:port/db`, `rediss://` or `unix://path`; or an open client
@@ -64,7 +65,7 @@ class RedisTable:
         self._client: Any = None if self._is_ours else server
         self._form = form
         self._row = _ROWS[form]
-        self._fields = None if fields is None else list(fields)
+        self._command = ["GET"] if form != "hash" else ["HMGET", *fields] if fields else ["HGETALL"]
         self._name: Callable[[Any], Any] = name or _with_prefix(prefix)
         self._connections = connections
 
@@ -120,46 +121,39 @@ class RedisTable:
                 names[key] = self._name(key)
             except Exception as error:
                 answers[key] = error
-        read, row = self._hashes if self._form == "hash" else self._strings, self._row
-        values = await read(list(names.values())) if names else []
+        values = await self._read(list(names.values())) if names else []
         for key, value in zip(names, values, strict=True):
-            if value is None:
+            if _is_nothing(value):
                 continue
             try:
-                answers[key] = value if isinstance(value, Exception) else (row(value),)
+                answers[key] = value if isinstance(value, Exception) else (self._row(value),)
             except ValueError as error:
                 answers[key] = error
         return answers
 
-    async def _strings(self, names: list[Any]) -> list[Any]:
-        """Return the string, None or an error for each name."""
-        client = self._client
-        is_cluster = hasattr(client, "mget_nonatomic")
-        values = list(await (client.mget_nonatomic(names) if is_cluster else client.mget(names)))
+    async def _read(self, names: list[Any]) -> list[Any]:
+        """Return the string or the fields, nothing or an error for each name."""
+        if self._form == "hash" or hasattr(self._client, "mget_nonatomic"):  # or in a cluster
+            return await self._read_each(names)
+        values = list(await self._client.mget(names))
         absent = [place for place, value in enumerate(values) if value is None]
-        if absent and await client.exists(*(names[place] for place in absent)):
+        if absent and await self._client.exists(*(names[place] for place in absent)):
             # To get it, one by one, has the server say what is wrong; or it has come just now.
-            found = await self._pipelined([("GET", names[place]) for place in absent])
+            found = await self._read_each([names[place] for place in absent])
             for place, value in zip(absent, found, strict=True):
                 values[place] = value
         return values
 
-    async def _hashes(self, names: list[Any]) -> list[Any]:
-        """Return the fields, None or an error for each name."""
-        if self._fields is None:
-            found = await self._pipelined([("HGETALL", name) for name in names])
-            return [value or None for value in found]
-        found = await self._pipelined([("HMGET", name, *self._fields) for name in names])
-        return [None if _is_empty(values) else values for values in found]
-
-    async def _pipelined(self, commands: list[tuple[Any, ...]]) -> list[Any]:
-        """Return what the server says to each command, errors too."""
+    async def _read_each(self, names: list[Any]) -> list[Any]:
+        """Return the same by a command for each, all at once."""
+        command, *fields = self._command
         async with self._client.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
+            for name in names:
+                pipeline.execute_command(command, name, *fields)
             answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        of_one_key = self._errors.ResponseError, self._errors.ClusterError
         for answer in answers:
-            if isinstance(answer, Exception) and not isinstance(answer, self._errors.ResponseError):
+            if isinstance(answer, Exception) and not isinstance(answer, of_one_key):
                 raise answer
         return answers
 
@@ -186,8 +180,10 @@ def _with_prefix(prefix: str) -> Callable[[Any], bytes]:
     return name
 
 
-def _is_empty(values: Any) -> bool:
-    return isinstance(values, list) and all(value is None for value in values)
+def _is_nothing(value: Any) -> bool:
+    if isinstance(value, list):  # of HMGET
+        return all(each is None for each in value)
+    return value is None or value == {}
 
 
 def _text(value: Any) -> Any:

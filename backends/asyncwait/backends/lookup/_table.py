@@ -5,8 +5,9 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import anyio
 
-from asyncwait.backends.lookup._keys import LookedUp
-from asyncwait.spec import InvalidConfig, InvalidResult
+from asyncwait.backends.lookup._figures import LookupStatistics
+from asyncwait.backends.lookup._keys import LookedUp, place_of
+from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import PLAIN_KEYS, JoinableTasks, stand_in
 
@@ -51,6 +52,60 @@ class WholeTable(Table, Protocol):
     def load_all(self) -> AsyncIterable[tuple[Any, Any]]:
         """Give each row with its key; a key may come again."""
         ...
+
+
+class OpenTable(Protocol):
+    """A table that can be looked up in, by any number of tasks of one loop."""
+
+    def peek(self, key: Any) -> Rows | None:
+        """Return the rows of a key if that takes no request, else None; only then it is counted.
+
+        Raises:
+            CallFailed: `key` can't be hashed, or the copy of the table is too old.
+            RuntimeError: the table is closed, or is being closed.
+        """
+        ...
+
+    async def get(self, key: Any) -> Rows:
+        """Return the rows of a key; see `get_many`."""
+        return (await self.get_many([key]))[0]
+
+    async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
+        """Return the rows of each key, in their order; the keys may repeat.
+
+        The table is asked in one request for all that is neither kept nor being asked for.
+
+        Raises:
+            CallFailed: the table has failed for a key, which is named, and `retry` is used up.
+            CallTimedOut: it did not answer before the deadline.
+            InvalidResult: it gave an answer that is none.
+            RuntimeError: the table is closed, or is being closed; no retry repeats that.
+        """
+        ...
+
+    def statistics(self) -> LookupStatistics:
+        """Return the present figures."""
+        ...
+
+
+Outcome: TypeAlias = Rows | OperatorError
+"""What a lookup comes to: rows, or what it has failed with."""
+
+
+def places_of(keys: Sequence[Any]) -> Sequence[Any]:
+    """Return the stand-in of each key; `keys` itself where they are that.
+
+    Raises:
+        CallFailed: a key can't be hashed, or compared with itself.
+    """
+    return keys if PLAIN_KEYS.issuperset(map(type, keys)) else list(map(place_of, keys))
+
+
+def rows_with(wanted: Any, values: Sequence[Any], times: Sequence[int] | None) -> int:
+    """Return how many rows have a value, each of which as many have as `times` says, or one."""
+    if times is None:
+        return values.count(wanted)
+    return sum(count for value, count in zip(values, times, strict=True) if value == wanted)
 
 
 async def close_behind(tasks: JoinableTasks, table: Table) -> None:

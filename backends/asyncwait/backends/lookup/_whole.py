@@ -1,6 +1,7 @@
 """A table that is read whole, and read again from time to time."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import anyio
@@ -8,7 +9,17 @@ import anyio
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._keys import LookedUp, place_of
 from asyncwait.backends.lookup._settings import Full
-from asyncwait.backends.lookup._table import NO_ROWS, Rows, WholeTable, close_behind, table_closed
+from asyncwait.backends.lookup._table import (
+    NO_ROWS,
+    OpenTable,
+    Outcome,
+    Rows,
+    WholeTable,
+    close_behind,
+    places_of,
+    rows_with,
+    table_closed,
+)
 from asyncwait.spec import CallFailed
 from asyncwait.toolkit import (
     NULL_KEY,
@@ -21,29 +32,48 @@ from asyncwait.toolkit import (
 )
 
 
-class Whole:
-    """A copy of a table; the face is that of `Cached`, and no lookup waits.
+class Copy:
+    """What a table has been read to hold."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Any, tuple[Any, ...]] = {}
+        """By stand-in of their keys."""
+        self.read_at: float | None = None
+        """When its reading began, in seconds of the loop's clock; None before there is any."""
+        self.ended_at = 0.0
+        """When that ended."""
+
+
+class Whole(OpenTable):
+    """A copy of a table; no lookup waits.
 
     Args:
         table: opened by `open`, closed by `close`.
         settings: when it is read again.
+        copy: of it; an earlier one of the same table may have filled it.
     """
 
-    def __init__(self, table: WholeTable, settings: Full) -> None:
+    def __init__(self, table: WholeTable, settings: Full, copy: Copy) -> None:
         self._table = table
         self._settings = settings
-        self._figures = Figures()
-        self._copy: dict[Any, tuple[Any, ...]] = {}
+        self.figures = Figures()
+        self._copy = copy
         self._trouble: BaseException | None = None
-        self._scope = anyio.CancelScope()
         self._is_closed = False
 
     async def open(self) -> None:
-        """Open the table, and read it; what that raises is raised, with the table closed."""
+        """Open the table, and read it, unless there is a copy that is not to be read again yet.
+
+        What reading it for the first time raises is raised, with the table closed.
+        """
         await self._table.open()
         self._clock = running_loop().time
+        self._scope = anyio.CancelScope()
         try:
-            await self._read()
+            if self._copy.read_at is None:
+                await self._read()
+            elif self._seconds_left() <= 0:
+                await self._read_again()  # before the first row, too
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._table.close()
@@ -60,52 +90,70 @@ class Whole:
         await close_behind(self._group, self._table)
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key.
-
-        Raises:
-            CallFailed: the copy is too old, or `key` can't be hashed.
-            RuntimeError: the table is closed.
-        """
-        return self._rows([key])[0]
-
-    async def get(self, key: Any) -> Rows:
-        """Return the same."""
+        """Return the rows of a key, which takes no request."""
         return self._rows([key])[0]
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key, in their order.
-
-        Raises:
-            CallFailed: the copy is too old, or a key can't be hashed.
-            RuntimeError: the table is closed.
-        """
+        """Return the rows of each key; what fails is raised."""
         return self._rows(keys)
 
+    async def outcomes(
+        self, keys: Sequence[Any], times: Sequence[int] | None = None
+    ) -> list[Outcome]:
+        """Return the rows of each key, or what it has failed with.
+
+        Args:
+            keys: which may repeat, unless there is `times`.
+            times: how many rows have each of them; None for one.
+
+        Raises:
+            CallFailed: a key can't be hashed, or compared with itself.
+            RuntimeError: the table is closed.
+        """
+        if not self._is_too_old():
+            return [*self._look_up(keys, times)]
+        return [self._too_old(key) for key in keys]
+
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
+        if keys and self._is_too_old():
+            raise self._too_old(keys[0])
+        return self._look_up(keys)
+
+    def _age(self) -> float:
+        assert self._copy.read_at is not None
+        return self._clock() - self._copy.read_at
+
+    def _is_too_old(self) -> bool:
         if self._is_closed:
             raise table_closed()
-        most, age = self._settings.max_age, self._clock() - self._read_at
-        if most is not None and age > most and keys:
-            reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
-            raise CallFailed(LookedUp(keys[0]), reason) from self._trouble
-        are_plain = PLAIN_KEYS.issuperset(map(type, keys))
-        places = keys if are_plain else list(map(place_of, keys))
-        copy, figures = self._copy, self._figures
+        return self._settings.max_age is not None and self._age() > self._settings.max_age
+
+    def _too_old(self, key: Any) -> CallFailed:
+        age, most = self._age(), self._settings.max_age
+        reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
+        failure = CallFailed(LookedUp(key), reason)
+        failure.__cause__ = self._trouble
+        return failure
+
+    def _look_up(self, keys: Sequence[Any], times: Sequence[int] | None = None) -> list[Rows]:
+        copy, figures = self._copy.rows, self.figures
+        places = places_of(keys)
         rows: list[Rows] = [copy.get(place, NO_ROWS) for place in places]
-        nulls = 0 if are_plain else places.count(NULL_KEY)
-        figures.rows += len(keys)
+        nulls = 0 if places is keys else rows_with(NULL_KEY, places, times)
+        looked_up = len(keys) if times is None else sum(times)
+        figures.rows += looked_up
         figures.null_keys += nulls
-        figures.hits += len(keys) - nulls
-        figures.misses += rows.count(NO_ROWS) - nulls
+        figures.hits += looked_up - nulls
+        figures.misses += rows_with(NO_ROWS, rows, times) - nulls
         return rows
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""
-        return self._figures.told(len(self._copy), age=self._clock() - self._read_at)
+        return self.figures.told(len(self._copy.rows), age=self._age())
 
     async def _read(self) -> None:
         """Read the table, and swap the copy for what was read."""
-        begun, figures = self._clock(), self._figures
+        begun, figures = self._clock(), self.figures
         figures.requests += 1
         rows_of: dict[Any, list[Any]] = {}
         rows = self._table.load_all()
@@ -120,21 +168,30 @@ class Whole:
         finally:
             with anyio.CancelScope(shield=True):
                 await close_source(rows)
-        self._copy = {place: tuple(rows) for place, rows in rows_of.items()}
-        self._read_at = begun
-        figures.answered(len(rows_of), self._clock() - begun)
+        self._copy.rows = {place: tuple(rows) for place, rows in rows_of.items()}
+        self._copy.read_at, self._copy.ended_at = begun, self._clock()
+        figures.answered(len(rows_of), self._copy.ended_at - begun)
+
+    def _seconds_left(self) -> float:
+        """Return for how long the copy is good that is there."""
+        reload, since = self._settings.reload, self._clock() - self._copy.ended_at
+        return inf if reload is None else reload - since
 
     async def _reload(self, seconds: float) -> None:
         with self._scope:
+            await anyio.sleep(max(0, self._seconds_left()))
             while True:
+                await self._read_again()
                 await anyio.sleep(seconds)
-                self._figures.refreshes += 1
-                try:
-                    await self._read()
-                except BaseException as error:
-                    reraise_fatal(error)
-                    if is_own_cancellation(error):
-                        raise
-                    self._trouble = error  # The old copy stays; `_rows` tells when it is too old.
-                else:
-                    self._trouble = None
+
+    async def _read_again(self) -> None:
+        self.figures.refreshes += 1
+        try:
+            await self._read()
+        except BaseException as error:
+            reraise_fatal(error)
+            if is_own_cancellation(error):
+                raise
+            self._trouble = error  # The old copy stays; `_rows` tells when it is too old.
+        else:
+            self._trouble = None

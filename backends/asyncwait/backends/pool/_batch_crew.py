@@ -68,6 +68,8 @@ class BatchCrew(Crew):
         assert config.batch is not None
         self._batch: Batch = config.batch
         self._attempts = 1 if config.retry is None else config.retry.max_attempts
+        self._returns = self._attempts > 1 or config.mode == "key-ordered"
+        """Whether a call may be followed by others, of its record or of one with its key."""
         self._copy = copy
         self._running = 0
         self._bell = Bell()
@@ -95,7 +97,20 @@ class BatchCrew(Crew):
         """Tell whether a batch is full, has waited long enough, or waits in vain for more."""
         if self._fill()[1] or self._goes_at() <= max(self._clock(), self._rung):
             return True
-        return self._core.nothing_more_comes(is_idle=not self._running)
+        is_idle = not self._running
+        return self._core.nothing_is_admitted(is_idle=is_idle) and not self._some_may_come()
+
+    def _some_may_come(self) -> bool:
+        """Tell whether a record may come back, or one come whose key is free then (BAT-3)."""
+        if not self._returns:
+            return False
+        pending = {*self._core.pending}
+        return any(
+            entry.results is None
+            and (entry.attempts < self._attempts or entry.line)
+            and entry not in pending
+            for entry in self._core.called
+        )
 
     def _goes_at(self) -> float:
         """Return when the first that waits has to go; never if none does, or may."""
@@ -195,11 +210,15 @@ class BatchCrew(Crew):
             begun = [each for each in entries if self._sweep.begin(each)]
             # To begin one may have taken the time of another.
             entries = [each for each in begun if each.results is None]
+        self._bound(entries)
         for entry in entries:
             entry.worker = worker
         worker.entries = entries
         worker.staying = len(entries)
-        return [each.value for each in entries] if self._copy is None else self._copies(worker)
+        values = self._copies(worker) if self._copy is not None else [e.value for e in entries]
+        # So it stays where the call raises, or passes the limit of its attempts.
+        self._bound(worker.entries, len(values))
+        return values
 
     def _begin_first(self, entries: list[Entry]) -> None:
         """Do what `Sweep.begin` does, for first calls."""
@@ -230,6 +249,7 @@ class BatchCrew(Crew):
         return values
 
     async def _call(self, worker: BatchWorker, values: list[Any]) -> None:
+        has_failed = False
         try:
             returned = self._function(list(values))  # which it may change
             if not inspect.isawaitable(returned):
@@ -245,12 +265,11 @@ class BatchCrew(Crew):
                 return  # Nobody asks any more.
             if is_own_cancellation(error):
                 raise
-            self._split(worker.entries)
-            answers = [error] * len(values)
-        self._settle(worker, answers)
+            answers, has_failed = [error] * len(values), True
+        self._settle(worker, answers, has_failed=has_failed)
 
-    def _settle(self, worker: BatchWorker, answers: Iterable[Any]) -> None:
-        """Give each record that waits for the call its own outcome."""
+    def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
+        """Give each record that waits for the call its own outcome, or that of the whole."""
         core, sweep, now = self._core, self._sweep, self._clock()
         entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
         is_plain = sweep.is_light and core.single and now <= core.due and not core.closed
@@ -264,14 +283,21 @@ class BatchCrew(Crew):
             is_error = isinstance(answer, BaseException)
             if sweep.watches and sweep.expire_due(entry, now, worker):
                 continue
+            if not has_failed:
+                self._bound((entry,))
             if not is_error:
                 core.settle(entry, answer)
             elif entry.results is None:
                 core.on_failure(entry, failure_of(core.record(entry), answer))
 
-    def _split(self, entries: Sequence[Entry]) -> None:
-        """Have no next attempt share a call with more than half as many (BAT-14)."""
+    def _bound(self, entries: Sequence[Entry], failed: int = 0) -> None:
+        """Bound how many share the next calls of records, the last of which is their own (BAT-14).
+
+        Args:
+            entries: those records.
+            failed: how many a batch held that fails as a whole; 0 for no such batch.
+        """
         if self._batch.split:
+            room = max(1, failed // 2) if failed else 0
             for entry in entries:
-                is_last = entry.attempts == self._attempts - 1
-                entry.room = 1 if is_last else max(1, len(entries) // 2)
+                entry.room = 1 if entry.attempts == self._attempts - 1 else room

@@ -111,7 +111,7 @@ class Core(State):
             if len(self.pending) == 1:
                 self.on_pending()
         elif self.gathers:
-            self._look_again()
+            self.look_again()
         return not self.closed
 
     @property
@@ -167,15 +167,15 @@ class Core(State):
         self._source_error = error
         self.output.ring()
         if self.gathers:
-            self._look_again()
+            self.look_again()
 
     @property
     def is_full(self) -> bool:
         """Whether there is no room for one more."""
         return self._inside >= self._capacity and not self._has_room()
 
-    def nothing_more_comes(self, *, is_idle: bool) -> bool:
-        """Tell whether no record can join those that wait for a call, which many share (BAT-3).
+    def nothing_is_admitted(self, *, is_idle: bool) -> bool:
+        """Tell whether none is admitted before those that wait are called together (BAT-3).
 
         Args:
             is_idle: that no call runs.
@@ -247,9 +247,9 @@ class Core(State):
             if len(self.pending) == 1:  # else whoever takes the first sees to the rest
                 self.on_pending()
         elif self.gathers:
-            self._look_again()
+            self.look_again()
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
         """Have it seen whether those that wait are all there is now, without room for more."""
         if self.pending:
             self.on_pending()
@@ -269,7 +269,7 @@ class Core(State):
             self._unordered.add_fence(entry)
         self.output.ring()
         if self.gathers:
-            self._look_again()
+            self.look_again()
 
     def _is_first(self, entry: Entry, lines: Lines) -> bool:
         """Put `entry` into the line of its key; tell whether it may be called at once."""
@@ -397,7 +397,7 @@ class Core(State):
         if self._unordered is not None:
             let_go(self._line, entry, self._inside)
         if self._max_held and self.gathers:
-            self._look_again()  # It may have been what those that wait could hope for.
+            self.look_again()  # It may have been what those that wait could hope for.
 
     def _drop_ready(self) -> None:
         """Let go of what goes out next and has no results."""

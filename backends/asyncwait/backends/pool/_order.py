@@ -43,7 +43,7 @@ class Entry(Struct, eq=False):
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
-        room: how many may share its next call, as a larger batch has failed; 0 for no bound, and
+        room: how many may share its next call, where batches are split; 0 for no bound, and
             `RUN` for values that were decided together, each with one of the results and a slot.
         segment: where it stands; not in ordered mode.
         line: those that wait for its key, in key-ordered mode, if it is its turn.

@@ -69,7 +69,7 @@ class Sweep:
         self._core = core
         self._handler = parts.timeout
         self._timeout = inf if config.timeout is None else config.timeout
-        self._capacity = config.capacity
+        self._most_calls = config.most_calls
         self._group = group
         self._clock = core.clock = running_loop().time
         self._bell = Bell()
@@ -149,6 +149,8 @@ class Sweep:
                     now = max(when, self._clock())
                     self._look(now)
                     self._decide_before(nextafter(now, inf))
+                    if self._core.gathers:
+                        self._core.look_again()  # Whoever gathers may have waited for them.
 
     def _next(self) -> float:
         """Return when there will be something to do."""
@@ -203,9 +205,9 @@ class Sweep:
             else:
                 self._cancelled.append(call)
         self._abandoned = [call for call in self._abandoned if call.runs()]
-        if len(self._abandoned) > self._capacity:
+        if len(self._abandoned) > self._most_calls:
             reason = (
-                f"{len(self._abandoned)} calls run on after they were cancelled, and the capacity "
-                f"is {self._capacity}; do they swallow their cancellation?"
+                f"{len(self._abandoned)} calls run on after they were cancelled, and at most "
+                f"{self._most_calls} may run at a time; do they swallow their cancellation?"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))

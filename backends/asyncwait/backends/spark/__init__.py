@@ -10,6 +10,7 @@ from asyncwait.backends.spark.frame._wait import (
     ordered_wait,
     unordered_wait,
 )
+from asyncwait.backends.spark.join._join import lookup_join
 from asyncwait.backends.spark.progress import JobFigures, Progress
 from asyncwait.spec.exports import claim_exports
 
@@ -23,6 +24,7 @@ __all__ = [
     "SparkNotStarted",
     "embedded_spark",
     "key_ordered_wait",
+    "lookup_join",
     "ordered_wait",
     "unordered_wait",
 ]

@@ -12,9 +12,6 @@ import pyarrow as pa
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.spec import Element
 
-_CHUNK = 1000
-"""Rows that are decoded at once; of a larger batch the rest stays as it came."""
-
 _AHEAD = 2
 """Chunks that are decoded and not yet asked for."""
 
@@ -49,10 +46,18 @@ class ThreadedSource:
 
     A closed source still reads its batches to the end, because Spark gives a worker that leaves
     input behind no other task.
+
+    Args:
+        batches: the input.
+        rows: what makes elements of it.
+        chunk: rows that are decoded at once; of a larger batch the rest stays as it came.
     """
 
-    def __init__(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> None:
+    def __init__(
+        self, batches: Iterator[pa.RecordBatch], rows: RowCodec, *, chunk: int = 1000
+    ) -> None:
         self._batches = batches
+        self._chunk = chunk
         self._rows = rows
         self._room = threading.Semaphore(_AHEAD)
         self._closed = False
@@ -103,8 +108,8 @@ class ThreadedSource:
         error = None
         try:
             for batch in self._batches:
-                for start in range(0, batch.num_rows, _CHUNK):
-                    self._read_chunk(batch.slice(start, _CHUNK))
+                for start in range(0, batch.num_rows, self._chunk):
+                    self._read_chunk(batch.slice(start, self._chunk))
         except BaseException as raised:
             error = raised
         self._tell(None, error)

@@ -1,11 +1,13 @@
 """What is drawn by rich, which is imported here and nowhere else."""
 
 from collections.abc import Callable
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from asyncwait.backends.watching._figures import done, told
 from asyncwait.backends.watching._watched import Watched
 from asyncwait.spec import InvalidConfig, Statistics
 from asyncwait.spec.texts import printable
@@ -16,7 +18,7 @@ class Bar:
     """Draws a bar, or writes one line at the end where there is nothing to draw on."""
 
     def __init__(
-        self, results: Watched, total: int | None, description: str, console: Console | None
+        self, results: Watched[Any], total: int | None, description: str, console: Console | None
     ) -> None:
         if not isinstance(console, Console | None):
             raise InvalidConfig.of("console", console, "a Console of rich, or None")
@@ -24,7 +26,7 @@ class Bar:
         self._total = total
         self._description = printable(description)
         self._console = console or Console(stderr=True)
-        self._figures = Statistics()
+        self._figures: Any = Statistics()
         self._done = 0
         self._progress: Progress | None = None
 
@@ -56,21 +58,19 @@ class Bar:
             self._console.print(self._line(), soft_wrap=True, highlight=False)
 
     def _read(self) -> None:
-        figures = self._figures = self._results.statistics()
-        called = figures.calls - figures.retries
-        # Those that wait for their keys are undecided, and were never called.
-        self._done = max(self._done, called - figures.undecided)
+        self._figures = self._results.statistics()
+        self._done = max(self._done, done(self._figures))
 
     def _draw(self, progress: Progress) -> None:
         (task,) = progress.tasks
-        told = ", ".join([self._pace(), *_told(self._figures)])
-        progress.update(task.id, completed=self._done, told=told, refresh=True)
+        line = ", ".join([self._pace(), *told(self._figures)])
+        progress.update(task.id, completed=self._done, told=line, refresh=True)
 
     def _line(self) -> Text:
         of = "" if self._total is None else f" of {self._total:,}"
-        done = f"{self._done:,}{of} done in {self._clock() - self._began:,.1f} s"
-        told = ", ".join([done, self._pace(), *_told(self._figures)])
-        return Text.from_markup(self._description).append(f": {told}")
+        first = f"{self._done:,}{of} done in {self._clock() - self._began:,.1f} s"
+        line = ", ".join([first, self._pace(), *told(self._figures)])
+        return Text.from_markup(self._description).append(f": {line}")
 
     def _pace(self) -> str:
         seconds = self._clock() - self._began
@@ -88,20 +88,3 @@ def _progress(console: Console, clock: Callable[[], float]) -> Progress:
         auto_refresh=False,  # by a thread, and there is a task for it
         get_time=clock,
     )
-
-
-def _told(figures: Statistics) -> list[str]:
-    """Say what there is, beside what is in flight."""
-    counts = {
-        "held": figures.held,
-        "batches": figures.batches,
-        "hits": figures.hits,
-        "shared": figures.shared,
-        "loads": figures.loads,
-        "stale": figures.stale,
-        "retried": figures.retries,
-        "timed out": figures.timeouts,
-        "handled": figures.failures_handled,
-    }
-    present = (f"{count:,} {name}" for name, count in counts.items() if count)
-    return [f"{figures.in_flight:,} in flight", *present]

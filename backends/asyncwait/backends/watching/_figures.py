@@ -1,23 +1,26 @@
-"""What is told of each figure: name, unit and kind, in the manner of OpenTelemetry."""
+"""What is told of each figure: name, unit and kind, in the manner of OpenTelemetry, and shortly."""
 
 import operator
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
+
+from asyncwait.spec import Statistics
 
 
 class Metric(Struct, frozen=True):
     """What is told of a figure.
 
     Args:
-        figure: its name in `Statistics`.
+        figure: its name in `Statistics`, or in those of a lookup.
         name: of the instrument.
         unit: of OpenTelemetry.
         description: for people.
         kind: of the instrument. Counters of several operators are added up; of gauges the greatest
             counts.
         stays: whether it is kept when the operator is gone.
+        told: what the progress bar says behind it; None for nothing.
     """
 
     figure: str
@@ -26,6 +29,7 @@ class Metric(Struct, frozen=True):
     description: str
     kind: Literal["counter", "up_down_counter", "gauge"]
     stays: bool
+    told: str | None
 
     @property
     def merge(self) -> Callable[[float, float], float]:
@@ -33,52 +37,75 @@ class Metric(Struct, frozen=True):
         return max if self.kind == "gauge" else operator.add
 
 
-def _now(figure: str, name: str, unit: str, description: str) -> Metric:
-    return Metric(figure, f"asyncwait.{name}", unit, description, "up_down_counter", stays=False)
+_KINDS: dict[str, tuple[Literal["counter", "up_down_counter", "gauge"], bool]] = {
+    "now": ("up_down_counter", False),
+    "count": ("counter", True),
+    "share": ("up_down_counter", True),
+    "most": ("gauge", True),
+    "present": ("gauge", False),
+}
+"""Which instrument it is, and whether the figure stays; what shares may turn out to be stale."""
 
 
-def _count(figure: str, name: str, unit: str, description: str) -> Metric:
-    return Metric(figure, f"asyncwait.{name}", unit, description, "counter", stays=True)
+def _told(kind: str, name: str, unit: str, description: str, told: str | None = None) -> Metric:
+    figure = "calls" if name == "calls.started" else name.rpartition(".")[2]
+    return Metric(figure, f"asyncwait.{name}", unit, description, *_KINDS[kind], told)
 
 
-def _share(figure: str, name: str, unit: str, description: str) -> Metric:
-    """Of calls that may still turn out to be something else."""
-    return Metric(figure, f"asyncwait.{name}", unit, description, "up_down_counter", stays=True)
-
-
-def _most(figure: str, name: str, unit: str, description: str, *, stays: bool = True) -> Metric:
-    return Metric(figure, f"asyncwait.{name}", unit, description, "gauge", stays)
-
+_HANDLED = "Records for which the failure handler gave results."
+_OLDEST = "Time since the first call of the record in flight that was called first."
+_RETRIES = "Calls that were not the first of their record."
+_TIMEOUTS = "Records decided by their deadline."
 
 METRICS = (
-    _now("in_flight", "records.in_flight", "{record}", "Records admitted and not yet emitted."),
-    _now("waiting", "elements.waiting", "{element}", "Elements that wait for room."),
-    _now("held", "records.held", "{record}", "Records in flight that are decided."),
-    _count("calls", "calls.started", "{call}", "Calls started."),
-    _count("batches", "calls.batches", "{call}", "Batches called."),
-    _count("hits", "calls.hits", "{call}", "Calls that were given what a cache kept."),
-    _share("shared", "calls.shared", "{call}", "Calls that share a load of another call."),
-    _share("loads", "calls.loads", "{call}", "Calls that have begun a load."),
-    _count("stale", "calls.stale", "{call}", "Calls that were given old results."),
-    _count("null_keys", "calls.null_keys", "{call}", "Calls without a key of a cache."),
-    _count("refreshes", "cache.refreshes", "{load}", "Loads begun in the background."),
-    _count("evictions", "cache.evictions", "{key}", "Keys that made room for others."),
-    _count("retries", "calls.retries", "{call}", "Calls that were not the first of their record."),
-    _count("timeouts", "records.timeouts", "{record}", "Records decided by their deadline."),
-    _count(
-        "failures_handled",
-        "records.failures_handled",
-        "{record}",
-        "Records for which the failure handler gave results.",
-    ),
-    _count("abandoned", "calls.abandoned", "{call}", "Calls that ran on when cancelled."),
-    _most("max_in_flight", "records.max_in_flight", "{record}", "Most records in flight so far."),
-    _most("max_held", "records.max_held", "{record}", "Most records held so far."),
-    _most(
-        "oldest",
-        "records.oldest",
-        "s",
-        "Time since the first call of the record in flight that was called first.",
-        stays=False,
-    ),
+    _told("now", "records.in_flight", "{record}", "Records admitted, not yet emitted."),
+    _told("now", "elements.waiting", "{element}", "Elements that wait for room."),
+    _told("now", "records.held", "{record}", "Records in flight that are decided.", "held"),
+    _told("count", "calls.started", "{call}", "Calls started."),
+    _told("count", "calls.batches", "{call}", "Batches called.", "batches"),
+    _told("count", "calls.retries", "{call}", _RETRIES, "retried"),
+    _told("count", "records.timeouts", "{record}", _TIMEOUTS, "timed out"),
+    _told("count", "records.failures_handled", "{record}", _HANDLED, "handled"),
+    _told("count", "calls.abandoned", "{call}", "Calls that ran on when cancelled."),
+    _told("most", "records.max_in_flight", "{record}", "Most records in flight."),
+    _told("most", "records.max_held", "{record}", "Most records held."),
+    _told("present", "records.oldest", "s", _OLDEST),
+    _told("count", "lookup.rows", "{row}", "Rows that were looked up."),
+    _told("count", "cache.hits", "{call}", "Calls that were given what was kept.", "hits"),
+    _told("share", "cache.shared", "{call}", "Calls that share a load.", "shared"),
+    _told("share", "cache.loads", "{call}", "Calls that have begun a load.", "loads"),
+    _told("count", "cache.stale", "{call}", "Calls that were given what is old.", "stale"),
+    _told("count", "cache.null_keys", "{call}", "Calls with a null key.", "null keys"),
+    _told("count", "lookup.misses", "{row}", "Rows with a key without rows.", "misses"),
+    _told("count", "cache.refreshes", "{key}", "Keys loaded before they are old."),
+    _told("count", "cache.evictions", "{key}", "Keys that made room.", "evictions"),
+    _told("now", "cache.keys", "{key}", "Keys that are kept."),
+    _told("count", "lookup.requests", "{request}", "Requests to the table."),
+    _told("count", "lookup.failed_requests", "{request}", "Requests that failed."),
+    _told("present", "lookup.mean_batch", "{key}", "Keys in a request.", "keys a request"),
+    _told("present", "lookup.max_batch", "{key}", "Keys in the largest of them."),
+    _told("present", "lookup.latency_p50", "s", "Half take no longer.", "s p50"),
+    _told("present", "lookup.latency_p99", "s", "99 in 100 take no longer.", "s p99"),
+    _told("present", "lookup.age", "s", "Time since the copy of the table was read."),
 )
+"""Of operators and of lookups; what has no such figure does not tell it."""
+
+
+def told(figures: Any) -> list[str]:
+    """Say what there is, beside what is in flight."""
+    found = ((getattr(figures, metric.figure, None), metric.told) for metric in METRICS)
+    present = (f"{_short(figure)} {name}" for figure, name in found if figure and name)
+    return [f"{figures.in_flight:,} in flight", *present]
+
+
+def _short(figure: float) -> str:
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:.3g}"
+
+
+def done(figures: Any) -> int:
+    """Return how many records, or rows of a lookup, are decided."""
+    if isinstance(figures, Statistics):
+        # Those that wait for their keys are undecided, and were never called.
+        return figures.calls - figures.retries - figures.undecided
+    rows: int = figures.rows - figures.in_flight
+    return rows

@@ -25,7 +25,7 @@ class Export:
 
     def __init__(
         self,
-        results: Watched,
+        results: Watched[Any],
         attributes: Mapping[str, str | bool | float],
         instruments: "Instruments",
     ) -> None:
@@ -48,11 +48,14 @@ class Export:
         self.look()
         self._instruments.remove(self)
 
-    def value(self, metric: Metric) -> float:
-        """Return a figure as it was read last; the present one in the thread of the loop."""
+    def value(self, metric: Metric) -> float | None:
+        """Return a figure as it was read last; the present one in the thread of the loop.
+
+        None where there is none: of operators and of lookups different things are told.
+        """
         if get_ident() == self._thread:
             self.look()
-        value: float = getattr(self._figures, metric.figure)
+        value: float | None = getattr(self._figures, metric.figure, None)
         return value
 
 
@@ -83,18 +86,23 @@ class Instruments:
             self._open.discard(export)
             past = self._past[export.attributes]
             for metric in METRICS:
-                if metric.stays:
+                value = export.value(metric)
+                if value is not None:
                     so_far = past.get(metric.figure, 0)
-                    past[metric.figure] = metric.merge(so_far, export.value(metric))
+                    past[metric.figure] = metric.merge(so_far, value) if metric.stays else 0
 
     def _observe(self, metric: Metric, _: CallbackOptions) -> Iterable[Observation]:
         with self._lock:
             values = {
-                attributes: past.get(metric.figure, 0) for attributes, past in self._past.items()
+                attributes: past[metric.figure]
+                for attributes, past in self._past.items()
+                if metric.figure in past
             }
             for export in self._open:
-                so_far = values[export.attributes]
-                values[export.attributes] = metric.merge(so_far, export.value(metric))
+                value = export.value(metric)
+                if value is not None:
+                    so_far = values.get(export.attributes, 0)
+                    values[export.attributes] = metric.merge(so_far, value)
         return [Observation(value, dict(key)) for key, value in values.items()]
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def export_metrics(
-    results: Watched,
+    results: Watched[Any],
     attributes: Mapping[str, str | bool | float] | None = None,
     *,
     every: float = 1.0,
@@ -23,12 +23,16 @@ def export_metrics(
 
     There is one instrument for each figure: `asyncwait.records.in_flight`, `.held`, `.oldest` (in
     seconds), `.max_in_flight`, `.max_held`, `.timeouts` and `.failures_handled`;
-    `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`, `.hits`, `.shared`,
-    `.loads`, `.stale`, `.null_keys`, `.retries` and `.abandoned`; `asyncwait.cache.refreshes` and
-    `.evictions`.
+    `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`, `.retries` and
+    `.abandoned`; `asyncwait.cache.hits`, `.shared`, `.loads`, `.stale`, `.null_keys`, `.refreshes`
+    and `.evictions`. Of a lookup there are `asyncwait.records.in_flight` and `.failures_handled`;
+    those of the cache, and `asyncwait.cache.keys`; `asyncwait.lookup.rows`, `.misses`, `.requests`,
+    `.failed_requests`, `.mean_batch`, `.max_batch`, `.latency_p50`, `.latency_p99` and `.age` (in
+    seconds).
 
     Operators are told apart by their attributes. Of several with the same ones, side by side or
-    one after the other, figures are added up; `oldest` and the high-water marks are the greatest.
+    one after the other, figures are added up; of times, sizes and high-water marks it is the
+    greatest.
     After leaving what was counted stays, and nothing is in flight, waits or is held any more: an
     operator leaves behind one number for each figure and set of attributes, and no reference.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_progress(
-    results: Watched,
+    results: Watched[Any],
     total: int | None = None,
     *,
     description: str = "records",
@@ -26,7 +26,8 @@ def show_progress(
     it. On what is no terminal there is one line at the end. If the body raises, the figures are
     those of the last refresh: a failed operator has nothing in flight any more.
 
-    A record is done when its results are decided. In key-ordered mode those that wait for their
+    A record is done when its results are decided, a row of a lookup when it has its rows; hits,
+    loads, misses and the like are told, too. In key-ordered mode those that wait for their
     keys hide as many that are done, and the bar may be behind by so many until the end.
 
     Args:

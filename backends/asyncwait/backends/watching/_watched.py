@@ -2,17 +2,23 @@
 
 import math
 from collections.abc import AsyncIterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import anyio
 
-from asyncwait.spec import InvalidConfig, Statistics
+from asyncwait.spec import InvalidConfig
+
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 
 
-class Watched(Protocol):
-    """What `async with` of an operator gives: `OperatorResults`, `PlainResults`, and of a chain."""
+class Watched(Protocol[S_co]):
+    """What `async with` of an operator, of a chain, or of a lookup gives.
 
-    def statistics(self) -> Statistics:
+    Its figures are `Statistics`, or `LookupStatistics`.
+    """
+
+    def statistics(self) -> S_co:
         """Return the present figures."""
         ...
 
@@ -51,7 +57,7 @@ def require_watched(results: Any, every: Any) -> None:
         raise InvalidConfig.of("every", every, "a finite number of seconds > 0")
 
 
-def statistics_of(results: Watched, every: float = 1.0) -> AsyncIterator[Statistics]:
+def statistics_of(results: Watched[S], every: float = 1.0) -> AsyncIterator[S]:
     """Give the figures of an operator at once, and every so many seconds.
 
     Figures don't tell that an operator is over, so this has no end: iterate it in a task group,
@@ -70,15 +76,15 @@ def statistics_of(results: Watched, every: float = 1.0) -> AsyncIterator[Statist
     return _StatisticsOf(results, every)
 
 
-class _StatisticsOf(AsyncIterator[Statistics]):
+class _StatisticsOf(AsyncIterator[S]):
     """It is no generator: one ends when a wait for its next value is cancelled."""
 
-    def __init__(self, results: Watched, every: float) -> None:
+    def __init__(self, results: Watched[S], every: float) -> None:
         self._results = results
         self._every = every
         self._interval: Interval | None = None
 
-    async def __anext__(self) -> Statistics:
+    async def __anext__(self) -> S:
         if self._interval is None:
             self._interval = Interval(self._every, anyio.current_time())
         await self._interval.wait()

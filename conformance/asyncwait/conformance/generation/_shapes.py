@@ -369,7 +369,7 @@ def _batch(rng: Random, base: Scenario) -> PlannedBatch:
         max_size=rng.randint(1, min(4, base.capacity)),
         max_wait=rng.choice([0, 1, 1, 2, 5, 100]) * GRID,
         in_flight=rng.choice([1, 2, 2, 8]),
-        split=base.retry is not None and _maybe(rng, 0.6),
+        split=base.retry is not None and _maybe(rng, 0.6) and base.retry.max_attempts > 1,
         answers=rng.choice(["list", "mapping"]),
     )
 

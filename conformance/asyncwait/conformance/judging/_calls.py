@@ -213,23 +213,23 @@ def running_at(times: Iterable[_Span]) -> Iterator[tuple[float, int]]:
 
 
 def overloaded_at(facts: Facts) -> float:
-    """Return when the call was late after which more than `capacity` late calls ran on for long.
+    """Return when the call was late after which more late calls ran on for long than may.
 
     NEVER if the leg did not fail by them. Some that end soon after they were late may have been too
     many as well, and nobody has noticed.
     """
-    ending, capacity = facts.leg.ending, facts.leg.capacity
+    ending, most, calls = facts.leg.ending, facts.most_calls, facts.runs
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
-    surely = [(facts.instants(c.until)[-1], c.ended_at) for c in facts.calls]
+    surely = [(facts.instants(c.until)[-1], c.ended_at) for c in calls]
     # It may notice a deadline before the loop is blocked, and the end of a call when it is free,
     # or when it has counted in that very instant.
     maybe = [
         (facts.instants(c.until)[0], nextafter(c.ended_at, NEVER))
-        for c in facts.calls
+        for c in calls
         if c.ended_at > c.until
     ]
-    too_many, perhaps = ([*_above(capacity, spans)] for spans in (surely, maybe))
+    too_many, perhaps = ([*_above(most, spans)] for spans in (surely, maybe))
     noticed = (
         (at, until)
         for at, until in too_many
@@ -239,9 +239,9 @@ def overloaded_at(facts: Facts) -> float:
     return next((at for at, _ in found if at <= ending.at), NEVER)
 
 
-def _above(capacity: int, spans: Sequence[_Span]) -> Iterator[_Span]:
-    """Yield from when until when more than `capacity` spans overlap, for each that makes it so."""
+def _above(most: int, spans: Sequence[_Span]) -> Iterator[_Span]:
+    """Yield from when until when more than `most` spans overlap, for each that makes it so."""
     for at, running in running_at(spans):
-        if running > capacity:
+        if running > most:
             ends = sorted(until for since, until in spans if since <= at < until)
-            yield at, ends[running - capacity - 1]
+            yield at, ends[running - most - 1]

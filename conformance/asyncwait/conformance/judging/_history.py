@@ -88,10 +88,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def runs(self) -> Sequence[Call]:
         """One call for each that the function runs: the first of a batch or load for all of it."""
-        if self.loads:
-            return [load.calls[0] for load in self.loads]
-        firsts = {batch[0] for batch in self.batches}
-        return [call for call in self.calls if call.batch is None or call in firsts]
+        return self.facts.runs
 
     @property
     def loads(self) -> Sequence[Load]:
@@ -144,6 +141,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def capacity(self) -> int:
         """The operator's own in this leg."""
         return self.facts.leg.capacity
+
+    @property
+    def most_calls(self) -> int:
+        """How many calls of the function may run at a time: a batch is one."""
+        return self.facts.most_calls
 
     @property
     def room(self) -> int:

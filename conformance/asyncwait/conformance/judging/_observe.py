@@ -12,6 +12,7 @@ counts them by their identity: canonical JSON, as plans are looked up.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -362,6 +363,21 @@ class Facts(Struct, frozen=True, eq=False):
     despite: Mapping[int, tuple[int, FailureAsked]]
     loads: tuple[Load, ...] = ()
     background: tuple[Call, ...] = ()
+
+    @property
+    def most_calls(self) -> int:
+        """How many calls of the function may run at a time: a batch is one."""
+        return self.leg.capacity if self.scenario.batch is None else self.scenario.batch.in_flight
+
+    @property
+    def runs(self) -> Sequence[Call]:
+        """One call for each that the function runs: the first of a batch or load for all of it."""
+        if self.loads:
+            return [load.calls[0] for load in self.loads]
+        shared = groupby(self.calls, key=lambda call: call.batch)
+        return [
+            c for batch, calls in shared for c in (calls if batch is None else islice(calls, 1))
+        ]
 
     def instants(self, at: float) -> list[float]:
         """Return when what falls due at `at` ms may be noticed: then, or when blocks are over.

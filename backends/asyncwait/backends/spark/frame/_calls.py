@@ -9,7 +9,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import EntryTooLarge, JournalError
-from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
@@ -95,9 +95,7 @@ class Results:
 
     def in_place_of(self, row: InputRow, error: OperatorError) -> tuple[OutputRow]:
         """Return a row of nulls that tells of an error."""
-        cause = error.__cause__ or error
-        told = {"type": type(cause).__name__, "message": str(error), "attempts": error.attempts}
-        return (OutputRow(row, (*[None] * len(self._columns), told)),)
+        return (OutputRow(row, (*[None] * len(self._columns), told_of(error))),)
 
 
 class RowFunction:

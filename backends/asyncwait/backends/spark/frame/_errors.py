@@ -1,6 +1,8 @@
 """What is wrong with a row, or with what the function gives for one."""
 
-from asyncwait.spec import AsyncWaitError
+from typing import Any
+
+from asyncwait.spec import AsyncWaitError, OperatorError
 
 
 class SchemaMismatch(AsyncWaitError, TypeError):
@@ -12,3 +14,9 @@ class SchemaMismatch(AsyncWaitError, TypeError):
 
 class UnreadableRow(AsyncWaitError, ValueError):
     """A row can't be given to the function: the bytes of a text are not UTF-8."""
+
+
+def told_of(error: OperatorError) -> dict[str, Any]:
+    """Return what the error column holds."""
+    cause = error.__cause__ or error
+    return {"type": type(cause).__name__, "message": str(error), "attempts": error.attempts}

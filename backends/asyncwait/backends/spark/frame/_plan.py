@@ -1,6 +1,6 @@
 """What the driver does: it works out the columns, and adds the operator to the plan of Spark."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -51,13 +51,13 @@ class FramePlan:
         names: list[str] = df.columns
         require_different(names, "a column of df")
         one = isinstance(asked.columns, str)
-        given = _names("columns", [asked.columns] if one else asked.columns, names)
+        given = names_of("columns", [asked.columns] if one else asked.columns, names)
         new = {field.name.lower() for field in results.fields}
         old = tuple(name for name in names if name.lower() not in new)
-        carried = old if asked.carry is None else _names("carry", asked.carry, names)
+        carried = old if asked.carry is None else names_of("carry", asked.carry, names)
         require_different([*carried, *results.fieldNames()], "carry")
         key = [asked.key] if isinstance(asked.key, str) else asked.key
-        keys = () if key is None else _names("key", key, names)
+        keys = () if key is None else names_of("key", key, names)
         self._shape = Shape(given[0] if one else given, carried, arrow_schema(results), keys)
         if options.mode == "key-ordered" and not keys:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
@@ -69,19 +69,17 @@ class FramePlan:
         if (journal := options.journal) is not None:
             settings = (*journal.settings, *call.settings())
             options = replace(options, journal=replace(journal, settings=settings))
-        self.work = Enrichment(fn, self._shape, zone, options, _odd(self._travels()))
+        self.work = Enrichment(fn, self._shape, zone, options, odd_names(self._travels()))
         """What each task does."""
-        _require_portable(fn, self.work)
+        pickled(self.work, f"fn {shown(fn)}, or one of its handlers,")
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
         df, travels = self._df, self._travels()
         if list(travels) != df.columns:
-            df = df.select([col(f"`{name.replace('`', '``')}`") for name in travels])
-        if self.work.names is not None:
-            df = df.toDF(*(f"_{number}" for number in range(len(travels))))
-        with pandas_notice_ignored():
-            return df.mapInArrow(_named(self.work, self._fn), self._output)
+            df = df.select([col(quoted(name)) for name in travels])
+        name = getattr(self._fn, "__name__", type(self._fn).__name__)
+        return mapped(df, self.work, name, self._output)
 
     def _travels(self) -> tuple[str, ...]:
         """Return the columns that somebody needs."""
@@ -103,8 +101,12 @@ class FramePlan:
         return sql.StructType([*carried, *nullable, sql.StructField(error_column, ERROR)])
 
 
-def _names(what: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:
-    """Return columns by the names that the DataFrame has for them."""
+def names_of(what: str, given: Any, names: Sequence[str], where: str = "df") -> tuple[str, ...]:
+    """Return columns by the names that the DataFrame, or what else has them, has for them.
+
+    Raises:
+        InvalidConfig: it has no such column; `where` says what it is.
+    """
     if given is None:
         return tuple(names)
     if isinstance(given, str) or not isinstance(given, Sequence):
@@ -112,32 +114,51 @@ def _names(what: str, given: Any, names: Sequence[str]) -> tuple[str, ...]:
     known = {name.lower(): name for name in names}
     for name in given:
         if not isinstance(name, str) or name.lower() not in known:
-            raise InvalidConfig.of(what, name, f"a column of df, which has {', '.join(names)}")
+            raise InvalidConfig.of(what, name, f"a column of {where}, which has {', '.join(names)}")
     return tuple(known[name.lower()] for name in given)
 
 
-def _odd(names: tuple[str, ...]) -> tuple[str, ...] | None:
+def odd_names(names: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the names if `mapInArrow` would take one of them for a path; else None."""
     return names if any("." in name or "`" in name for name in names) else None
 
 
-def _named(work: Enrichment, fn: Any) -> Callable[[Any], Iterator[pa.RecordBatch]]:
-    """Return what Spark calls for each partition; its plan and its pages show the name."""
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> DataFrame:
+    """Return what `work`, which has a `run` and maybe `names`, makes of the partitions of `df`.
+
+    Args:
+        df: its columns are those that `work` needs, in that order.
+        work: travels to the workers.
+        name: which the plan of Spark and its pages show.
+        columns: of what it makes.
+    """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return work.run(batches)
+        return work.run(batches)  # type: ignore[no-any-return]
 
-    run.__name__ = run.__qualname__ = getattr(fn, "__name__", type(fn).__name__)
-    return run
+    run.__name__ = run.__qualname__ = name
+    if work.names is not None:
+        df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
+    with pandas_notice_ignored():
+        return df.mapInArrow(run, columns)
 
 
-def _require_portable(fn: Any, work: Enrichment) -> None:
-    """Refuse what can't travel, before a job fails with it."""
+def pickled(work: Any, what: str) -> bytes:
+    """Return how something travels to the workers; what can't is refused before a job fails.
+
+    Raises:
+        InvalidConfig: it can't; `what` says what it is.
+    """
     try:
-        cloudpickle.dumps(work)
+        return cloudpickle.dumps(work)  # type: ignore[no-any-return]
     except Exception as error:
         text = (
-            f"fn {shown(fn)}, or one of its handlers, can't travel to the workers: "
-            f"{one_line(error)}; a client belongs into `open()` of an object, which runs there"
+            f"{what} can't travel to the workers: {one_line(error)}; "
+            "a client belongs into `open()` of an object, which runs there"
         )
         raise InvalidConfig(text) from error

@@ -12,9 +12,10 @@ from pyspark.sql import types as sql
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 
-_EXPECTED = (
-    "a DDL string such as 'id long, city string', a StructType, or None where the function's own "
-    "annotation names a dataclass, a msgspec Struct, a NamedTuple or a TypedDict"
+_COLUMNS = "a DDL string such as 'id long, city string', or a StructType"
+_OR_ANNOTATION = (
+    "; or None where the function's own annotation names a dataclass, a msgspec Struct, a "
+    "NamedTuple or a TypedDict"
 )
 
 
@@ -29,15 +30,20 @@ def schema_of(schema: Any, fn: Any, *, many: bool) -> sql.StructType:
     Raises:
         InvalidConfig: it says no columns, or the same one twice.
     """
-    if isinstance(schema, str):
-        found = _from_ddl(schema)
-    elif schema is None:
-        found = _from_annotation(fn, many=many)
-    else:
-        found = schema
+    found = _from_annotation(fn, many=many) if schema is None else schema
+    return declared("schema", found, f"{_COLUMNS}{_OR_ANNOTATION}")
+
+
+def declared(what: str, given: Any, expected: str = _COLUMNS) -> sql.StructType:
+    """Return the columns that DDL or a StructType says.
+
+    Raises:
+        InvalidConfig: it says none, or the same one twice.
+    """
+    found = _from_ddl(what, given) if isinstance(given, str) else given
     if not isinstance(found, sql.StructType) or not found.fields:
-        raise InvalidConfig.of("schema", schema, _EXPECTED)
-    require_different([field.name for field in found.fields], "schema")
+        raise InvalidConfig.of(what, given, expected)
+    require_different([field.name for field in found.fields], what)
     return found
 
 
@@ -50,12 +56,12 @@ def require_different(names: Iterable[str], what: str) -> None:
         seen.add(name.lower())
 
 
-def _from_ddl(text: str) -> Any:
+def _from_ddl(what: str, text: str) -> Any:
     try:
         return sql.StructType.fromDDL(text)
     except Exception as error:  # of the JVM's parser, in many classes
         reason = str(error).strip().partition("\n")[0]
-        raise InvalidConfig(f"schema {shown(text)} can't be read: {one_line(reason)}") from error
+        raise InvalidConfig(f"{what} {shown(text)} can't be read: {one_line(reason)}") from error
 
 
 def _from_annotation(fn: Any, *, many: bool) -> Any:

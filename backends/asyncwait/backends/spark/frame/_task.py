@@ -51,7 +51,7 @@ class Enrichment(Struct, frozen=True):
         try:
             yield from self._run(batches)
         except Exception as error:  # of whatever kind: PySpark is to be told of it
-            _require_text(error)
+            require_text(error)
             raise
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,7 +144,7 @@ def zone_named(name: str) -> tzinfo | None:
         return None
 
 
-def _require_text(error: Exception) -> None:
+def require_text(error: Exception) -> None:
     """Replace an error behind which stands one whose text is no line that can be seen.
 
     Texts of services may hold line ends and what terminals obey, which Spark prints as it is, on

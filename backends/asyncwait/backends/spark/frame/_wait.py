@@ -230,9 +230,8 @@ def _held(max_held: Any, capacity: Any) -> Any:
 def _require(fn: Any, on_error: Any, progress: Any) -> None:
     """Refuse what is wrong in itself, by name."""
     _require_function(fn)
-    _require_on_error(on_error)
-    if progress is not None and not isinstance(progress, Progress):
-        raise InvalidConfig.of("progress", progress, "a Progress, or None")
+    require_on_error(on_error)
+    require_progress(progress)
 
 
 def _require_batches(batch: Batch, pace: "Pace", journal: Journal | None) -> None:
@@ -276,7 +275,22 @@ def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
         ) from None
 
 
-def _require_on_error(on_error: Any) -> None:
+def require_progress(progress: Any) -> None:
+    """Refuse what nobody can report to.
+
+    Raises:
+        InvalidConfig: it is no Progress.
+    """
+    if progress is not None and not isinstance(progress, Progress):
+        raise InvalidConfig.of("progress", progress, "a Progress, or None")
+
+
+def require_on_error(on_error: Any) -> None:
+    """Refuse what says nothing of rows that have failed.
+
+    Raises:
+        InvalidConfig: it does not.
+    """
     if on_error in (None, "fail", "skip", "column"):
         return
     if isinstance(on_error, str) or not is_plain_function(on_error):

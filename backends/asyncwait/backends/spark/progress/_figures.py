@@ -5,6 +5,9 @@ from msgspec.structs import asdict
 
 from asyncwait.spec import Statistics
 
+LOOKED_UP = ("hits", "shared", "loads", "stale", "null_keys")
+"""What rows are that a lookup join has looked up: each is one of these."""
+
 
 class TaskName(Struct, frozen=True):
     """Which attempt at which part of a job.
@@ -41,6 +44,16 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     """Rows for which everything has failed, whatever became of them."""
     found: int = 0
     """Rows whose results were in the journal, and which nothing was called for."""
+    hits: int = 0
+    """Rows of a lookup join that were answered from what is kept."""
+    shared: int = 0
+    """Those that wait, or waited, for a request which another row has begun."""
+    loads: int = 0
+    """Those whose key was asked for because of them."""
+    stale: int = 0
+    """Those that were given rows that are no longer good, since the table failed."""
+    null_keys: int = 0
+    """Those whose key no row can have."""
 
     @classmethod
     def of(cls, statistics: Statistics, **own: int) -> "TaskFigures":
@@ -68,6 +81,16 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """Rows whose results are decided."""
     found: int = 0
     """Rows whose results were in the journal."""
+    hits: int = 0
+    """Rows of a lookup join that were answered from what is kept."""
+    shared: int = 0
+    """Those that wait, or waited, for a request which another row has begun."""
+    loads: int = 0
+    """Those whose key was asked for because of them."""
+    stale: int = 0
+    """Those that were given rows that are no longer good, since the table failed."""
+    null_keys: int = 0
+    """Those whose key no row can have."""
     in_flight: int = 0
     """Rows admitted and not yet handed on."""
     calls: int = 0

@@ -6,7 +6,7 @@ from threading import Condition
 from time import monotonic
 from typing import Literal
 
-from asyncwait.backends.spark.progress._figures import JobFigures, TaskFigures, TaskName
+from asyncwait.backends.spark.progress._figures import LOOKED_UP, JobFigures, TaskFigures, TaskName
 from asyncwait.backends.spark.progress._wire import Report, State
 
 _WHATEVER_BECAME_OF_IT = (
@@ -17,12 +17,10 @@ _WHATEVER_BECAME_OF_IT = (
     "abandoned",
     "errors",
 )
+_OF_ROWS = ("rows_in", "rows_out", "rows_done", "found", *LOOKED_UP)
 _COUNTS = (
     *_WHATEVER_BECAME_OF_IT,
-    "rows_in",
-    "rows_out",
-    "rows_done",
-    "found",
+    *_OF_ROWS,
     "in_flight",
     "calls_in_vain",
     "tasks_running",
@@ -164,10 +162,7 @@ def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
     running = sum(each.state == "running" for each in stand)
     return (
         *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
-        sum(each.figures.rows_in for each in stand),
-        sum(each.figures.rows_out for each in stand),
-        sum(each.figures.rows_done for each in stand),
-        sum(each.figures.found for each in stand),
+        *(sum(getattr(each.figures, name) for each in stand) for name in _OF_ROWS),
         sum(each.figures.in_flight for each in stand if each.state == "running"),
         sum(each.figures.calls for each in given_up),
         running,

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from asyncwait.backends.spark.progress._figures import JobFigures
+from asyncwait.backends.spark.progress._figures import LOOKED_UP, JobFigures
 
 
 def line(figures: JobFigures, silence: str) -> str:
@@ -35,6 +35,7 @@ def summary(figures: JobFigures, silence: str) -> str:
     ]
     table = {
         "rows": f"{_rows(figures)} done, {figures.rows_in:,} in, {figures.rows_out:,} out",
+        "keys": _keys(figures),
         "calls": _calls(figures),
         "events": ", ".join(each for each in events if not each.startswith("0 ")),
         "tasks": _tasks(figures),
@@ -59,6 +60,7 @@ def _told(figures: JobFigures) -> list[str]:
     """Say what there is, beside what is in flight and the tasks."""
     counts = {
         "found in the journal": figures.found,
+        "kept": figures.hits,
         "retried": figures.retries,
         "timed out": figures.timeouts,
         "error" if figures.errors == 1 else "errors": figures.errors,
@@ -73,6 +75,14 @@ def _tasks(figures: JobFigures) -> str:
     return ", ".join(
         f"{count:,} {name}" for name, count in counts.items() if count or name == "done"
     )
+
+
+def _keys(figures: JobFigures) -> str:
+    """Say how rows were looked up; nothing where none was."""
+    counts = {name: getattr(figures, name) for name in LOOKED_UP}
+    names = ("kept", "shared", "loaded", "stale", "null")
+    told = [f"{count:,} {name}" for name, count in zip(names, counts.values(), strict=True)]
+    return ", ".join(told) if any(counts.values()) else ""
 
 
 def _calls(figures: JobFigures) -> str:

@@ -43,8 +43,8 @@ class _Meter(NoOpMeter):
         """Return what the instruments report."""
         reported: dict[str, Any] = {}
         for metric in METRICS:
-            (observation,) = self._callbacks[metric.name](CallbackOptions())
-            reported[metric.figure] = observation.value
+            for observation in self._callbacks[metric.name](CallbackOptions()):  # none of a lookup
+                reported[metric.figure] = observation.value
         return Statistics(**reported)
 
 

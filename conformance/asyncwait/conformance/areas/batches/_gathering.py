@@ -1,6 +1,6 @@
 """Which records gather at each moment, for their call together with others, and since when."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Rest
@@ -14,12 +14,17 @@ class Wait(NamedTuple):
         maybe: when that may have begun, in ms.
         sure: when it surely had, in ms; NEVER if it is not known.
         call: with which it ended; None for none.
+        least: how many may share that, where batches are split, if it is open how it came to this
+            wait: with the smallest bound; NEVER for no bound.
+        most: the same with the largest.
     """
 
     item: Item
     maybe: float
     sure: float
     call: Call | None
+    least: float = NEVER
+    most: float = NEVER
 
     def lasts_at(self, rest: Rest) -> bool:
         """Whether the record surely gathers at a moment of rest."""
@@ -47,7 +52,7 @@ def _opened(leg: LegHistory) -> tuple[float, int]:
 
 def waits(leg: LegHistory) -> Sequence[Wait]:
     """Return all times for which a record of a leg gathers, in the order of its records."""
-    admitted, opened = _admitted(leg), _opened(leg)[0]
+    admitted, opened = leg.once(_admitted), _opened(leg)[0]
     before = {item: earlier for earlier, item in leg.pairs_of_keys}
     found: list[Wait] = []
     for item in leg.records:
@@ -76,7 +81,32 @@ def _between_attempts(leg: LegHistory, item: Item) -> Iterator[Wait]:
                 not each.stands for each in leg.outcomes(call, number)
             )
             earliest = min(each.since for each in reasons)
-            yield Wait(item, earliest, sure if is_sure else NEVER, following)
+            bounds = _bounds(leg, call, number)
+            yield Wait(item, earliest, sure if is_sure else NEVER, following, *bounds)
+
+
+def _bounds(leg: LegHistory, call: Call, number: int) -> tuple[float, float]:
+    """Return how many may share the next call after an attempt: the smallest and largest bound."""
+    planned = leg.scenario.batch
+    if planned is None or not planned.split:
+        return NEVER, NEVER
+    if number + 1 >= most_attempts(leg):
+        return 1, 1
+    batch = leg.once(batches).get(call, ())
+    half, is_raised = max(1, len(batch) // 2), call.batch is not None and raises(call)
+    reasons = [each for each in leg.outcomes(call, number) if not each.stands]
+    bounds = [half if each.by_limit or is_raised else NEVER for each in reasons]
+    return min(bounds, default=NEVER), max(bounds, default=NEVER)
+
+
+def batches(leg: LegHistory) -> Mapping[Call | None, Sequence[Call]]:
+    """Return the batch of each call that shares one."""
+    return {call: batch for batch in leg.batches for call in batch}
+
+
+def raises(call: Call) -> bool:
+    """Whether a call raises as one of a batch that does so as a whole."""
+    return call.step.whole and (call.step.does == "raise" or call.step.error == "broken")
 
 
 def _admitted(leg: LegHistory) -> dict[Item, float]:
@@ -126,16 +156,36 @@ def running(leg: LegHistory, rest: Rest) -> int:
     return sum(any(waits_for(leg, call, rest.at) for call in batch) for batch in begun)
 
 
+def most_attempts(leg: LegHistory) -> int:
+    """Return how many attempts a record has at most."""
+    return 1 if leg.scenario.retry is None else leg.scenario.retry.max_attempts
+
+
+def some_may_come(leg: LegHistory, at: float) -> bool:
+    """Whether a record surely may gather once more, or one that waits for its key then."""
+    admitted = leg.once(_admitted)
+    behind = {before: item for before, item in leg.pairs_of_keys if admitted.get(item, NEVER) < at}
+    for item in leg.records:
+        begun = [call for call in item.attempts if call.at <= at]
+        if not begun or begun[-1].at == at or min(item.decided_at, leg.deadline(item)) <= at:
+            continue
+        call, number = begun[-1], len(begun)
+        reasons = [each for each in leg.outcomes(call, number) if not each.stands]
+        runs = min(call.ended_at, call.limit) > at
+        if runs and (number < most_attempts(leg) or item in behind):
+            return True
+        if reasons and all(each.since > at for each in reasons):
+            return True
+    return False
+
+
 def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:
     """Whether a batch may have had to go with fewer than `max_size` (BAT-14).
 
-    So it is where a record that is called again is in it, or gathers behind it.
+    So it is where a record is in it, or gathers behind it, that may share a call with no more.
     """
-    planned, first = leg.scenario.batch, batch[0]
-    if planned is None or not planned.split:
-        return False
-    again = (wait for wait in leg.once(waits) if wait.call is not wait.item.call)
+    bound = (wait for wait in leg.once(waits) if wait.least <= len(batch))
     return any(
-        wait.maybe <= first.at and (wait.call is None or wait.call.seq >= first.seq)
-        for wait in again
+        wait.maybe <= batch[0].at and (wait.call is None or wait.call.seq >= batch[0].seq)
+        for wait in bound
     )

@@ -1,15 +1,18 @@
 """BAT: when a batch goes, what it holds, and what becomes of each of its records."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from asyncwait.conformance.areas.batches._gathering import (
     Wait,
+    batches,
     item_of,
     may_be_bounded,
     moments,
+    most_attempts,
     present,
+    raises,
     running,
+    some_may_come,
     waits,
     waits_for,
 )
@@ -58,8 +61,10 @@ def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, fewer records gather than a batch may hold, or all places are taken."""
     planned = leg.scenario.batch
     for rest, gathering in _gathered(leg):
-        if planned is not None and len(gathering) >= planned.max_size:
-            yield f"{len(gathering)} records gather, and a batch holds {planned.max_size}", rest.at
+        bounds = (int(wait.most) for wait in gathering if wait.most < NEVER)
+        most = min(bounds, default=NEVER if planned is None else planned.max_size)
+        if len(gathering) >= most:
+            yield f"{len(gathering)} records gather, and a batch holds {most}", rest.at
             return
     for batch in leg.batches:
         if planned is not None and len(batch) == planned.max_size:
@@ -92,12 +97,14 @@ def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
 
 @leg_check("BAT-3")
 def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, no record gathers behind the end of input, or where all in flight do."""
+    """When time goes on, no record gathers that no other can join."""
     for rest, gathering in _gathered(leg):
+        if not _none_comes_back(leg, rest, gathering):
+            continue
         if _is_over(leg, rest):
             yield f"{gathering[0].item} gathers, and the input has ended", rest.at
             return
-        if _is_all(leg, rest, gathering):
+        if _is_full(leg, rest):
             yield f"{gathering[0].item} gathers, and all that is in flight does", rest.at
             return
     planned = leg.scenario.batch
@@ -114,28 +121,36 @@ def _is_over(leg: LegHistory, rest: Rest) -> bool:
     return ended is not None and ended.at <= rest.at and rest.present <= leg.capacity
 
 
-def _is_all(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
-    """Whether there is no room, and all records that have some gather, or wait for one that does.
+def _is_full(leg: LegHistory, rest: Rest) -> bool:
+    """Whether there is no room before a batch goes: what is decided waits for its turn."""
+    if leg.scenario.max_held is not None or running(leg, rest) > 0:
+        return False
+    inside = _inside(leg, rest)
+    is_stuck = rest.emittable is None or all(item.decided_at > rest.at for item in inside)
+    return len(inside) == leg.capacity and is_stuck
 
-    That is for its key, or for their turn to come out.
+
+def _inside(leg: LegHistory, rest: Rest) -> Sequence[Item]:
+    """Return the records that have room; one without results is gone, but in ordered mode."""
+    there = (item for item in present(leg, rest) if item.is_record)
+    sure = [i for i in there if leg.ordered or i.results != () or i.decided_at > rest.at]
+    return sure[: leg.capacity]
+
+
+def _none_comes_back(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
+    """Whether each undecided record gathers, waits for the key of one that does, or can't again.
+
+    It can't in its last attempt.
     """
-    if leg.scenario.max_held is not None:
-        return False
-    inside = [item for item in present(leg, rest) if item.is_record][: leg.capacity]
-    who = {wait.item for wait in gathering}
+    gather = {wait.item for wait in gathering}
     behind = {item: before for before, item in leg.pairs_of_keys}
-    if len(inside) < leg.capacity:
-        return False
-    return all(
-        item in who
-        or _waits_for_key(item, behind.get(item), rest)
-        or (item.decided_at <= rest.at and rest.emittable is None)
-        for item in inside
-    )
-
-
-def _waits_for_key(item: Item, before: Item | None, rest: Rest) -> bool:
-    return item.call is None and before is not None and before.decided_at > rest.at
+    for item in _inside(leg, rest):
+        begun = sum(call.seq <= rest.seq for call in item.attempts)
+        if not begun and behind.get(item) in gather:
+            gather.add(item)
+        if item.decided_at > rest.at and item not in gather and begun < most_attempts(leg):
+            return False
+    return True
 
 
 @leg_check("BAT-4")
@@ -146,21 +161,24 @@ def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
         return
     for batch in leg.batches:
         at = batch[0].at
-        if len(batch) >= planned.max_size or may_be_bounded(leg, batch) or not _goes_on(leg, at):
+        if len(batch) >= planned.max_size or may_be_bounded(leg, batch):
             continue
         since = _earliest(leg, batch)
-        if at < since + planned.max_wait - ROUNDING:
+        is_early = at < since + planned.max_wait - ROUNDING
+        if is_early and (_goes_on(leg, batch) or some_may_come(leg, at)):
             gathered = f"{len(batch)} of {planned.max_size} records"
             yield f"a batch of {gathered} went {at - since:g} ms after the first came", at
-        else:
+        elif at > since:
             yield None
 
 
-def _goes_on(leg: LegHistory, at: float) -> bool:
-    """Whether there is room for more for sure, and the input has not ended."""
-    ended = leg.source_ended
+def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:
+    """Whether the input has not ended, and there is room for sure, or may be as a batch runs."""
+    ended, at = leg.source_ended, batch[0].at
     if ended is not None and ended.at <= at:
         return False
+    if any(waits_for(leg, call, at) for call in leg.calls if call.at < at):
+        return True
     taken = [item for item in leg.items if item.is_stored and item.at <= at]
     gone = sum(item.emitted_at < at for item in taken)
     return len(taken) - gone < leg.capacity
@@ -268,10 +286,9 @@ def _failed_with_others(leg: LegHistory, item: Item, *, is_asked: bool) -> Findi
 
 def _is_raised(batch: Sequence[Call]) -> bool:
     """Whether a batch of several has raised as a whole."""
-    first = batch[0]
-    raises = first.step.does == "raise" or first.step.error == "broken"
-    is_over = first.ended is not None and first.ended.how in {"raised", "misreturned"}
-    return len(batch) > 1 and first.step.whole and raises and is_over
+    ended = batch[0].ended
+    is_over = ended is not None and ended.how in {"raised", "misreturned"}
+    return len(batch) > 1 and raises(batch[0]) and is_over
 
 
 @leg_check("BAT-10")
@@ -361,21 +378,14 @@ def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Find
 
 @leg_check("BAT-14")
 def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
-    """After a batch has raised, its records are called in batches of half its size at most."""
-    planned, retry = leg.scenario.batch, leg.scenario.retry
-    if planned is None or retry is None or not planned.split:
-        return
-    sizes = {call.batch: len(batch) for batch in leg.batches for call in batch}
-    raised = {batch[0].batch for batch in leg.batches if _is_raised(batch)}
-    for item in leg.records:
-        for number, (before, call) in enumerate(pairwise(item.attempts), 2):
-            if before.batch not in raised or before.ended_at >= min(before.deadline, before.limit):
-                continue  # It is another thing that ended this attempt.
-            most = 1 if number == retry.max_attempts else max(1, sizes[before.batch] // 2)
-            if sizes[call.batch] > most:
-                text = f"{item} shares call {call.number} with {sizes[call.batch]}, at most {most}"
-                yield text, call.at
-                return
+    """Each batch holds no more records than any of them may share a call with."""
+    shared = leg.once(batches)
+    for wait in leg.once(waits):
+        call, size = wait.call, len(shared.get(wait.call, ()))
+        if call is not None and size > wait.most:
+            yield f"{wait.item} shares call {call.number} with {size}, at most {wait.most}", call.at
+            return
+        if size and wait.most < NEVER:
             yield None
 
 

@@ -30,6 +30,31 @@ all-that-is-there-waits-for-its-turn: BAT-3
     a is to be called again, b is decided and waits behind it; there is no room for c.
     capacity 2; retry initial=40; batch max_size=2 max_wait=4000; 0: a b c;
     a: 40 raises own, 40 gives a1; b c: 40 gives *1
+what-comes-back-behind-the-end-goes-together: BAT-4, BAT-3
+    a is back at 80 and waits for e, which backs off; at 120 they go, though more would fit in.
+    capacity 8; retry initial=40; batch max_size=4 max_wait=4000; 0: a b c d; 40: e f g h;
+    a: 40 raises own, 40 gives a1; e: 40 raises own, 40 gives e1; b c d f g h: 40 gives *1
+nobody-comes-back-behind-the-end: BAT-3, BAT-4
+    a is back at 80, and may be joined by c or d until their batch has answered, at 160.
+    capacity 8; retry initial=40; batch max_size=2 max_wait=4000; 0: a b c d;
+    a: 40 raises own, 40 gives a1; b: 40 gives b1; c d: 160 gives *1
+one-that-backs-off-is-late: BAT-3, TIME-2
+    a is back at 120; it waits for c, whose deadline ends its back-off at 160.
+    capacity 8; timeout 160; handled; retry initial=40; batch max_size=2 max_wait=4000;
+    0: c d; 40: a b; c: 40 raises RetryAfter with retry_after=4000, late gives c?; d: 40 gives d1;
+    a: 40 raises own, 40 gives a1; b: 40 gives b1
+a-last-attempt-comes-back-no-more: BAT-3
+    The last attempts of a and b run until 480; c is back at 200 and goes at once.
+    capacity 8; retry max_attempts=2; batch max_size=2 max_wait=4000; 0: a b c d;
+    a b: 40 raises own, 360 gives *1; c: 160 raises own, 40 gives c1; d: 160 gives d1
+a-key-that-is-freed-behind-the-end: BAT-4, KEY-5
+    e gathers while d waits for the key of a; at 80 they go together.
+    key-ordered; capacity 8; batch max_size=3 max_wait=4000; 0: a/x b/y c/z d/x e/w;
+    a b c: 80 gives *1; d e: 40 gives *1
+one-backs-off-without-room: BAT-4
+    b gathers and there is no room for c; a comes back at 80, and goes with b.
+    unordered; capacity 2; retry initial=80; batch max_size=2 max_wait=4000; 0: a x; 40: b c;
+    a: raises own, 40 gives a1; x: gives x1; b c: 40 gives *1; source_ends_at 400
 a-record-is-late-while-it-gathers: BAT-1, TIME-2
     a waits for a place for its second call, and is late at 120; x and y go together at 320.
     unordered; capacity 8; timeout 120; handled; retry initial=80;
@@ -115,6 +140,22 @@ alone-for-the-last-attempt: BAT-14
     There are but two attempts: for the second each of the four is alone.
     capacity 8; retry max_attempts=2; failures_handled; batch max_size=4 split in_flight=4;
     0: a b c d; a b c: 40 gives *1; d: 40 raises with whole, failed gives d!
+found-by-halves-where-it-hangs: BAT-14, RETRY-12
+    d has the batch of four hang until its limit, at 80, then that of two; then it is alone.
+    capacity 8; retry max_attempts=4 multiplier=1 attempt_timeout=80; failures_handled;
+    batch max_size=4 split; 0: a b c d; a b c: 40 gives *1; d: never, failed gives d!
+split-where-it-swallows-its-limit: BAT-14, RETRY-12
+    From 80 on each of the two is to be alone; what the call raises at 120 counts no more.
+    capacity 8; retry attempt_timeout=80; batch max_size=2 split; 0: a b;
+    a: 120 raises with whole swallow clean_up=40, 40 gives a1; b: 40 gives b1; source_ends_at 400
+alone-after-an-error-of-its-own: BAT-14, BAT-9
+    The next call of a is its last, and not shared with c, which would have that fail, too.
+    capacity 8; retry max_attempts=2; failures_handled; batch max_size=2 split; 0: a b; 80: c;
+    a: 40 raises own, 40 gives a1; b: 40 gives b1; c: 40 raises with whole, 40 gives c1
+half-of-them-go-at-once: BAT-1, BAT-14
+    All are back at 80: two that were in the batch of four go at once, though four might.
+    capacity 8; retry initial=40; batch max_size=4 max_wait=4000 split; 0: a b c d;
+    a: 40 raises with whole, 40 gives a1; b c d: 40 gives *1; source_ends_at 400
 keys-in-batches: BAT-15
     b has the key of a, and gathers when that is decided.
     key-ordered; batch max_size=2 max_wait=40; 0: a/x b/x c/y; a b c: 40 gives *1

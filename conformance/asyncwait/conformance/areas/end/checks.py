@@ -148,7 +148,7 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
     if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
         wrong.add("CallTimedOut")
-    if leg.observed.abandoned > leg.capacity:
+    if leg.observed.abandoned > leg.most_calls:
         wrong.add("TooManyAbandonedCalls")
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
 

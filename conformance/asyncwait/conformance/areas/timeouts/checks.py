@@ -1,6 +1,6 @@
 """TIME: deadlines, handlers, and the calls that outlive their records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import (
@@ -181,24 +181,32 @@ def _is_abandoned(leg: LegHistory, call: Call) -> bool:
 
 @leg_check("TIME-9")
 def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Finding]:
-    """More than `capacity` abandoned calls at the same time are a failure, no fewer are."""
-    overtaken = ((at, call.ended_at) for call, at in leg.overtaken.items())
-    for at, running in running_at(overtaken):
-        if running > leg.capacity:
-            yield f"a call began, and {running} abandoned ones ran, capacity {leg.capacity}", at
+    """More abandoned calls at the same time than may run at all are a failure, no fewer are."""
+    may = leg.most_calls
+    for at, running in running_at(_overtaken(leg)):
+        if running > may:
+            yield f"a call began, and {running} abandoned ones ran, at most {may} may", at
             return
     if leg.ending.error == "TooManyAbandonedCalls":
         if leg.overloaded_at == NEVER:
-            text = f"failed with TooManyAbandonedCalls, and never more than {leg.capacity} ran on"
-            yield text, leg.end_at
+            yield f"failed with TooManyAbandonedCalls, and never more than {may} ran on", leg.end_at
         else:
             yield None
         return
     most, since = _most_abandoned(leg)
-    if most > leg.capacity and _goes_on(leg, since):
-        yield f"{most} abandoned calls, capacity {leg.capacity}, and no failure", since
+    if most > may and _goes_on(leg, since):
+        yield f"{most} abandoned calls, at most {may} may run, and no failure", since
     elif most and leg.ran_to_its_end:
         yield None
+
+
+def _overtaken(leg: LegHistory) -> Iterable[tuple[float, float]]:
+    """Return from when until when calls run that the next of a record of theirs has overtaken."""
+    runs: dict[int | None, tuple[float, float]] = {}
+    for call, at in leg.overtaken.items():
+        run = -1 - call.number if call.batch is None else call.batch
+        runs[run] = min((at, call.ended_at), runs.get(run, (NEVER, NEVER)))
+    return runs.values()
 
 
 def _most_abandoned(leg: LegHistory) -> tuple[int, float]:

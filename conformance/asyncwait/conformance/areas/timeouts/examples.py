@@ -78,6 +78,14 @@ too-many-abandoned-calls: TIME-9
     At 160 a second call runs on, the capacity is one: no silent stall, but a failure.
     capacity 1; timeout 80; handled; 0: a b c; a b: outlives 400 *1, late gives *-late;
     c: 40 gives c1; source_ends_at 240
+too-many-abandoned-batches: TIME-9, TIME-8
+    At 160 a second batch runs on where one may run, however much room there is.
+    capacity 8; timeout 80; handled; batch in_flight=1; 0: a b c d; 200: e;
+    a b c d: outlives 400 *1, late gives *-late; e: 40 gives e1, late gives e?; source_ends_at 240
+a-batch-is-one-abandoned-call: TIME-8, TIME-9
+    Three records have left a call that runs on: that is one, and one may.
+    capacity 8; timeout 80; handled; batch max_size=3 in_flight=1; 0: a b c; 160: d;
+    a b c: outlives 400 *1, late gives *-late; d: 40 gives d1, late gives d?; source_ends_at 600
 answered-and-not-yet-read: TIME-10
     The answer came at 40; that nobody takes it before 200 is no reason to time out at 80.
     timeout 80; 0: a b; a: 40 gives a1; b: gives b1; sink pause 200

@@ -1,0 +1,137 @@
+"""What a chunk of rows comes to: its keys looked up, and their rows of the table taken beside it.
+
+What a key has is laid out once in a chunk, as Arrow has it, and taken for each row from there.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, chain
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Struct
+
+LARGEST = 10_000
+"""Rows that go out at once, unless a single one on the left comes to more."""
+
+Found: TypeAlias = Sequence[tuple[Any, ...]] | None
+"""The rows of the table for a key, each with the cells of its columns; None if the rows on the left
+with that key are left out."""
+
+
+class Shape(Struct, frozen=True):
+    """What goes in and out.
+
+    Args:
+        on: the columns on the left that are the key.
+        found: the columns of a row of the table, without its key, as they go out.
+        is_left: rows without any of the table go out with nulls.
+        lists: the one column, of this name, in which rows of a key go out as a list, not one by
+            one; None if they do not.
+        errors: the column that tells of keys that have failed; None if there is none.
+    """
+
+    on: tuple[str, ...]
+    found: pa.Schema
+    is_left: bool = True
+    lists: str | None = None
+    errors: pa.Field | None = None
+
+    @property
+    def nulls(self) -> tuple[None, ...]:
+        """What is in place of a row of the table."""
+        return (None,) * len(self.found)
+
+    @property
+    def tail(self) -> list[pa.Field]:
+        """The columns that are not of the left side."""
+        columns = [*self.found]
+        if self.lists is not None:
+            item = pa.field("element", pa.struct(columns), nullable=False)
+            columns = [pa.field(self.lists, pa.list_(item), nullable=False)]
+        return [*columns, *([] if self.errors is None else [self.errors])]
+
+
+class Layout:
+    """What goes out for the rows of a chunk, by the place of their keys.
+
+    Args:
+        shape: of what goes out.
+        found: for each key.
+        errors: for each key, as dicts, or None; where the shape has a column for them.
+    """
+
+    def __init__(self, shape: Shape, found: Sequence[Found], errors: Sequence[Any]) -> None:
+        self._shape = shape
+        nothing: Found = None
+        if shape.is_left:
+            nothing = () if shape.lists else (shape.nulls,)
+        rows = [nothing if each == () else each for each in found]
+        present = [each for each in rows if each is not None]
+        self._values = _structs(shape.found, chain.from_iterable(present))
+        sizes = [len(each or ()) for each in rows]
+        self._sizes = pa.array(sizes, pa.int64())
+        self._largest = max(sizes, default=0)
+        if shape.lists:
+            self._values = _listed(map(len, present), self._values)
+            sizes = [int(each is not None) for each in rows]
+        is_one_each = sizes.count(1) == len(sizes)
+        self._entries = None if is_one_each else _listed(sizes, self._values)
+        self._errors = pa.array(errors, shape.errors.type) if shape.errors else None
+
+    def ends(self, places: pa.Array) -> list[int]:
+        """Return the ends of parts of the chunk of which none comes to too many rows."""
+        if len(places) * self._largest <= LARGEST:
+            return [len(places)]
+        sums = pc.cumulative_sum(self._sizes.take(places))
+        ends: list[int] = pc.run_end_encode(pc.divide(sums, LARGEST)).run_ends.to_pylist()
+        return ends
+
+    def beside(self, rows: pa.RecordBatch, places: pa.Array) -> pa.RecordBatch:
+        """Return some rows of the chunk, whose keys have these places, with what they have."""
+        errors = [] if self._errors is None else [self._errors.take(places)]
+        if self._entries is None:
+            values = self._values.take(places)
+        else:
+            taken = self._entries.take(places)
+            values, parents = pc.list_flatten(taken), pc.list_parent_indices(taken)
+            rows, errors = rows.take(parents), [each.take(parents) for each in errors]
+        columns = [values] if self._shape.lists else values.flatten()
+        fields = [*rows.schema, *self._shape.tail]
+        return pa.RecordBatch.from_arrays(
+            [*rows.columns, *columns, *errors], schema=pa.schema(fields)
+        )
+
+
+def _structs(schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> pa.StructArray:
+    cells = [*zip(*rows, strict=True)] or [()] * len(schema)
+    arrays = [pa.array(each, field.type) for each, field in zip(cells, schema, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=[*schema])
+
+
+def _listed(sizes: Iterable[int], values: pa.Array) -> pa.ListArray:
+    """Return lists of so many values each."""
+    offsets = pa.array(accumulate(sizes, initial=0), pa.int32())
+    item = pa.field("element", values.type, nullable=False)
+    return pa.ListArray.from_arrays(offsets, values, pa.list_(item))
+
+
+Piece: TypeAlias = Callable[[], pa.RecordBatch]
+"""Makes a batch of some rows of a chunk; or raises what one of its keys has failed with."""
+
+
+class ChunkRows:
+    """The codec of a partition: chunks are batches, and batches are made of pieces."""
+
+    def decode(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+        """Return `batch` as the one chunk."""
+        return [batch]
+
+    def encode(self, pieces: Sequence[Piece]) -> pa.RecordBatch:
+        """Return the one piece as a batch.
+
+        Raises:
+            AsyncWaitError: a key has failed, or can't be read.
+        """
+        (piece,) = pieces
+        return piece()

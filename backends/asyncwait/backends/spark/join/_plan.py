@@ -1,0 +1,116 @@
+"""What the driver does: it works out the columns, and adds the join to the plan of Spark."""
+
+from hashlib import blake2b
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+from pyspark.sql import DataFrame
+from pyspark.sql import types as sql
+
+from asyncwait.backends.lookup._open import tabled
+from asyncwait.backends.spark.frame._plan import mapped, odd_names, pickled, quoted
+from asyncwait.backends.spark.frame._schema import (
+    ERROR,
+    ERROR_TYPE,
+    arrow_schema,
+    require_different,
+)
+from asyncwait.backends.spark.join._chunks import Shape
+from asyncwait.backends.spark.join._sides import Sides
+from asyncwait.backends.spark.join._task import Join, Options
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import shown
+
+
+class Asked(Struct, frozen=True):
+    """What the user wants; see `asyncwait.backends.spark.lookup_join`."""
+
+    on: Any
+    columns: Any
+    how: str
+    where: str | None
+    error_column: str | None
+
+
+class JoinPlan:
+    """Which columns go where.
+
+    Raises:
+        InvalidConfig: there is no such column, one is there twice, or types don't go together; the
+            table can't be looked up in so, or can't travel to the workers.
+    """
+
+    def __init__(self, df: Any, table: Any, asked: Asked, options: Options) -> None:
+        if not isinstance(df, DataFrame):
+            raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+        tabled(table, options.cache, options.policy())
+        self._df, self._asked = df, asked
+        sides = Sides.of(df.schema, asked.columns, asked.on)
+        arrow_schema(df.schema, "df")
+        self._is_left = asked.how == "left"
+        found = sides.rows
+        if self._is_left or asked.error_column is not None:
+            found = sql.StructType([sql.StructField(each.name, each.dataType) for each in found])
+        added = found.fieldNames()
+        if asked.error_column is not None:
+            added.append(asked.error_column)
+        require_different([*df.columns, *added], "columns")
+        self._lists = None
+        if asked.where is not None:
+            self._lists = _other_than([*df.columns, *added])
+        self._columns = self._columns_out(found)
+        errors = self._asked.error_column
+        shape = Shape(
+            sides.on,
+            arrow_schema(found, "columns"),
+            self._is_left,
+            self._lists,
+            None if errors is None else pa.field(errors, ERROR_TYPE),
+        )
+        zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+        keys, rows = arrow_schema(sides.keys, "columns"), arrow_schema(sides.rows, "columns")
+        depends = pickled((table, options.cache, keys, rows, zone), f"table {shown(table)}")
+        self.work = Join(
+            table,
+            shape,
+            keys,
+            rows,
+            zone,
+            options,
+            blake2b(depends, digest_size=16).digest(),
+            odd_names(tuple(df.columns)),
+        )
+        """What each task does."""
+        pickled(self.work, f"on_error {shown(options.on_error)}")
+
+    def frame(self) -> DataFrame:
+        """Return the DataFrame of the joined rows."""
+        df = mapped(self._df, self.work, "lookup_join", self._columns)
+        if self._lists is None:
+            return df
+        error = self._asked.error_column
+        condition = f"({self._asked.where}\n)"  # whatever comment it ends in
+        if error is not None:
+            condition = f"{quoted(error)} IS NOT NULL OR {condition}"
+        rows = f"filter({quoted(self._lists)}, t -> {condition})"
+        columns = [quoted(name) for name in self._df.columns]
+        columns.append(f"{'inline_outer' if self._is_left else 'inline'}({rows})")
+        return df.selectExpr(*columns, *([] if error is None else [quoted(error)]))
+
+    def _columns_out(self, found: sql.StructType) -> sql.StructType:
+        fields = [*self._df.schema.fields, *found.fields]
+        if self._lists is not None:
+            rows = sql.ArrayType(found, containsNull=False)
+            fields = [*self._df.schema.fields, sql.StructField(self._lists, rows, nullable=False)]
+        if (error := self._asked.error_column) is not None:
+            fields.append(sql.StructField(error, ERROR))
+        return sql.StructType(fields)
+
+
+def _other_than(names: list[str]) -> str:
+    """Return the name of a column that none of these is."""
+    name = "_rows"
+    while name in map(str.lower, names):
+        name += "_"
+    return name

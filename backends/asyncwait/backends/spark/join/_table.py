@@ -1,0 +1,122 @@
+"""A table whose rows are as Arrow takes them: what is read is converted once, and then kept so."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from asyncwait.backends.lookup import Table, WholeTable
+from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._values import Column, fields_of
+from asyncwait.spec import InvalidResult
+from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit import close_source
+
+
+class RowFitter:
+    """Makes tuples of what tables give for rows; nothing changes its type.
+
+    Args:
+        schema: what a row is made of.
+        zone: of timestamps that say none.
+    """
+
+    def __init__(self, schema: pa.Schema, zone: tzinfo | None) -> None:
+        columns = [Column(field, zone) for field in schema]
+        self._columns = [(column.fits, column.take) for column in columns]
+        self._names = tuple(schema.names)
+
+    def fit(self, row: Any) -> tuple[Any, ...]:
+        """Return the cells of a row.
+
+        Raises:
+            SchemaMismatch: it does not fit; its column and value are named.
+        """
+        return tuple(
+            [
+                cell if fits(cell) else take(cell)
+                for cell, (fits, take) in zip(self._cells(row), self._columns, strict=True)
+            ]
+        )
+
+    def _cells(self, row: Any) -> Sequence[Any]:
+        names = self._names
+        if isinstance(row, Mapping):  # It may have more than is asked for.
+            return [row.get(name) for name in names]
+        if len(names) == 1 and not isinstance(row, tuple):
+            return (row,)
+        try:
+            return fields_of(row, names)
+        except (TypeError, ValueError) as error:
+            text = f"the row {shown(row)} ({type(row).__name__}) does not fit: {one_line(error)}"
+            raise SchemaMismatch(text) from None
+
+    def fit_all(self, rows: Any) -> Any:
+        """Return the rows of a key so; what is none, as it is, and what does not fit, as an error.
+
+        The lookup names the key in it, and repeats nothing for it.
+        """
+        if isinstance(rows, str | bytes | bytearray) or not isinstance(rows, Sequence):
+            return rows
+        try:
+            return tuple(map(self.fit, rows))
+        except SchemaMismatch as error:
+            failure = InvalidResult(None, str(error))
+            failure.__cause__ = error
+            return failure
+
+
+class FittedTable:
+    """A table with its rows fitted.
+
+    Args:
+        table: the user's.
+        rows: fits rows.
+    """
+
+    def __init__(self, table: Table, rows: RowFitter) -> None:
+        self._table = table
+        self._rows = rows
+        self.open = table.open
+        self.close = table.close
+
+    async def get_many(self, keys: Sequence[Any]) -> Any:
+        """Ask the table."""
+        answers = await self._table.get_many(keys)
+        if not isinstance(answers, Mapping):
+            return answers
+        return {key: self._rows.fit_all(rows) for key, rows in answers.items()}
+
+
+class FittedWholeTable(FittedTable):
+    """The same for a table that can be read whole.
+
+    Args:
+        table: the user's.
+        rows: fits rows.
+        keys: what a key is made of.
+    """
+
+    def __init__(self, table: WholeTable, rows: RowFitter, keys: pa.Schema) -> None:
+        super().__init__(table, rows)
+        self._whole = table
+        one = len(keys) == 1
+        self._fit_key = Column(keys.field(0), None).take if one else RowFitter(keys, None).fit
+
+    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+        """Read the table.
+
+        Raises:
+            SchemaMismatch: a key or a row does not fit; both are named.
+        """
+        rows = self._whole.load_all()
+        try:
+            async for key, row in rows:
+                try:
+                    fitted = self._fit_key(key), self._rows.fit(row)
+                except SchemaMismatch as error:
+                    raise SchemaMismatch(f"key {shown(key)}: {error}") from None
+                yield fitted
+        finally:
+            await close_source(rows)

@@ -1,0 +1,148 @@
+"""What runs in a task of Spark: the lookup join of one partition of a DataFrame."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+
+from asyncwait.backends import pool
+from asyncwait.backends.lookup import Full, Table, WholeTable
+from asyncwait.backends.lookup._asking import Policy
+from asyncwait.backends.lookup._figures import Figures
+from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.spark._partition import Partition
+from asyncwait.backends.spark._reader import ThreadedSource
+from asyncwait.backends.spark.frame._task import find_flush, require_text, zone_named
+from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
+from asyncwait.backends.spark.join._kept import kept
+from asyncwait.backends.spark.join._looking import Chunks, Looking
+from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
+from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
+from asyncwait.backends.spark.progress._figures import LOOKED_UP
+from asyncwait.spec import Batch, Cache, OperatorConfig, Retry
+from asyncwait.toolkit import PlainFunction, PlainSource
+
+CHUNKS = 4
+"""So many chunks of a task are looked up at a time."""
+
+
+class Options(Struct, frozen=True):
+    """How keys are looked up; see `asyncwait.backends.spark.lookup_join`.
+
+    `endpoint` is where a task tells how far it is.
+    """
+
+    cache: Cache | Full | None = None
+    timeout: float | None = None
+    retry: Retry | None = None
+    retry_missing: Retry | None = None
+    batch: Batch | None = None
+    on_error: Any = "fail"
+    endpoint: Endpoint | None = None
+
+    def policy(self) -> Policy:
+        """Return how long and how often the table is asked.
+
+        Raises:
+            InvalidConfig: one of these is wrong.
+        """
+        return Policy(self.timeout, self.retry, self.retry_missing, self.batch)
+
+
+class Join(Struct, frozen=True):
+    """The work of one task; it travels to the workers.
+
+    Args:
+        table: the user's.
+        shape: of what goes out.
+        keys: the columns of the table's key.
+        rows: the columns of its rows, as they are to be; in what goes out, some may be null.
+        zone: name of the time zone of timestamps that say none.
+        options: of the lookup.
+        identity: of all on which it depends what is kept.
+        names: of the columns on the left, where those that come with the rows are made up; None if
+            they are the true ones.
+    """
+
+    table: Table
+    shape: Shape
+    keys: pa.Schema
+    rows: pa.Schema
+    zone: str = "UTC"
+    options: Options = Options()
+    identity: bytes = b""
+    names: tuple[str, ...] | None = None
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the rows of a partition, joined; in a task of Spark."""
+        try:
+            yield from self._run(batches)
+        except Exception as error:  # of whatever kind: PySpark is to be told of it
+            require_text(error)
+            raise
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        counts, flush = Counts(), find_flush()
+        with (
+            reporting(self.options.endpoint, TaskName.here(), counts.figures),
+            kept(self.identity, lambda: kept_by(self.options.cache)) as store,
+            self.partition(batches, counts, store) as opened,
+        ):
+            for batch in opened:
+                counts.rows_out += batch.num_rows
+                yield batch
+                flush()
+
+    def partition(
+        self, batches: Iterator[pa.RecordBatch], counts: "Counts", store: Any = None
+    ) -> Partition:
+        """Return the join of a partition, which has to be closed.
+
+        Args:
+            batches: the partition.
+            counts: what is to be counted.
+            store: what is kept; None for nothing yet.
+        """
+        if (names := self.names) is not None:
+            batches = (batch.rename_columns(names) for batch in batches)
+        fitter = RowFitter(self.rows, zone_named(self.zone))
+        table = FittedTable(self.table, fitter)
+        if isinstance(self.table, WholeTable):
+            table = FittedWholeTable(self.table, fitter, self.keys)
+        opened = tabled(table, self.options.cache, self.options.policy(), store)
+        counts.lookup = opened.figures
+        looking = Looking(opened, self.shape, self.options.on_error, fitter, CHUNKS)
+        config, function = OperatorConfig("ordered", CHUNKS), PlainFunction(looking)
+        return Partition(
+            batches,
+            lambda source: pool.open_plain(
+                config, function, PlainSource(Chunks(source, looking.end))
+            ),
+            ChunkRows(),
+            reader=partial(ThreadedSource, chunk=LARGEST),
+            batch_size=1,
+        )
+
+
+class Counts:
+    """What a task tells of itself."""
+
+    def __init__(self) -> None:
+        self.rows_out = 0
+        self.lookup = Figures()
+
+    def figures(self) -> TaskFigures:
+        """Return what is so at this moment; for any thread."""
+        lookup = self.lookup
+        kinds = {name: getattr(lookup, name) for name in LOOKED_UP}
+        return TaskFigures(
+            **kinds,
+            rows_in=sum(kinds.values()),
+            rows_out=self.rows_out,
+            in_flight=lookup.in_flight,
+            calls=lookup.requests,
+            errors=lookup.failures_handled,
+            failures_handled=lookup.failures_handled,
+        )

@@ -1,0 +1,214 @@
+"""Failures, retries and deadlines of keys that are looked up, and answers that are none."""
+
+from asyncio import CancelledError
+from typing import Any
+
+import anyio
+import pytest
+from lookups import Scripted, counts, outcome, outcomes
+
+from asyncwait.backends.lookup import open_table
+from asyncwait.spec import (
+    Batch,
+    Cache,
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    InvalidResult,
+    Retry,
+    RetryAfter,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_failure_is_one_of_all_that_wait_and_is_never_kept() -> None:
+    """It names the key of each; the next lookup asks again."""
+    table = Scripted()
+    table.trouble = ValueError("boom")
+
+    async with open_table(table, cache=Cache(9, 60, 60)) as opened:
+        failed = await outcomes(opened, "a", "a")
+        table.trouble = None
+        assert await outcome(opened, "a") == (2, ["a"])
+        assert opened.statistics().failed_requests == 1
+
+    assert failed == [(1, "key 'a': the call failed: ValueError('boom')")] * 2
+
+
+async def test_a_key_fails_alone() -> None:
+    """An exception as a value is the failure of that key; its cause is that very exception."""
+    error = KeyError("bad")
+    table = Scripted(a=error)
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ") as caught:
+            await opened.get("a")
+        assert await outcome(opened, "b") == (2, ["b"])
+        with pytest.raises(CallFailed):
+            await opened.get_many(["b", "a"])
+
+    assert caught.value.__cause__ is error
+    assert caught.value.record is not None
+    assert caught.value.record.value == "a"
+
+
+async def test_each_waiter_repeats_by_its_own_policy_and_they_share_again() -> None:
+    """Attempts of one key are one request, too; the error tells how many there were."""
+    table = Scripted(a=ValueError("a"), b=RetryAfter(5))
+
+    async with open_table(table, retry=Retry(max_attempts=3, initial=1)) as opened:
+        found = await outcomes(opened, "a", "a")
+        table.log.clear()
+        table.rows["b"] = RetryAfter(5)
+        async with anyio.create_task_group() as group:
+            group.start_soon(outcomes, opened, "b")
+            await anyio.sleep(2)
+            table.rows["b"] = ["late"]
+        assert counts(opened) == {"shared": 1, "loads": 2}
+
+    expected = "key 'a': the call failed: ValueError('a') (after 3 attempts)"
+    assert found == [(6, expected)] * 2  # three requests, and back-offs of one and two seconds
+    assert table.asked == [(6, ["b"]), (12, ["b"])]
+
+
+async def test_an_attempt_may_have_a_time_of_its_own() -> None:
+    """What hangs is given up, and tried again within the deadline."""
+    table = Scripted()
+    table.takes = 99
+    retry = Retry(max_attempts=2, initial=1, attempt_timeout=2)
+
+    async with open_table(table, retry=retry, timeout=50) as opened:
+        found = await outcome(opened, "a")
+
+    expected = "key 'a': the call failed: TimeoutError('no answer after 2 s') (after 2 attempts)"
+    assert found == (5, expected)
+    assert table.asked == [(0, ["a"]), (3, ["a"])]
+
+
+async def test_a_missing_key_may_be_asked_for_again() -> None:
+    """Each time it is the table that is asked, and what stays missing is a miss."""
+    table = Scripted(a=None, b=None)
+    retry = Retry(max_attempts=3, initial=2, multiplier=1)
+
+    async with open_table(table, retry_missing=retry, cache=Cache(9, 60)) as opened:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_change, table)
+            found = await opened.get_many(["a", "b", "c"])
+        assert found == [("late",), (), ("c",)]
+        assert counts(opened) == {"loads": 3}
+        assert opened.statistics().misses == 1
+
+    assert table.asked == [(0, ["a", "b", "c"]), (3, ["a", "b"]), (6, ["b"])]
+
+
+async def _change(table: Scripted) -> None:
+    await anyio.sleep(2)
+    table.rows["a"] = ["late"]
+
+
+async def test_answers_that_are_there_count_at_the_deadline() -> None:
+    """It names a key that has none; old rows stand in for such a key alone."""
+    table = Scripted()
+    cache = Cache(9, ttl=2, stale_if_error=99)
+
+    async with open_table(table, timeout=3, cache=cache) as opened:
+        assert await opened.get_many(["a", "b"]) == [("a",), ("b",)]
+        await anyio.sleep(4)
+        table.rows = {"a": ["new"], "b": ["new"]}
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get, "a")
+            group.start_soon(opened.get, "c")
+            await anyio.sleep(0.5)
+            table.takes = 99
+            assert await opened.get_many(["a", "b", "c"]) == [("new",), ("b",), ("c",)]
+        table.takes = 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(opened.get, "d")
+            await anyio.sleep(0.5)
+            table.takes = 99
+            with pytest.raises(CallTimedOut, match=r"^key 'e': "):
+                await opened.get_many(["d", "e"])
+        assert opened.statistics().stale == 1
+
+
+@pytest.mark.parametrize("failing", [None, OSError("down")])
+async def test_a_deadline_names_no_key_whose_answer_would_be_asked_for_again(failing: Any) -> None:
+    """Where there is one that has no answer."""
+    table = Scripted(a=failing)
+    retry = Retry(initial=1)
+
+    async with (
+        open_table(table, timeout=3, retry=retry, retry_missing=retry) as opened,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(outcome, opened, "a")
+        await anyio.sleep(0.5)
+        table.takes = 99
+        with pytest.raises(CallTimedOut, match=r"^key 'b': "):
+            await opened.get_many(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({1.0: [1]}, "none of this call: 1.0 (float); it was asked for 1 (int), another type"),
+        ({2: [2]}, "none of this call: 2 (int); answer for the keys of the call alone"),
+        ([[1]], "expected a mapping from key to rows from get_many(), got [[1]] (list)"),
+        ({1: None}, "key 1: expected a sequence of rows, got None (NoneType); answer [row]"),
+        ({1: "ab"}, "key 1: expected a sequence of rows, got 'ab' (str)"),
+    ],
+)
+async def test_an_answer_that_is_none_is_named(answer: Any, reason: str) -> None:
+    """It says what came, and what is right; to repeat it would not help."""
+
+    class Wrong(Scripted):
+        async def get_many(self, keys: Any) -> Any:
+            return answer
+
+    async with open_table(Wrong(), retry=Retry()) as opened:
+        with pytest.raises(InvalidResult) as caught:
+            await opened.get(1)
+
+    assert reason in str(caught.value)
+    assert str(caught.value).startswith("key 1: ")
+
+
+async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
+    """Nobody hangs because of it."""
+    table = Scripted()
+    table.trouble = CancelledError()
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"get_many\(\) raised CancelledError, and nobody"):
+            await opened.get("a")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cache": 5}, "cache must be a Cache, a Full or None, got 5 (int)"),
+        ({"timeout": 0}, "timeout must be a number of seconds > 0, or None for none, got 0"),
+        ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
+        ({"batch": 3}, "batch must be a Batch or None, got 3 (int)"),
+        ({"batch": Batch(split=True)}, "batch.split must be False: a table answers for each key"),
+        ({"retry": Retry(on_result=any)}, "retry.on_result must be None: retry_missing says"),
+        (
+            {"retry_missing": Retry(attempt_timeout=1)},
+            "retry_missing.attempt_timeout must be None: that of retry counts, got 1 (int)",
+        ),
+        (
+            {"retry_missing": Retry(), "cache": Cache(1, 1, 1)},
+            "missing_ttl must be None: with it a missing key would be asked for no more",
+        ),
+    ],
+)
+async def test_what_does_not_go_together_is_refused(options: Any, message: str) -> None:
+    """Before the table is opened."""
+    table = Scripted()
+    with pytest.raises(InvalidConfig) as caught:
+        async with open_table(table, **options):
+            pass
+
+    assert str(caught.value).startswith(message)
+    assert table.log == []

@@ -1,0 +1,119 @@
+"""Leaving a table: what is under way ends, and nothing is begun any more."""
+
+from typing import Any
+
+import anyio
+import pytest
+from lookups import CLOSED, Scripted, outcome, outcomes
+from operators import seconds_now
+
+from asyncwait.backends.lookup import OpenTable, open_table
+from asyncwait.spec import (
+    Batch,
+    Cache,
+    Retry,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_leaving_ends_what_is_under_way() -> None:
+    """No task is left, and the table is closed behind all requests."""
+    table = Scripted()
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5)) as opened:
+            await opened.get("a")
+            await anyio.sleep(6)
+            opened.peek("a")
+            group.start_soon(outcomes, opened, "b")
+            await anyio.sleep(0.5)
+        assert seconds_now() == 7.5
+        group.cancel_scope.cancel()
+
+    assert table.log[:4] == ["open", (0, ["a"]), (7, ["a"]), (7, ["b"])]
+    assert table.log[4:] == ["cancelled", "cancelled", "close"]
+
+
+async def test_a_table_that_was_left_says_so() -> None:
+    """Each time, whatever is kept, and nothing waits."""
+    table = Scripted()
+    async with open_table(table, cache=Cache(9, 60)) as opened:
+        await opened.get("a")
+
+    for key in ("a", "b", "b", None):
+        assert await outcome(opened, key) == (1, CLOSED)
+        with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+            opened.peek(key)
+    assert opened.statistics().keys == 1
+    assert table.log == ["open", (0, ["a"]), "close"]
+
+
+@pytest.mark.parametrize("batch", [None, Batch(max_wait=0.1)])
+async def test_nothing_is_begun_while_a_table_is_left(batch: Batch | None) -> None:
+    """Who goes on reading is told so, old rows or not, and holds nobody up."""
+    table = Scripted()
+    table.clean_up = 2
+    cache = Cache(9, ttl=1, stale_if_error=99)
+    found: list[Any] = []
+
+    async def read(opened: OpenTable) -> None:
+        found.extend([await outcome(opened, key) for key in "abb"])
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table, cache=cache, retry=Retry(max_attempts=9), batch=batch) as it:
+            await it.get("a")
+            await anyio.sleep(1)
+            begun = seconds_now()
+            group.start_soon(read, it)
+            await anyio.sleep(0.5)
+        assert seconds_now() == begun + 2.5
+
+    assert found == [(begun + 2.5, CLOSED)] * 3
+    assert len(table.asked) == 2
+    assert table.log[-2:] == ["cancelled", "close"]
+
+
+async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
+    """Although nothing but its lookups lets others run."""
+    table = Scripted()
+    has_left = False
+    refused = 0
+
+    async def read(opened: OpenTable) -> None:
+        nonlocal refused
+        while not has_left:
+            try:
+                await opened.get(refused)
+            except RuntimeError:
+                refused += 1
+
+    async with anyio.create_task_group() as group:
+        async with open_table(table) as opened:
+            group.start_soon(read, opened)
+            await anyio.sleep(0.5)
+        has_left = True
+
+    assert refused >= 1
+    assert table.log == ["open", (0, [0]), "cancelled", "close"]
+
+
+async def test_a_back_off_ends_when_the_table_is_left() -> None:
+    """It is not taken for one more failure, and not for the deadline."""
+    table = Scripted()
+    table.trouble = OSError("down")
+    retry = Retry(initial=50, max_attempts=9)
+    found: list[Any] = []
+
+    async def read(opened: OpenTable) -> None:
+        found.append(await outcome(opened, "a"))
+
+    async with (
+        anyio.create_task_group() as group,
+        open_table(table, retry=retry, timeout=20) as opened,
+    ):
+        group.start_soon(read, opened)
+        await anyio.sleep(3)
+
+    assert found == [(3, CLOSED)]
+    assert len(table.asked) == 1

@@ -1,0 +1,502 @@
+"""The join of a partition without Spark: batches of Arrow in, batches of Arrow out."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from msgspec.structs import replace
+
+from asyncwait.backends.lookup import Full
+from asyncwait.backends.spark.frame._errors import UnreadableRow
+from asyncwait.backends.spark.frame._schema import ERROR_TYPE
+from asyncwait.backends.spark.join import _chunks, _kept
+from asyncwait.backends.spark.join._chunks import Shape
+from asyncwait.backends.spark.join._keys import keys_of
+from asyncwait.backends.spark.join._task import Counts, Join, Options
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
+
+ID = pa.schema([("id", pa.int64())])
+TOWNS = pa.schema([("town", pa.string()), ("size", pa.int64())])
+CACHE = Cache(1_000, ttl=600)
+
+
+class Noted:
+    """A table that notes what it is asked for.
+
+    Args:
+        rows: of keys, or what is in place of them; all other keys have one row that tells of them.
+    """
+
+    def __init__(self, **rows: Any) -> None:
+        self.rows: dict[Any, Any] = rows
+        self.log: list[Any] = []
+
+    async def open(self) -> None:
+        """Note it."""
+        self.log.append("open")
+
+    async def close(self) -> None:
+        """Note it."""
+        self.log.append("close")
+
+    async def get_many(self, keys: Sequence[Any]) -> dict[Any, Any]:
+        """Note it, and answer."""
+        self.log.append(list(keys))
+        return {key: self.rows.get(key, [(f"town {key}", 1)]) for key in keys}
+
+    @property
+    def asked(self) -> list[Any]:
+        """What it was asked for, request by request."""
+        return [keys for keys in self.log if isinstance(keys, list)]
+
+
+class Readable(Noted):
+    """A table that can be read whole."""
+
+    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+        """Note it, and give all rows."""
+        self.log.append("read")
+        for key, rows in self.rows.items():
+            for row in rows:
+                yield key, row
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    """What is kept belongs to the process, and here to a test."""
+    yield
+    _kept._kept.clear()
+
+
+def joined(table: Any, *batches: dict[str, Any], **changes: Any) -> tuple[list[Any], Any]:
+    """The rows that come out of a partition, and what the task tells of itself at its end.
+
+    Args:
+        table: to look up in.
+        batches: of the partition: columns by name; the key is `user`, unless `on` says others.
+        changes: of `Shape`, `Join` and `Options`, whose fields have different names.
+    """
+    counts = Counts()
+    work = _work(table, changes)
+    given = [pa.RecordBatch.from_pydict(batch) for batch in batches]
+    with work.partition(iter(given), counts) as opened:
+        out = [batch.to_pylist() for batch in opened]
+    return [*chain(*out)], counts.figures()
+
+
+def _work(table: Any, changes: dict[str, Any]) -> Join:
+    def of(kind: Any) -> dict[str, Any]:
+        return {name: changes[name] for name in kind.__struct_fields__ if name in changes}
+
+    rows = changes.get("rows", TOWNS)
+    shape = replace(Shape(("user",), rows), **of(Shape))
+    options = replace(Options(CACHE), **of(Options))
+    return replace(Join(table, shape, ID, rows), **of(Join), options=options)
+
+
+def row(user: Any, town: Any, size: Any = 1, **others: Any) -> dict[str, Any]:
+    """A row that comes out."""
+    return {"user": user, "town": town, "size": size, **others}
+
+
+def test_each_key_of_a_chunk_is_asked_for_once() -> None:
+    """Rows come in their order; what is kept is not asked for again, and null never."""
+    table = Noted()
+
+    rows, figures = joined(table, {"user": [2, 1, None, 2]}, {"user": [3, 1, 2, 2]}, {"user": []})
+
+    assert table.log == ["open", [2, 1], [3], "close"]
+    assert [each["user"] for each in rows] == [2, 1, None, 2, 3, 1, 2, 2]
+    assert rows[:3] == [row(2, "town 2"), row(1, "town 1"), row(None, None, None)]
+    assert (figures.loads, figures.shared + figures.hits, figures.null_keys) == (3, 4, 1)
+    assert (figures.rows_in, figures.rows_done, figures.calls, figures.errors) == (8, 8, 2, 0)
+
+
+def test_without_a_cache_each_chunk_asks() -> None:
+    """But for a key that is being asked for."""
+    table = Noted()
+
+    rows, figures = joined(table, {"user": [1, 1]}, {"user": [1]}, cache=None)
+
+    assert rows == [row(1, "town 1")] * 3
+    assert figures.loads == len(table.asked)
+    assert figures.loads + figures.shared == 3
+
+
+def test_a_key_has_many_rows_or_none() -> None:
+    """A left join gives nulls for none, an inner one nothing; what is beside goes with each."""
+    two = Noted()
+    two.rows = {1: [("a", 1), ("b", 2)], 2: []}
+    batch = {"user": [1, 2, None, 1], "n": [10, 20, 30, 40]}
+
+    rows, _ = joined(two, batch)
+    inner, _ = joined(two, batch, is_left=False)
+
+    found = [row(1, "a", n=10), row(1, "b", 2, n=10)]
+    more = [row(1, "a", n=40), row(1, "b", 2, n=40)]
+    assert rows == [*found, row(2, None, None, n=20), row(None, None, None, n=30), *more]
+    assert inner == found + more
+
+
+def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of which is much larger than a chunk, unless it is of one row."""
+    monkeypatch.setattr(_chunks, "LARGEST", 4)
+    table = Noted()
+    table.rows = {key: [("x", number) for number in range(key)] for key in range(10)}
+    counts = Counts()
+    given = [pa.RecordBatch.from_pydict({"user": [1, 9, 0, 2, 3, 1]})]
+
+    with _work(table, {}).partition(iter(given), counts) as opened:
+        parts = [batch.to_pylist() for batch in opened]
+
+    sizes = [9, 1, 2, 3, 1]
+    users = [each["user"] for each in chain(*parts)]
+    assert users == [1, *[9] * 9, 0, 2, 2, 3, 3, 3, 1]
+    assert len(parts) > 2
+    assert all(len(part) <= 4 + max(sizes) for part in parts)
+
+
+@pytest.mark.parametrize("how", ["left", "inner"])
+def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
+    """For a condition, which Spark applies; in a left join it may be empty."""
+    table = Noted()
+    table.rows = {1: [("a", 1), ("b", 2)], 2: []}
+
+    rows, _ = joined(table, {"user": [1, 2, None]}, lists="found", is_left=how == "left")
+
+    found = [{"town": "a", "size": 1}, {"town": "b", "size": 2}]
+    nothing = [{"user": 2, "found": []}, {"user": None, "found": []}]
+    assert rows == [{"user": 1, "found": found}, *(nothing if how == "left" else [])]
+
+
+TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "int": (pa.int32(), [1, 0]),
+    "bool": (pa.bool_(), [True, False]),
+    "double": (pa.float64(), [1.0, -0.5]),
+    "decimal": (pa.decimal128(10, 2), [Decimal("1.00"), Decimal("2.50")]),
+    "text": (pa.string(), ["1", "Zoë"]),
+    "large text": (pa.large_string(), ["1", ""]),
+    "bytes": (pa.binary(), [b"1", b"\xff"]),
+    "date": (pa.date32(), [date(2026, 1, 1), date(2026, 1, 2)]),
+    "clock": (pa.timestamp("us"), [datetime(2026, 1, 1), datetime(2026, 1, 2)]),  # noqa: DTZ001
+    "span": (pa.duration("us"), [timedelta(1), timedelta(2)]),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_keys_are_values_of_their_type(name: str) -> None:
+    """As Python has it, whatever else is equal to them."""
+    kind, (one, two) = TYPES[name]
+    table = Noted()
+    table.rows = {one: [("one", 1)], two: [("two", 2)]}
+
+    rows, _ = joined(table, {"user": pa.array([one, None, two, one], kind)})
+
+    assert [each["town"] for each in rows] == ["one", None, "two", "one"]
+    assert list(map(type, table.asked[0])) == [type(one)] * 2
+
+
+def test_keys_that_are_not_a_number_are_null() -> None:
+    """Each of their rows counts."""
+    table = Noted()
+
+    rows, figures = joined(table, {"user": [float("nan"), 1.0, float("nan"), None]})
+
+    assert [each["town"] for each in rows] == [None, "town 1.0", None, None]
+    assert (table.asked, figures.null_keys, figures.loads) == ([[1.0]], 3, 1)
+
+
+def test_instants_that_a_clock_shows_twice_are_two_keys() -> None:
+    """Where it is set back, Python takes them for equal: it compares what the clock shows."""
+    first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    column = pa.array([first, first + timedelta(hours=1)], pa.timestamp("us", "Europe/Berlin"))
+
+    keys = keys_of(pa.RecordBatch.from_arrays([column], ["at"]), ["at"])
+
+    assert keys.distinct == [first, first + timedelta(hours=1)]
+    assert len({*keys.distinct}) == 2
+
+
+def test_keys_of_several_columns_are_tuples() -> None:
+    """A null in one of them is a null key."""
+    batch = {
+        "a": pa.array([1, 1, 2, None, 1, 2, None]),
+        "b": pa.array(["x", "y", "x", "x", "x", None, None]),
+        "c": pa.array([True, True, False, True, True, True, True]),
+    }
+    table = Noted()
+
+    rows, figures = joined(table, batch, on=("a", "b", "c"))
+
+    assert table.asked == [[(1, "x", True), (1, "y", True), (2, "x", False)]]
+    assert [each["town"] for each in rows] == [
+        *(f"town {key}" for key in table.asked[0]),
+        None,
+        "town (1, 'x', True)",
+        None,
+        None,
+    ]
+    assert (figures.null_keys, figures.loads, figures.shared) == (3, 3, 1)
+
+
+@pytest.mark.parametrize("size", [1, 7, 300])
+def test_keys_of_columns_are_found_whatever_they_are(size: int) -> None:
+    """Each row's key stands where its place says."""
+    numbers = range(1000)
+    columns = [[n * 7919 % size or None for n in numbers], [n * n % 11 for n in numbers]]
+    columns.append([n % 3 for n in numbers])
+    batch = pa.RecordBatch.from_arrays([pa.array(each) for each in columns], ["a", "b", "c"])
+
+    for start in (0, 500):
+        keys = keys_of(batch[start:], ["a", "b", "c"])
+
+        rows = [*zip(*columns, strict=True)][start:]
+        expected = [None if None in each else each for each in rows]
+        assert [keys.distinct[place] for place in keys.places.to_pylist()] == expected
+        assert keys.times == [expected.count(each) for each in keys.distinct]
+
+
+def test_text_that_is_none_is_told_with_its_column() -> None:
+    """Spark's casts from binary check nothing."""
+    raw = pa.array([b"\xff"]).view(pa.string())
+    with pytest.raises(UnreadableRow, match=r"^column user: expected text in UTF-8, got Unicode"):
+        joined(Noted(), {"user": raw})
+
+
+def test_rows_are_tuples_or_mappings() -> None:
+    """A mapping may hold more than is asked for, and less; of one column the value will do."""
+    table = Noted()
+    table.rows = {1: [{"size": 7, "town": "a", "more": 1}], 2: [{"town": "b"}], 3: [("c", None)]}
+    rows, _ = joined(table, {"user": [1, 2, 3]})
+    assert rows == [row(1, "a", 7), row(2, "b", None), row(3, "c", None)]
+
+    one = pa.schema([("tags", pa.list_(pa.string()))])
+    table.rows = {1: [["a"], ["b", "c"]], 2: [(["d"],)], 3: [{"tags": None}]}
+    rows, _ = joined(table, {"user": [1, 2, 3]}, rows=one)
+    assert [each["tags"] for each in rows] == [["a"], ["b", "c"], ["d"], None]
+
+
+MISFITS: dict[str, tuple[Any, str]] = {
+    "text for a number": (("a", "1"), r"column size takes int64, got '1' \(str\): expected int"),
+    "a number for text": ((1, 1), r"column town takes string, got 1 \(int\): expected str"),
+    "a truth for a number": (("a", True), r"column size takes int64, got True \(bool\)"),
+    "a fraction": ({"size": 1.0}, r"column size takes int64, got 1.0 \(float\)"),
+    "too large": (("a", 2**63), r"column size takes int64, got 9223372036854775808 \(int\)"),
+    "too short": (("a",), r"the row \('a',\) \(tuple\) does not fit: it has 1 values, for town, "),
+    "no row": (7, r"the row 7 \(int\) does not fit: expected a dict, tuple, "),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_nothing_changes_its_type(name: str) -> None:
+    """What does not fit fails its key, with column and value, and is not asked for again."""
+    given, told = MISFITS[name]
+    table = Noted()
+    table.rows = {2: [("b", 1), given]}
+    retry = Retry(max_attempts=3, initial=0.001)
+
+    with pytest.raises(InvalidResult, match=f"^key 2: {told}"):
+        joined(table, {"user": [1, 2]}, retry=retry)
+    rows, _ = joined(table, {"user": [1, 2]}, on_error="skip", retry=retry)
+
+    assert rows == [row(1, "town 1")]
+    assert table.asked == [[1, 2]] * 2
+
+
+def test_a_column_that_is_never_null_takes_none() -> None:
+    """It may be null in what goes out, for rows without any of the table."""
+    table = Noted()
+    table.rows = {1: [], 2: [("b", None)]}
+    never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
+    with pytest.raises(InvalidResult, match=r"^key 2: column size takes int64 and no null, got No"):
+        joined(table, {"user": [1, 2]}, rows=never, found=TOWNS)
+
+
+ERRORS = pa.field("error", ERROR_TYPE)
+
+
+@pytest.mark.parametrize("lists", [None, "found"])
+def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
+    """They are left out, or tell of it; and they count."""
+    table = Noted()
+    table.rows = {2: LookupError("gone")}
+    batch = {"user": [1, 2, 3, 2]}
+    retry = Retry(max_attempts=2, initial=0.001)
+
+    rows, figures = joined(table, batch, on_error="skip", lists=lists)
+    assert [each["user"] for each in rows] == [1, 3]
+    assert (figures.errors, figures.rows_done) == (2, 4)
+    rows, _ = joined(table, batch, on_error="column", errors=ERRORS, lists=lists, retry=retry)
+    assert [each["error"] and each["error"]["type"] for each in rows] == [
+        *(None, "LookupError", None, "LookupError"),
+    ]
+    told = "key 2: the call failed: LookupError('gone') (after 2 attempts)"
+    assert rows[1]["error"] == {"type": "LookupError", "message": told, "attempts": 2}
+    assert rows[1].get("found") == (None if lists is None else [{"town": None, "size": None}])
+    with pytest.raises(CallFailed, match=r"^key 2: the call failed: LookupError\('gone'\)"):
+        joined(table, batch, lists=lists)
+
+
+def test_rows_before_a_key_that_fails_come_out() -> None:
+    """Those of chunks before its own."""
+    table = Noted()
+    table.rows = {3: OSError("down")}
+    given = [pa.RecordBatch.from_pydict({"user": users}) for users in ([1, 2], [2, 3])]
+
+    with _work(table, {}).partition(iter(given), Counts()) as opened:
+        assert [each["user"] for each in next(opened).to_pylist()] == [1, 2]
+        with pytest.raises(CallFailed) as raised:
+            next(opened)
+
+    assert isinstance(raised.value.__cause__, OSError)
+    assert table.log[-1] == "close"
+
+
+def test_a_function_gives_rows_in_place_of_an_error() -> None:
+    """Once for each key; its rows are held to the columns, too."""
+    table = Noted()
+    table.rows = {2: LookupError("gone"), 3: LookupError("gone")}
+    asked: list[Any] = []
+
+    def despite(key: int, error: Exception) -> Any:
+        asked.append((key, type(error)))
+        return [("?", -key)] if key == 2 else []
+
+    rows, figures = joined(table, {"user": [1, 2, 3, 2]}, on_error=despite)
+
+    assert rows[1:] == [row(2, "?", -2), row(3, None, None), row(2, "?", -2)]
+    assert asked == [(2, CallFailed), (3, CallFailed)]
+    assert figures.errors == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (None, r"LookupError\('gone'\)"),
+        (("?", 1), "the failure handler raised SchemaMismatch"),
+        ({"town": "?"}, "the failure handler raised TypeError.*expected rows, got .*"),
+        ([("?", "1")], "column size takes int64, got '1'"),
+    ],
+)
+def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> None:
+    """None fails the key after all."""
+    table = Noted()
+    table.rows = {2: LookupError("gone")}
+    with pytest.raises(CallFailed, match=f"^key 2: .*{told}"):
+        joined(table, {"user": [2]}, on_error=lambda *_: given)
+
+
+def test_requests_are_no_larger_than_a_batch() -> None:
+    """And nobody waits for keys of others when no more will come."""
+    table = Noted()
+    batches = [{"user": [number, number + 1]} for number in range(0, 8, 2)]
+
+    joined(table, *batches, batch=Batch(max_size=3, max_wait=1e9))
+
+    assert sorted(chain(*table.asked)) == list(range(8))
+    assert all(len(keys) <= 3 for keys in table.asked)
+
+
+def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> None:
+    """What does not fit ends it at once: else it would be a key that nobody finds."""
+    table = Readable()
+    table.rows = {1: [("a", 1), ("b", 2)], None: [("c", 3)]}
+
+    rows, figures = joined(table, {"user": [1, None, 2]}, cache=Full())
+
+    assert rows == [row(1, "a"), row(1, "b", 2), row(None, None, None), row(2, None, None)]
+    assert (figures.hits, figures.null_keys, figures.calls) == (2, 1, 1)
+    table.rows["2"] = [("d", 4)]
+    with pytest.raises(Exception, match=r"^key '2': column id takes int64, got '2' \(str\)"):
+        joined(table, {"user": [1]}, cache=Full())
+    table.rows = {(1,): [("a", 1)]}
+    with pytest.raises(Exception, match=r"^key \(1,\): column id takes int64, got \(1,\) \(tuple"):
+        joined(table, {"user": [1]}, cache=Full())
+    table.rows = {1: [("a", "1")]}
+    with pytest.raises(Exception, match=r"^key 1: column size takes int64, got '1' \(str\)"):
+        joined(table, {"user": [1]}, cache=Full())
+    assert table.log[-3:] == ["open", "read", "close"]
+
+
+def _run(table: Any, users: list[Any], identity: bytes, cache: Any = CACHE) -> list[Any]:
+    """What comes out of a task."""
+    work = _work(table, {"identity": identity, "cache": cache})
+    batches = iter([pa.RecordBatch.from_pydict({"user": users})])
+    return [each for batch in work.run(batches) for each in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("cache", [CACHE, Full()])
+def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
+    """If it looks up in the same table; no two tables share."""
+    one, two = Readable(), Readable()
+    one.rows, two.rows = {1: [("one", 1)]}, {1: [("two", 2)]}
+
+    for _ in range(2):
+        assert _run(one, [1], b"one", cache) == [row(1, "one")]
+        assert _run(two, [1], b"two", cache) == [row(1, "two", 2)]
+
+    read = "read" if isinstance(cache, Full) else [1]
+    assert one.log == two.log == ["open", read, "close", "open", "close"]
+
+
+def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
+    """Where that fails, the old one serves."""
+    table = Readable()
+    table.rows = {1: [("old", 1)]}
+    _run(table, [1], b"", Full(reload=1e-9))
+    table.rows = {1: [("new", 1)]}
+    assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
+    table.rows = {1: [7]}
+    assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
+
+
+def test_only_so_many_tables_are_kept() -> None:
+    """The one that was used longest ago goes."""
+    table = Noted()
+    for number in range(_kept.MOST):
+        _run(table, [number], b"%d" % number)
+    _run(table, [0], b"0")
+    _run(table, [99], b"new")
+    assert len(table.asked) == _kept.MOST + 1
+    _run(table, [0], b"0")
+    assert len(table.asked) == _kept.MOST + 1
+    _run(table, [1], b"1")
+    assert len(table.asked) == _kept.MOST + 2
+
+
+def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
+    """What one has in use, the other does not find."""
+    made: list[list[Any]] = []
+
+    def make() -> list[Any]:
+        made.append([])
+        return made[-1]
+
+    with _kept.kept(b"", make) as one, _kept.kept(b"", make) as two:
+        assert one is not two
+    with _kept.kept(b"", make) as three:
+        assert three is one
+    assert len(made) == 2
+
+
+def test_leaving_early_closes_the_table() -> None:
+    """And reads the input to its end, as Spark wants it; what was read stays kept."""
+    table, left = Noted(), [pa.RecordBatch.from_pydict({"user": [n]}) for n in range(20)]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        while left:
+            yield left.pop(0)
+
+    run = _work(table, {}).run(batches())
+    assert next(run).to_pylist() == [row(0, "town 0")]
+    run.close()  # type: ignore[attr-defined]
+
+    assert table.log[-1] == "close"
+    assert left == []
+    asked = len(table.asked)
+    assert _run(table, [0], b"") == [row(0, "town 0")]
+    assert len(table.asked) == asked

@@ -1,0 +1,259 @@
+"""Lookup joins of DataFrames of a real Spark."""
+
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.errors import AnalysisException, PythonException
+from pyspark.sql import DataFrame, Row
+from remains import wait_until
+
+from asyncwait.backends.lookup import Full, FunctionTable
+from asyncwait.backends.spark import EmbeddedSpark, Progress, lookup_join
+from asyncwait.spec import Cache, InvalidConfig, Retry
+
+# A worker can't import the tests, so what they define travels whole.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+USERS: dict[str, Any] = {
+    "on": {"user": "id"},
+    "columns": "id int, town string, size bigint NOT NULL",
+    "cache": Cache(1_000, ttl=600),
+}
+
+
+@pytest.fixture
+def orders(spark: EmbeddedSpark) -> DataFrame:
+    """Twelve rows in three partitions, of the users 0 to 4 and nobody."""
+    return spark.session.range(0, 12, 1, 3).selectExpr("id", "nullif(id % 6, 5) AS user")
+
+
+async def towns(keys: Sequence[int]) -> dict[int, Any]:
+    """As many rows for a user as its number says, and nothing for 3."""
+    return {
+        key: [{"town": f"town {key}", "size": number, "more": None} for number in range(key)]
+        for key in keys
+        if key != 3
+    }
+
+
+def expected(*, is_left: bool, least: int = 0) -> list[Row]:
+    """What is expected of orders and towns whose size is so much at least."""
+    rows = []
+    for order in range(12):
+        user = order % 6 if order % 6 < 5 else None
+        sizes = [] if user in (None, 3) else [size for size in range(user) if size >= least]
+        rows += [Row(id=order, user=user, town=f"town {user}", size=size) for size in sizes]
+        if not sizes and is_left:
+            rows.append(Row(id=order, user=user, town=None, size=None))
+    return rows
+
+
+def test_rows_of_the_table_are_columns(orders: DataFrame) -> None:
+    """In order, in their partitions; null where there are none, and left out by an inner join."""
+    table = FunctionTable(towns)
+
+    left = lookup_join(orders, table, **USERS)
+    inner = orders.transform(lookup_join, table, how="inner", **USERS)
+
+    assert left.collect() == expected(is_left=True)
+    assert [len(part) for part in left.rdd.glom().collect()] == [5, 7, 8]
+    assert inner.collect() == expected(is_left=False)
+    assert left.schema.simpleString() == "struct<id:bigint,user:bigint,town:string,size:bigint>"
+    assert [field.nullable for field in left.schema] == [False, True, True, True]
+    assert [field.nullable for field in inner.schema] == [False, True, True, False]
+    assert lookup_join(orders.limit(0), table, **USERS).collect() == []
+
+
+def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
+    """Of columns of both sides, by SQL; of an order that meets it nowhere, nothing is lost."""
+    table = FunctionTable(towns)
+
+    left = lookup_join(orders, table, where="t.size >= 2 AND id >= 0 -- so", **USERS)
+    inner = lookup_join(orders, table, where="t.size >= 2", how="inner", **USERS)
+
+    assert left.collect() == expected(is_left=True, least=2)
+    assert inner.collect() == expected(is_left=False, least=2)
+    assert left.columns == ["id", "user", "town", "size"]
+    with pytest.raises(AnalysisException, match="nowhere"):
+        lookup_join(orders, table, where="t.nowhere > 1", **USERS)
+
+
+@pytest.mark.parametrize(
+    ("how", "where"), [("left", None), ("left", "id > 6"), ("inner", "id > 6")]
+)
+def test_a_key_that_fails_fails_the_job_or_tells_of_it(
+    orders: DataFrame, how: str, where: str | None
+) -> None:
+    """The error names the key; no condition hides it."""
+
+    async def fail(keys: Sequence[int]) -> dict[int, Any]:
+        return {key: LookupError("gone") if key == 2 else [(f"town {key}", key)] for key in keys}
+
+    options: dict[str, Any] = {**USERS, "how": how, "where": where}
+    table = FunctionTable(fail)
+    with pytest.raises(PythonException, match=r"CallFailed: key 2: the call failed: LookupError"):
+        lookup_join(orders, table, **options).collect()
+
+    retry = Retry(max_attempts=2, initial=0.001)
+    out = lookup_join(orders, table, on_error="column", retry=retry, **options)
+    told = out.filter("error IS NOT NULL").collect()
+    assert [(row.id, row.town, row.error.type, row.error.attempts) for row in told] == [
+        (2, None, "LookupError", 2),
+        (8, None, "LookupError", 2),
+    ]
+    assert told[0].error.message.startswith("key 2: ")
+    skipped = lookup_join(orders, table, on_error="skip", **options).collect()
+    others = out.filter("error IS NULL").drop("error").collect()
+    assert skipped == others
+    assert {2, 8}.isdisjoint(row.id for row in skipped)
+
+
+class Written:
+    """A table that writes down who asks it, in a folder, and gives a number of its own."""
+
+    def __init__(self, folder: Path, number: int = 0) -> None:
+        self._log = folder / "log"
+        self._number = number
+
+    def _write(self, *lines: str) -> None:
+        with self._log.open("a") as file:
+            file.writelines(f"{line} of {os.getpid()}\n" for line in lines)
+
+    async def open(self) -> None:
+        """Write it down."""
+        self._write("open")
+
+    async def close(self) -> None:
+        """Write it down."""
+        self._write("close")
+
+    async def get_many(self, keys: Sequence[int]) -> dict[int, Any]:
+        """Write it down, and answer."""
+        self._write(*(f"asked for {key}" for key in keys))
+        return {key: [(f"town {key}", self._number)] for key in keys}
+
+    def lines(self, begin: str) -> Counter[str]:
+        """What was written that begins so, and how often."""
+        lines = self._log.read_text().splitlines()
+        return Counter(line for line in lines if line.startswith(begin))
+
+
+def test_a_worker_asks_once_for_what_it_keeps(orders: DataFrame, tmp_path: Path) -> None:
+    """In whichever task or action, or join that is planned anew; tables share nothing."""
+    numbers = [set[int](), set[int]()]
+    for _ in range(4):
+        for number, found in enumerate(numbers):
+            out = lookup_join(orders, Written(tmp_path, number), **USERS)
+            found.update(row.size for row in out.collect() if row.size is not None)
+
+    log = Written(tmp_path)
+    asked, tasks = log.lines("asked"), 4 * 2 * 3
+    assert numbers == [{0}, {1}]
+    assert set(asked.values()) <= {1, 2}  # for either table once
+    assert asked.total() < 4 * 2 * 10
+    assert log.lines("open").total() == log.lines("close").total() == tasks
+
+
+def test_a_task_that_nobody_wants_more_of_closes_its_table(
+    spark: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """As behind `limit`; it looks up no more."""
+    table = Written(tmp_path)
+    df = spark.session.range(0, 1_000_000, 1, 1).selectExpr("id AS user")
+
+    assert len(lookup_join(df, table, **USERS).limit(3).collect()) == 3
+
+    wait_until(lambda: table.lines("close").total() == 1)
+    assert 3 <= table.lines("asked").total() < 500_000
+
+
+def test_progress_tells_how_keys_were_found(spark: EmbeddedSpark, orders: DataFrame) -> None:
+    """Each row is one of five."""
+    with Progress(session=spark.session) as progress:
+        lookup_join(orders, FunctionTable(towns), progress=progress, **USERS).collect()
+
+    figures = progress.figures()
+    assert (figures.rows_in, figures.rows_done, figures.rows_out) == (12, 12, 20)
+    assert (figures.null_keys, figures.stale, figures.errors) == (2, 0, 0)
+    assert figures.hits + figures.shared + figures.loads == 10
+    assert "keys    " in progress.summary()
+    assert ", 2 null\n" in progress.summary()
+
+
+def test_a_stream_is_joined_batch_by_batch(spark: EmbeddedSpark, tmp_path: Path) -> None:
+    """With a condition, too."""
+    session, source = spark.session, tmp_path / "in"
+    for user in (1, 2):
+        session.createDataFrame([(user,)], "user long").write.mode("append").json(str(source))
+    stream = session.readStream.schema("user long").option("maxFilesPerTrigger", 1)
+    table = FunctionTable(towns)
+    out = lookup_join(stream.json(str(source)), table, where="t.size = 0", **USERS)
+    query = out.writeStream.format("memory").queryName("joined").trigger(availableNow=True).start()
+    query.awaitTermination()
+    found = session.table("joined").orderBy("user").collect()
+    assert found == [Row(user=1, town="town 1", size=0), Row(user=2, town="town 2", size=0)]
+
+
+def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:
+    """With dots, blanks and quotes, on both sides."""
+    df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c``d`, 3 AS _rows")
+    options: dict[str, Any] = {"on": {"A.B": "k e y"}, "columns": "`k e y` long, `e.f` int"}
+
+    async def one(keys: Sequence[int]) -> dict[int, Any]:
+        return {key: [{"e.f": 7}] for key in keys}
+
+    for where in (None, "t.`e.f` = 7 AND `c``d` = 2"):
+        out = lookup_join(df, FunctionTable(one), where=where, **options).collect()
+        assert [row.asDict() for row in out] == [{"a.b": 1, "c`d": 2, "_rows": 3, "e.f": 7}]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "types that differ": (
+        {"columns": "id string, town string"},
+        "on: column user of df is bigint, and column id of the table is string; cast one of them",
+    ),
+    "types of no keys": (
+        {"columns": "id array<int>, town string"},
+        r"on: column id of the table is array<int>, which is no key that can be looked up; cast",
+    ),
+    "no such column": ({"on": "users"}, "on must be a column of df, which has id, user, got"),
+    "none in the table": ({"on": "user"}, "on must be a column of the table, which has id, town"),
+    "no on": ({"on": ["user"]}, "on must be the name of a column, or a dict from columns of df"),
+    "only a key": ({"columns": "id long"}, "columns must be of one column at least beside the key"),
+    "no columns": ({"columns": None}, "columns must be a DDL string such as"),
+    "no DDL": ({"columns": "id longer"}, "columns 'id longer' can't be read"),
+    "names that clash": (
+        {"on": {"user": "i"}, "columns": "i int, ID int"},
+        "columns must be of different names; rename one of these columns, got 'ID'",
+    ),
+    "an error that clashes": (
+        {"on_error": "column", "error_column": "TOWN"},
+        "columns must be of different names; rename one of these columns, got 'TOWN'",
+    ),
+    "how": ({"how": "outer"}, 'how must be "left" or "inner", got'),
+    "where": ({"where": " "}, "where must be a condition in SQL, or None"),
+    "on_error": ({"on_error": "ignore"}, 'on_error must be "fail", "skip", "column" or'),
+    "progress": ({"progress": 1}, "progress must be a Progress, or None"),
+    "no table": ({"table": towns}, "table must be a table with open()"),
+    "not readable": ({"cache": Full()}, r"table must be one with load_all\(\), for the cache is"),
+    "stuck": (
+        {"table": FunctionTable(threading.Lock().acquire)},
+        "table <.*> can't travel to the workers: .*; a client belongs into `open",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_can_not_be_is_refused_before_a_job_runs(orders: DataFrame, name: str) -> None:
+    """By name, with what was given."""
+    changes, told = REFUSED[name]
+    options: dict[str, Any] = {"table": FunctionTable(towns), **USERS, **changes}
+    with pytest.raises(InvalidConfig, match=told):
+        lookup_join(orders, **options)
