@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import aiostream
@@ -19,7 +20,7 @@ import trio
 
 from asyncwait.backends.pool import key_ordered_wait, open_operator, ordered_wait, unordered_wait
 from asyncwait.backends.threads import unordered_wait as in_threads
-from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Retry, Watermark
+from asyncwait.spec import Barrier, Cache, Element, OperatorConfig, Record, Retry, Watermark
 
 CAPACITY = 100
 """Calls at a time, where a flow has no other."""
@@ -74,6 +75,19 @@ def blocks(value: Any) -> Any:
     """Block a thread for five milliseconds."""
     time.sleep(BLOCKED)
     return value
+
+
+@cache
+def hot(count: int) -> list[int]:
+    """Give a hundred numbers over and over."""
+    return [number % 100 for number in range(count)]
+
+
+@cache
+def zipf(count: int, keys: int = 10_000) -> list[int]:
+    """Give numbers of which the n-th is there once where the first is there n times."""
+    weights = [1 / (number + 1) for number in range(keys)]
+    return random.Random(1).choices(range(keys), weights, k=count)  # the same in every run
 
 
 def tail(count: int, often: float = 0.01, factor: int = 50) -> list[float]:
@@ -285,6 +299,8 @@ NEVER = Retry(max_attempts=3)
 BARE = OperatorConfig("ordered", CAPACITY)
 EVERYTHING = OperatorConfig("ordered", CAPACITY, 10.0, NEVER)
 FENCE, BARRIER = Watermark(0), Barrier(0)
+CACHE = Cache(10_000, ttl=600)
+BY_KEY = Cache(10_000, ttl=600, key=lambda value: value)
 SLOW = 20_000
 
 FLOWS: dict[str, Flow] = {
@@ -312,6 +328,11 @@ FLOWS: dict[str, Flow] = {
     "pool W0, watermarks": Flow(lambda n: elements(stream(n, FENCE), listed, BARE)),
     "pool W0, barriers": Flow(lambda n: elements(stream(n, BARRIER), listed, BARE)),
     "pool W0, elements": Flow(lambda n: elements(stream(n, FENCE, BARRIER), listed, EVERYTHING)),
+    "pool, kept": Flow(lambda n: plain(hot(n), at_once, cache=CACHE)),
+    "pool, kept by key": Flow(lambda n: plain(hot(n), at_once, cache=BY_KEY)),
+    "pool, kept, on uvloop": Flow(lambda n: plain(hot(n), at_once, cache=CACHE), loop="uvloop"),
+    "pool, kept, on trio": Flow(lambda n: plain(hot(n), at_once, cache=CACHE), loop="trio"),
+    "pool, Zipf": Flow(lambda n: plain(zipf(n), at_once, cache=CACHE)),
     "pool W1": Flow(lambda n: plain(values(n), one_turn, **ON)),
     "pool W2": Flow(lambda n: plain(values(n), slow, unordered_wait, **ON), SLOW, "wall"),
     "pool W2, held": Flow(

@@ -26,13 +26,14 @@ from typing import Any, get_args
 import anyio
 
 from asyncwait.backends.emitter import open_operator as emitter
-from asyncwait.backends.lookup import Cache, FunctionTable, LookupStatistics, lookup
+from asyncwait.backends.lookup import FunctionTable, LookupStatistics, lookup
 from asyncwait.backends.pool import open_operator as pool
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.reference import open_operator as reference
 from asyncwait.spec import (
     Barrier,
     Batch,
+    Cache,
     Element,
     Mode,
     OpenOperator,

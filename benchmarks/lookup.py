@@ -5,7 +5,7 @@
 Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
 a figure is the median over the rounds of what is computed within one. It is the processor time of
 this process, which Redis and the kernel have no part in. A `redis-server` has to be on PATH; it is
-started here, on a socket. Needs the extras `lookup` and `redis`.
+started here, on a socket. Needs the extras `cache` and `redis`.
 
 With `--spark` it is joins of DataFrames, in one session of an embedded Spark with two partitions:
 by the clock, and of the processors of Spark and its workers; and one that is alone, without Spark.
@@ -44,7 +44,6 @@ from rich.console import Console
 from rich.progress import track
 
 from asyncwait.backends.lookup import (
-    Cache,
     Full,
     FunctionTable,
     RedisTable,
@@ -53,7 +52,7 @@ from asyncwait.backends.lookup import (
     open_table,
 )
 from asyncwait.backends.pool import ordered_wait
-from asyncwait.spec import Batch
+from asyncwait.spec import Batch, Cache
 
 KEYS = 10_000
 CACHE = Cache(KEYS, ttl=600)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from prices import PRODUCTS, Change, Prices, change_on, filled
 
-from asyncwait.backends.lookup import Cache, LookupStatistics, lookup
-from asyncwait.spec import Batch
+from asyncwait.backends.lookup import LookupStatistics, lookup
+from asyncwait.spec import Batch, Cache
 
 TTL = 0.5
 """Seconds for which a price that was read is good."""

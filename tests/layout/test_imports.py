@@ -47,7 +47,7 @@ OURS = {
 # Part -> the distributions of others that it may import; a part that is not named may import any.
 OTHERS = {
     "spec": {"msgspec"},
-    "toolkit": {"msgspec"},
+    "toolkit": {"cachetools", "msgspec"},
     "scenario": {"msgspec"},
     "reference": {"anyio", "msgspec", "trio"},
     "harness": {"anyio", "msgspec", "trio"},
@@ -57,7 +57,7 @@ OTHERS = {
     "backends.chain": {"anyio", "msgspec"},
     "backends.emitter": {"anyio", "msgspec"},
     "backends.journal": {"click", "fsspec", "msgspec"},
-    "backends.lookup": {"anyio", "cachetools", "msgspec", "redis"},
+    "backends.lookup": {"anyio", "msgspec", "redis"},
     "backends.threads": {"anyio", "msgspec", "trio"},
     "backends.watching": {"anyio", "msgspec", "opentelemetry", "rich"},
 }

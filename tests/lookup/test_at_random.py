@@ -8,8 +8,8 @@ import anyio
 import pytest
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Cache, lookup
-from asyncwait.spec import Batch, Retry
+from asyncwait.backends.lookup import lookup
+from asyncwait.spec import Batch, Cache, Retry
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,11 @@ import anyio
 import pytest
 from lookups import Scripted, counts, outcome
 
-from asyncwait.backends.lookup import Cache, LookupStatistics, open_table
+from asyncwait.backends.lookup import LookupStatistics, open_table
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._open import kept_by, tabled
 from asyncwait.spec import (
+    Cache,
     CallFailed,
     InvalidConfig,
     Retry,

@@ -8,8 +8,8 @@ import pytest
 from lookups import Scripted, Values, read
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
-from asyncwait.backends.lookup import Cache, Full, lookup
-from asyncwait.spec import CallFailed, CallTimedOut, OperatorError, Retry
+from asyncwait.backends.lookup import Full, lookup
+from asyncwait.spec import Cache, CallFailed, CallTimedOut, OperatorError, Retry
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from lookups import Scripted, counts
 
-from asyncwait.backends.lookup import Cache, open_table
+from asyncwait.backends.lookup import open_table
 from asyncwait.spec import (
+    Cache,
     CallFailed,
 )
 

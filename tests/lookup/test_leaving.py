@@ -7,9 +7,10 @@ import pytest
 from lookups import CLOSED, Scripted, outcome, outcomes
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Cache, OpenTable, open_table
+from asyncwait.backends.lookup import OpenTable, open_table
 from asyncwait.spec import (
     Batch,
+    Cache,
     Retry,
 )
 

@@ -9,8 +9,8 @@ import pytest
 from lookups import Scripted, Values, read
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Cache, Full, FunctionTable, lookup
-from asyncwait.spec import Batch, InvalidConfig
+from asyncwait.backends.lookup import Full, FunctionTable, lookup
+from asyncwait.spec import Batch, Cache, InvalidConfig
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ import redis.asyncio
 from lookups import Cluster, RedisServer, failure_of, rows_of
 from pages import blocks_of, run
 
-from asyncwait.backends.lookup import Cache, RedisTable, lookup, open_table
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Retry
+from asyncwait.backends.lookup import RedisTable, lookup, open_table
+from asyncwait.spec import Cache, CallFailed, CallTimedOut, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,10 @@ import anyio
 import pytest
 from lookups import Scripted, come_in_turn, counts, outcome, outcomes
 
-from asyncwait.backends.lookup import Cache, open_table
+from asyncwait.backends.lookup import open_table
 from asyncwait.spec import (
     Batch,
+    Cache,
     CallTimedOut,
     Retry,
 )

@@ -10,7 +10,6 @@ import pytest
 from lookups import failure_of, rows_of
 
 from asyncwait.backends.lookup import (
-    Cache,
     DbApiTable,
     Full,
     FunctionTable,
@@ -18,7 +17,7 @@ from asyncwait.backends.lookup import (
     SqliteTable,
     open_table,
 )
-from asyncwait.spec import CallFailed, InvalidConfig, MissingExtra
+from asyncwait.spec import Cache, CallFailed, InvalidConfig, MissingExtra
 
 pytestmark = pytest.mark.anyio
 
@@ -317,7 +316,7 @@ async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
     async with open_table(FunctionTable(nothing)) as opened:
         assert await opened.get(1) == ()
-    with pytest.raises(MissingExtra, match=r"^cachetools .*pip install 'asyncwait\[lookup\]'$"):
+    with pytest.raises(MissingExtra, match=r"^cachetools .*pip install 'asyncwait\[cache\]'$"):
         async with open_table(FunctionTable(nothing), cache=Cache(1, 1)):
             pass
     with pytest.raises(MissingExtra, match=r"^redis .*pip install 'asyncwait\[redis\]'$"):

@@ -19,6 +19,7 @@ from asyncwait.backends.chain import Chain, chain
 from asyncwait.spec import (
     Barrier,
     Batch,
+    Cache,
     InvalidConfig,
     OpenOperator,
     OperatorConfig,
@@ -167,6 +168,7 @@ async def test_a_chain_is_entered_and_left_once(open_operator: OpenOperator) -> 
 POOL = OPERATORS["pool"]
 PAIR = chain(POOL, POOL)
 CONFIG = OperatorConfig()
+CACHED = OperatorConfig(cache=Cache(1, 1))
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,7 @@ CONFIG = OperatorConfig()
         ("elements", PAIR, (CONFIG, (echo, echo), [1])),
         *(("restore", PAIR, (CONFIG, (echo, echo), Source(), it)) for it in (3, Snapshot(1, ()))),
         ("fn", PAIR, (CONFIG, (3, echo), Source())),
+        *(("cache", PAIR, (it, (echo, echo), Source())) for it in (CACHED, (CONFIG, CACHED))),
     ],
 )
 def test_what_is_no_chain_is_refused_by_name(name: str, action: Any, given: Any) -> None:

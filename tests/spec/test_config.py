@@ -3,6 +3,7 @@
 import math
 import sys
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.spec import Batch, InvalidConfig, OperatorConfig, Retry, RetryAfter
+from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorConfig, Retry, RetryAfter
 
 NO_SECONDS = (0, 0.0, -5, -math.inf, math.nan, True, "5s", Fraction(1, 2))
 NO_COUNT = (0, -1, 2.0, True, "4")
@@ -30,6 +31,7 @@ WRONG: dict[Any, dict[str, tuple[Any, ...]]] = {
         "max_held": NO_COUNT,
         "copy": (True, coroutine),
         "batch": (3, True),
+        "cache": (3, Batch()),
     },
     Batch: {
         "max_size": NO_COUNT,
@@ -48,6 +50,14 @@ WRONG: dict[Any, dict[str, tuple[Any, ...]]] = {
         "on_error": ((), (ValueError, 3), int, "ValueError", coroutine),
         "on_result": (True, ValueError, coroutine),
     },
+    partial(Cache, 9, 1): {
+        "missing_ttl": NO_SECONDS,
+        "refresh_ahead": (0, 1, 2, math.nan, True, "0.5"),
+        "stale_if_error": NO_SECONDS,
+        "key": (True, coroutine),
+    },
+    partial(Cache, ttl=1): {"max_keys": (*NO_COUNT, None)},
+    partial(Cache, 9): {"ttl": (*NO_SECONDS, None)},
     RetryAfter: {"seconds": (-1, math.nan, True, "1", None)},
 }
 
@@ -138,7 +148,9 @@ def test_a_batch_fits_what_it_is_for(settings: dict[str, Any], refusal: str) -> 
 
 
 @pytest.mark.parametrize(
-    "setting", [{"retry": Retry()}, {"max_held": 2}], ids=["retry", "max_held"]
+    "setting",
+    [{"retry": Retry()}, {"max_held": 2}, {"batch": Batch(max_size=2)}, {"cache": Cache(9, 1)}],
+    ids=["retry", "max_held", "batch", "cache"],
 )
 def test_an_operator_refuses_what_it_does_not_support(setting: dict[str, Any]) -> None:
     """One by one: a setting that has no effect is worse than an error."""
@@ -148,6 +160,20 @@ def test_an_operator_refuses_what_it_does_not_support(setting: dict[str, Any]) -
 
     OperatorConfig(**setting).require_only("pool", name)
     OperatorConfig().require_only("pool")
+
+
+def test_batches_and_a_cache_are_refused_together() -> None:
+    """Who wants both has a lookup."""
+    refusal = r"^cache must be None with a `batch`: a lookup has both, got "
+    with pytest.raises(InvalidConfig, match=refusal):
+        OperatorConfig(batch=Batch(max_size=2), cache=Cache(9, 1))
+
+
+def test_a_time_beyond_all_floats_is_for_ever() -> None:
+    """A clock can add it."""
+    cache = Cache(9, 10**400, 10**400, stale_if_error=10**400)
+
+    assert (cache.ttl, cache.missing_ttl, cache.stale_if_error) == (math.inf,) * 3
 
 
 @pytest.mark.parametrize(

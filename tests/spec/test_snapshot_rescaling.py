@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.spec import InvalidConfig, Record, Snapshot, Stored, Watermark, WatermarkStatus
-from asyncwait.spec.snapshots import merge_snapshots, split_snapshot
+from asyncwait.spec import InvalidConfig, Record, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored, merge_snapshots, split_snapshot
 
 STORED = st.one_of(
     st.builds(Record, st.integers(0, 3)),

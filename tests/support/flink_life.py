@@ -19,7 +19,8 @@ from asyncwait.backends.flink._operator import FlinkOperator, Settings
 from asyncwait.backends.flink._state import written_state
 from asyncwait.backends.flink._surroundings import proxy
 from asyncwait.backends.flink._turns import Turns
-from asyncwait.spec import Barrier, Element, Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Barrier, Element, Record, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 _BY_A_TIMER = "Caught exception while processing timer."
 

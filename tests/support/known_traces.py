@@ -21,7 +21,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from asyncwait.spec import Element, Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 Entry: TypeAlias = dict[str, Any]
 Event: TypeAlias = dict[str, Any]

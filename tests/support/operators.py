@@ -24,6 +24,9 @@ OPERATORS: dict[str, OpenOperator] = {
     "emitter": asyncwait.backends.emitter.open_operator,
 }
 
+CACHING = frozenset({"reference", "pool"})
+"""Those of them that keep what calls give."""
+
 PLAIN_FORMS: dict[str, dict[Mode, PlainWait]] = {
     "reference": {
         "ordered": asyncwait.reference.ordered_wait,

@@ -9,15 +9,9 @@ from msgspec.structs import replace
 from reference_words import complete, config, said
 
 from asyncwait.reference import REFERENCE, Mail, Output, TaskMailbox, open_operator, open_with
-from asyncwait.spec import (
-    Element,
-    InvalidConfig,
-    OperatorError,
-    ResultFuture,
-    Snapshot,
-    Stored,
-)
+from asyncwait.spec import Element, InvalidConfig, OperatorError, ResultFuture, Snapshot
 from asyncwait.spec.mailbox import MailboxState
+from asyncwait.spec.snapshots import Stored
 
 
 class StoppedMailbox(TaskMailbox):

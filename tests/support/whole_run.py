@@ -18,6 +18,7 @@ from asyncwait.spec.scenario import (
     Misuse,
     Plan,
     PlannedBatch,
+    PlannedCache,
     PlannedRetry,
     Scenario,
     SinkGaveUp,
@@ -103,6 +104,12 @@ BATCHED = Scenario(
 )
 """What can't stand in the same scenario: calls in callback form are not batched."""
 
+CACHED = Scenario(
+    inputs=(Timed(0, Record("a")), Timed(0, Record("b"))),
+    cache=PlannedCache(3, 90, 50, 30, 60),
+)
+"""Nor are they cached, and neither are batches."""
+
 WHOLE = Trace(
     (
         Leg(
@@ -132,7 +139,7 @@ WHOLE = Trace(
                 Blocked(20, 20.25),
                 Misuse(20, "read-twice", "the results of call 0"),
                 SnapshotAsked(20, 3),
-                FiguresRead(20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11.5),
+                FiguresRead(20, *range(1, 19), 18.5),
                 SourceEnded(20, True),
                 SourceClosed(20),
                 SinkWaits(20),

@@ -9,7 +9,7 @@ import pytest
 from blocking import ours
 
 from asyncwait.backends.threads import key_ordered_wait, open_operator, ordered_wait
-from asyncwait.spec import InvalidConfig, OperatorConfig
+from asyncwait.spec import Cache, InvalidConfig, OperatorConfig
 
 
 async def on_a_loop(value: Any) -> Any:
@@ -77,6 +77,7 @@ def test_a_source_is_an_iterable_and_an_async_one_needs_a_loop() -> None:
         {"key": len},
         {"retry": 3},
         {"max_held": -1},
+        {"cache": Cache(1, 1)},
     ],
     ids=str,
 )

@@ -6,8 +6,9 @@ Each line with an `ignore` is refused by both: an ignore that is of no use is an
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, assert_type
 
-from asyncwait.backends.lookup import Cache, Full, FunctionTable, OpenTable, lookup, open_table
+from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
 from asyncwait.backends.spark import lookup_join
+from asyncwait.spec import Cache
 
 
 async def towns(keys: Sequence[int]) -> Mapping[int, Sequence[str] | Exception]:

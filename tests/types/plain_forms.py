@@ -9,7 +9,7 @@ from typing import assert_type
 
 from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
 from asyncwait.reference import ordered_wait as reference_wait
-from asyncwait.spec import Batch, OperatorError, Retry
+from asyncwait.spec import Batch, Cache, OperatorError, Retry
 from asyncwait.toolkit import PlainResults
 
 
@@ -80,6 +80,10 @@ async def results() -> None:
         assert_type(await anext(shared), int)
     async with unordered_wait(texts(), words_by_text, batch=Batch(), many=True) as all_shared:
         assert_type(await anext(all_shared), bytes)
+    async with ordered_wait(texts(), words, many=True, cache=Cache(9, 1, key=len)) as kept:
+        assert_type(await anext(kept), bytes)
+    async with key_ordered_wait(texts(), length, key=len, cache=Cache(9, 1)) as kept_by_key:
+        assert_type(await anext(kept_by_key), int)
     async with key_ordered_wait(texts(), length, key=len) as by_key:
         assert_type(await anext(by_key), int)
     async with key_ordered_wait(texts(), lengths, key=len, batch=Batch()) as shared_by_key:
@@ -99,6 +103,8 @@ def slips() -> None:
     ordered_wait([1], lengths, batch=Batch())  # type: ignore[arg-type]
     ordered_wait(["a"], length, batch=Batch())  # type: ignore[arg-type]
     ordered_wait(["a"], lengths, batch=2)  # type: ignore[call-overload]
+    ordered_wait(["a"], lengths, batch=Batch(), cache=Cache(9, 1))  # type: ignore[call-overload]
+    ordered_wait(["a"], length, cache=9)  # type: ignore[call-overload]
 
 
 def returned() -> AbstractAsyncContextManager[PlainResults[int]]:

@@ -13,7 +13,7 @@ from asyncwait.backends.threads import (
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.spec import Batch, OperatorError, Retry, Statistics
+from asyncwait.spec import Batch, Cache, OperatorError, Retry, Statistics
 from asyncwait.toolkit import PlainResults
 
 
@@ -108,6 +108,7 @@ def slips() -> None:
     ordered_wait(["a"], length, on_error="drop")  # type: ignore[call-overload]
     ordered_wait(["a"], length, time_out=1)  # type: ignore[call-overload]
     key_ordered_wait(["a"], length)  # type: ignore[call-overload]
+    ordered_wait(["a"], length, cache=Cache(9, 1))  # type: ignore[call-overload]
 
 
 def returned() -> ThreadsStream[int]:

@@ -12,9 +12,9 @@ from played import Played
 from rich.console import Console
 from terminals import drawn, written
 
-from asyncwait.backends.lookup import Cache, FunctionTable, lookup
+from asyncwait.backends.lookup import FunctionTable, lookup
 from asyncwait.backends.watching import show_progress
-from asyncwait.spec import CallTimedOut, InvalidConfig, MissingExtra, Retry, Statistics
+from asyncwait.spec import Cache, CallTimedOut, InvalidConfig, MissingExtra, Retry, Statistics
 
 pytestmark = pytest.mark.anyio
 
@@ -70,6 +70,11 @@ SELDOM = {"retries": 4, "timeouts": 5, "failures_handled": 6}
             {},
             {"in_flight": 2_000, "held": 3, "calls": 9_000} | SELDOM,
             "6999/? 4,666.0/s, 2,000 in flight, 3 held, 4 retried, 5 timed out, 6 handled",
+        ),
+        (
+            {},
+            {"calls": 9, "hits": 4, "shared": 2, "loads": 2, "stale": 1},
+            "9/? 6.0/s, 0 in flight, 4 hits, 2 shared, 2 loads, 1 stale",
         ),
         # The bar never goes back: what waits for its key is undecided, and was not called.
         ({"calls": 3}, {"calls": 4, "in_flight": 6}, "3/? 2.0/s, 6 in flight"),

@@ -2,6 +2,7 @@
 
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._batches import BatchCall, Gathering
+from asyncwait.reference._cache import LoadCall, ResultCache
 from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._handler import Attempt, ResultHandler
@@ -56,6 +57,7 @@ __all__ = [
     "InputStatus",
     "KeyLines",
     "KeyOrderedQueue",
+    "LoadCall",
     "LoopAlarm",
     "Mail",
     "MailboxClosedError",
@@ -69,6 +71,7 @@ __all__ = [
     "Parts",
     "Raised",
     "RecordEntry",
+    "ResultCache",
     "ResultHandler",
     "ResultStream",
     "Returned",

@@ -30,6 +30,7 @@ from asyncwait.toolkit import (
 
 if TYPE_CHECKING:
     from asyncwait.reference._batches import BatchCall
+    from asyncwait.reference._cache import LoadCall
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
 
@@ -47,6 +48,7 @@ class Attempt(TaskCall):
         limit: the timer that fires when the attempt has taken too long; None if there is none.
         is_open: whether what the call comes to counts.
         batch: the call that it shares with others, once that has begun; None for none.
+        load: the call for its key that it waits for, or has waited for; None for none.
     """
 
     handler: ResultHandler
@@ -55,6 +57,7 @@ class Attempt(TaskCall):
     limit: Timer | None = None
     is_open: bool = True
     batch: BatchCall | None = None
+    load: LoadCall | None = None
 
     @property
     def operator(self) -> AsyncWaitOperator:
@@ -62,11 +65,13 @@ class Attempt(TaskCall):
         return self.handler.operator
 
     def start(self) -> None:
-        """Have the function called, in either form, or together with others."""
+        """Have the function called, in either form, or together with others, or for its key."""
         if self.operator.function.invoke is not None:
             self.start_callback(self.operator.function.invoke)
         elif self.operator.gathered is not None:
             self.operator.gathered.join(self)
+        elif self.operator.cache is not None:
+            self.operator.cache.ask(self)
         else:
             super().start()
 
@@ -99,7 +104,7 @@ class Attempt(TaskCall):
     @property
     def shared(self) -> TaskCall:
         """The call that has to be over before another one for its record begins (RETRY-10)."""
-        return self if self.batch is None else self.batch
+        return self.batch or self.load or self
 
     def begin(self) -> None:
         """Note that the function is called in this step, and start the clocks."""
@@ -113,7 +118,7 @@ class Attempt(TaskCall):
             self.limit = self.operator.timers.register(due, partial(self.on_limit, due))
 
     def cancel(self) -> None:
-        """Cancel the call, as something else decides; one that is shared is left (BAT-12).
+        """Cancel the call, as something else decides; one that is shared is left (BAT-12, CACHE-3).
 
         A call in callback form can't be cancelled; what it comes to is ignored.
         """
@@ -121,6 +126,8 @@ class Attempt(TaskCall):
             self.batch.leave(self)
         elif self.operator.gathered is not None:
             self.operator.gathered.leave(self)
+        elif self.load is not None:
+            self.load.leave(self)
         else:
             super().cancel()
 

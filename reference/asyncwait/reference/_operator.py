@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from asyncwait.reference._abandoned import CancelledCalls
     from asyncwait.reference._batches import Gathering
+    from asyncwait.reference._cache import ResultCache
     from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._keys import KeyLines
     from asyncwait.reference._mailbox import TaskMailbox
@@ -52,6 +53,7 @@ class AsyncWaitOperator:
 
     Attributes:
         gathered: the attempts that wait to share calls; None where each has a call of its own.
+        cache: what calls have given, by key; None where nothing is kept.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class AsyncWaitOperator:
         self.back_offs = None if config.retry is None else BackOffs(config.retry)
         self.scopes: dict[CallScope, None] = {}  # the scopes of calls, in the order of these
         self.gathered: Gathering | None = None
+        self.cache: ResultCache | None = None
         self.calls = 0
         self.batches = 0
         self.retries = 0
@@ -103,6 +106,8 @@ class AsyncWaitOperator:
         self.function = self.function.within(opened)
         if self.back_offs is not None:
             self.back_offs.context = opened
+        if self.cache is not None:
+            self.cache.open(opened)
 
     async def close(self) -> Exception | None:
         """Run the function's own `close`; return what that raised."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from asyncwait.reference._abandoned import CancelledCalls
 from asyncwait.reference._batches import BatchCall, Gathering
+from asyncwait.reference._cache import LoadCall, ResultCache
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import TaskMailbox
@@ -45,6 +46,8 @@ class Parts(Struct, frozen=True, kw_only=True):
         attempt: calls the function.
         gathering: has attempts share calls, where the function is called in batches.
         batch: calls the function for a batch.
+        cache: keeps what calls give, where it is kept.
+        load: calls the function for a key.
         cancelled: tells which cancelled calls are abandoned.
         timers: for deadlines.
         keys: which records wait for their keys, in key-ordered mode.
@@ -62,6 +65,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     attempt: type[Attempt] = Attempt
     gathering: type[Gathering] = Gathering
     batch: type[BatchCall] = BatchCall
+    cache: type[ResultCache] = ResultCache
+    load: type[LoadCall] = LoadCall
     cancelled: type[CancelledCalls] = CancelledCalls
     timers: type[TimerService] = TimerService
     keys: type[KeyLines] = KeyLines

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from asyncwait.spec import Element, Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 
 @dataclass(slots=True, eq=False)

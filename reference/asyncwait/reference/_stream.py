@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.spec import Element, OperatorConfig, Snapshot, Stored
+from asyncwait.spec import Element, OperatorConfig, Snapshot
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import OperatorContext, check_arguments
 
 if TYPE_CHECKING:
@@ -40,9 +41,8 @@ class ResultStream(OperatorContext["Output"]):
         restore: Snapshot | None = None,
     ) -> None:
         name = "the reference operator"
-        super().__init__(
-            check_arguments(config, fn, elements, restore, name, "retry", "max_held", "batch")
-        )
+        known = "retry", "max_held", "batch", "cache"
+        super().__init__(check_arguments(config, fn, elements, restore, name, *known))
         self.parts = parts
         self.config = config
         self.elements = elements

@@ -17,8 +17,9 @@ import anyio
 
 from asyncwait.reference._mailbox import Mail
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
-from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics, Stored
+from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics
 from asyncwait.spec.mailbox import HIGHEST, MAIN
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, running_loop, start_task
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class StreamTask:
             self.operator.gathered = parts.gathering(
                 self.operator, config.batch, parts.batch, self.nothing_more_comes
             )
+        if config.cache is not None:
+            self.operator.cache = parts.cache(self.operator, config.cache, parts.load)
         self.source = parts.source(elements, self.on_element, self.on_end)
 
     # Its life
@@ -360,6 +363,7 @@ class StreamTask:
             held=queue.held * runs,
             calls=operator.calls,
             batches=operator.batches,
+            **({} if operator.cache is None else operator.cache.figures()),
             retries=operator.retries,
             timeouts=operator.timeouts,
             failures_handled=operator.failures_handled,

@@ -1,13 +1,12 @@
 """What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
 
-from asyncwait.spec._config import Batch, Mode, OperatorConfig, Retry, RetryAfter
+from asyncwait.spec._config import Mode, OperatorConfig, Retry, RetryAfter
 from asyncwait.spec._elements import (
     Barrier,
     Element,
     LatencyMarker,
     Record,
     Snapshot,
-    Stored,
     Watermark,
     WatermarkStatus,
 )
@@ -24,6 +23,7 @@ from asyncwait.spec._errors import (
 )
 from asyncwait.spec._function import AsyncFunction, CallbackFunction, FailureHandler, ResultFuture
 from asyncwait.spec._operator import OpenOperator, OperatorResults, SnapshotOnDemand, Statistics
+from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "AsyncWaitError",
     "Barrier",
     "Batch",
+    "Cache",
     "CallFailed",
     "CallTimedOut",
     "CallbackFunction",
@@ -53,7 +54,6 @@ __all__ = [
     "Snapshot",
     "SnapshotOnDemand",
     "Statistics",
-    "Stored",
     "TooManyAbandonedCalls",
     "Watermark",
     "WatermarkStatus",

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
+from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.checks import (
     at_most_infinite,
     is_number,
@@ -122,45 +123,6 @@ def _require_predicate(name: str, value: Any, expected: str) -> None:
         raise InvalidConfig.of(name, value, expected)
 
 
-class Batch(Struct, frozen=True, kw_only=True):
-    """Has the function called for several records at a time, with a list of their values.
-
-    The function returns a list of answers in the same order, or a mapping from values to answers.
-    An exception among them fails its record alone; one that the call raises, all of them.
-
-    A batch goes when it is full, when its first record has waited long enough, and at once when
-    nothing more can join it: nothing is read or admitted any more before, and no call or back-off
-    of another record goes on that may bring that back.
-
-    Args:
-        max_size: records in one call at most; no more than the capacity.
-        max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
-            to wait for nobody but records that are there already.
-        in_flight: calls that run at a time at most; a capacity of `max_size` times that has room
-            for all of them, as the defaults have.
-        split: how poisonous records are found: where a whole call has raised or taken too long, its
-            records are called again in batches of half its size at most. In its last attempt each
-            record is alone. It needs a `retry` of two attempts at least.
-
-    Raises:
-        InvalidConfig: an argument is out of its range.
-    """
-
-    max_size: int = 25
-    max_wait: float = 0.005
-    in_flight: int = 4
-    split: bool = False
-
-    def __post_init__(self) -> None:
-        require_whole("max_size", self.max_size)
-        if not is_number(self.max_wait) or not self.max_wait >= 0:
-            raise InvalidConfig.of("max_wait", self.max_wait, "a number of seconds >= 0")
-        require_whole("in_flight", self.in_flight)
-        if not isinstance(self.split, bool):
-            raise InvalidConfig.of("split", self.split, "True or False")
-        force_setattr(self, "max_wait", at_most_infinite(self.max_wait))
-
-
 Mode: TypeAlias = Literal["ordered", "unordered", "key-ordered"]
 """Results in input order, or in completion order between two watermarks: those of all records, or
 of one key after another."""
@@ -180,6 +142,8 @@ class OperatorConfig(Struct, frozen=True):
             `copy.deepcopy`. None for no copies: all of them are given the very object that was
             read, and what one of them changes in it, the next one sees.
         batch: how many records share a call of the function; None for one call for each.
+        cache: how results are kept for other records with the same key, which also share calls;
+            None for no cache. Not together with `batch`: `asyncwait.backends.lookup` has both.
 
     Raises:
         InvalidConfig: an argument is wrong; it is named with its value and type.
@@ -192,6 +156,7 @@ class OperatorConfig(Struct, frozen=True):
     max_held: int | None = None
     copy: Callable[[Any], Any] | None = None
     batch: Batch | None = None
+    cache: Cache | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
@@ -208,6 +173,8 @@ class OperatorConfig(Struct, frozen=True):
             raise InvalidConfig.of("copy", self.copy, "a plain function of a value, or None")
         if self.batch is not None:
             _require_batch(self, self.batch)
+        if self.cache is not None:
+            _require_cache(self, self.cache)
 
     @property
     def most_calls(self) -> int:
@@ -222,9 +189,10 @@ class OperatorConfig(Struct, frozen=True):
             supported: names of optional settings that it does know.
 
         Raises:
-            InvalidConfig: one of `retry`, `max_held`, `batch` is set and not among `supported`.
+            InvalidConfig: one of `retry`, `max_held`, `batch`, `cache` is set and not among
+                `supported`.
         """
-        for name in ("retry", "max_held", "batch"):
+        for name in ("retry", "max_held", "batch", "cache"):
             value = getattr(self, name)
             if value is not None and name not in supported:
                 raise InvalidConfig.of(name, value, f"None: {operator} does not support it")
@@ -239,3 +207,10 @@ def _require_batch(config: OperatorConfig, batch: Any) -> None:
     if batch.split and (config.retry is None or config.retry.max_attempts == 1):
         expected = "False, or a `retry` of more than one attempt: it is the others that it splits"
         raise InvalidConfig.of("batch.split", True, expected)
+
+
+def _require_cache(config: OperatorConfig, cache: Any) -> None:
+    if not isinstance(cache, Cache):
+        raise InvalidConfig.of("cache", cache, "a Cache or None")
+    if config.batch is not None:
+        raise InvalidConfig.of("cache", cache, "None with a `batch`: a lookup has both")

@@ -78,6 +78,10 @@ class Barrier(Struct, frozen=True, tag="barrier", forbid_unknown_fields=True):
     checkpoint_id: Number
 
 
+Stored: TypeAlias = Record | Watermark | WatermarkStatus
+"""What a snapshot can hold."""
+
+
 class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_unknown_fields=True):
     """What an operator must be given to go on where it stood.
 
@@ -92,13 +96,10 @@ class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_u
     """
 
     checkpoint_id: Number
-    in_flight: "tuple[Stored, ...]" = ()
+    in_flight: tuple[Stored, ...] = ()
     read: Number | None = None
     upstream: "Snapshot | None" = None
 
-
-Stored: TypeAlias = Record | Watermark | WatermarkStatus
-"""What a snapshot can hold."""
 
 Element: TypeAlias = Record | Watermark | WatermarkStatus | LatencyMarker | Barrier | Snapshot
 """Everything that can be read from the source or handed to the consumer."""

@@ -31,6 +31,21 @@ class Statistics(Struct, frozen=True, kw_only=True):
     """Calls started; of a batch, as many as it has records."""
     batches: int = 0
     """Batches called, where the function is called in batches."""
+    hits: int = 0
+    """Calls among them that were given what a cache kept. With a cache, `hits`, `shared`, `loads`,
+    `stale` and `null_keys` are `calls` together."""
+    shared: int = 0
+    """Calls that wait, or waited, for a load which another one had begun."""
+    loads: int = 0
+    """Calls that have begun a load."""
+    stale: int = 0
+    """Calls that were given results which were no longer good, instead of waiting on or failing."""
+    null_keys: int = 0
+    """Calls whose key was null, or could not be had."""
+    refreshes: int = 0
+    """Loads that were begun in the background; nobody waits for them, and they are no calls."""
+    evictions: int = 0
+    """Keys whose results had to go to make room for others."""
     retries: int = 0
     """Calls among them that were not the first of their record."""
     timeouts: int = 0

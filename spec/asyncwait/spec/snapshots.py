@@ -321,6 +321,7 @@ __all__ = [
     "SnapshotCorrupt",
     "SnapshotError",
     "SnapshotVersionUnsupported",
+    "Stored",
     "decode_snapshot",
     "encode_snapshot",
     "merge_snapshots",

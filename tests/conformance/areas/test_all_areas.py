@@ -1,6 +1,6 @@
 import pytest
-from judged import broken_rules, each_loop, each_operator, judge, texts
-from operators import OPERATORS
+from judged import broken_rules, each_loop, judge, texts
+from operators import CACHING, OPERATORS
 
 from asyncwait.conformance.areas import EXAMPLES, NEAR_MISSES, WITNESSES
 from asyncwait.conformance.evidence import Example, NearMiss, Run, Witness
@@ -10,7 +10,15 @@ each_witness = pytest.mark.parametrize("witness", WITNESSES, ids=lambda each: ea
 each_near_miss = pytest.mark.parametrize(
     "miss", NEAR_MISSES, ids=[f"{miss.rule}-{n}" for n, miss in enumerate(NEAR_MISSES)]
 )
-each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.name)
+each_play = pytest.mark.parametrize(
+    ("example", "operator"),
+    [
+        pytest.param(example, operator, id=f"{example.name}-{operator}")
+        for example in EXAMPLES
+        for operator in OPERATORS
+        if operator in CACHING or example.scenario.cache is None
+    ],
+)
 
 
 @each_witness
@@ -38,8 +46,7 @@ def test_further_runs_break_what_they_are_said_to_break(miss: NearMiss) -> None:
 
 @pytest.mark.sampled(10)
 @each_loop
-@each_operator
-@each_example
+@each_play
 def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
     """A sound operator breaks no rule in an example, and the rules that it is about apply.
 

@@ -29,9 +29,10 @@ SCARCE = {
 """Wrong arguments are not drawn, nor cancelled tasks; the others need two rare things at once."""
 
 
-def batched(seed: int) -> list[Scenario]:
-    """The scenarios of a quick run in which calls are batched."""
-    return [scenario for name, scenario in shapes(QUICK, seed) if name.startswith("batched")]
+def sharing(seed: int) -> list[Scenario]:
+    """The scenarios of a quick run in which calls are batched, or results are cached."""
+    both = "batched", "cached"
+    return [scenario for name, scenario in shapes(QUICK, seed) if name.startswith(both)]
 
 
 def test_the_same_seed_gives_the_same_scenarios_everywhere() -> None:
@@ -66,8 +67,13 @@ def test_there_are_as_many_scenarios_as_asked_for(count: int) -> None:
     assert len({key_of(scenario) for scenario in generate(count, 0)}) == count
 
 
-NEVER_BOTH = ("batches", "callbacks")
-"""A function in callback form is not called in batches."""
+NEVER_BOTH = {
+    ("batches", "cache"),
+    ("batches", "callbacks"),
+    ("cache", "callbacks"),
+    ("cache", "copies"),
+}
+"""A function in callback form is not called in batches, and what it gives is not cached."""
 
 NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 """What these bring is only watched, or not; any two others can be in one scenario."""
@@ -76,12 +82,12 @@ NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_any_two_profiles_and_traits_meet(seed: int) -> None:
     """What breaks only where two of them cross is in each quick run."""
-    drawn = (*generate(QUICK, seed), *batched(seed))
+    drawn = (*generate(QUICK, seed), *sharing(seed))
     held = [sorted(traits_of(scenario)) for scenario in drawn]
     met = Counter(pair for each in held for pair in combinations(each, 2))
 
     names = sorted({*map(str, TRAIT_NAMES)} - NEEDED_BY_NONE)
-    assert [pair for pair in combinations(names, 2) if not met[pair]] == [NEVER_BOTH]
+    assert [pair for pair in combinations(names, 2) if not met[pair]] == sorted(NEVER_BOTH)
 
 
 def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) -> None:
@@ -104,7 +110,7 @@ def test_every_rule_applies_often_in_the_quick_suite(
 ) -> None:
     """A rule that hardly ever applies is hardly tested; how often it does in examples is kept."""
     applied: Counter[str] = Counter()
-    for scenario in (*quick_scenarios, *batched(0)):
+    for scenario in (*quick_scenarios, *sharing(0)):
         judged = judge(scenario, play(open_operator, scenario), CHECKS)
         assert dict(judged.violations()) == {}
         for rule, judgement in judged.by_rule.items():

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.backends.lookup import Cache, Full
+from asyncwait.backends.lookup import Full
 from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.backends.spark.frame._schema import ERROR_TYPE
 from asyncwait.backends.spark.join import _chunks, _kept
 from asyncwait.backends.spark.join._chunks import Shape
 from asyncwait.backends.spark.join._keys import keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
-from asyncwait.spec import Batch, CallFailed, InvalidResult, Retry
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
 
 ID = pa.schema([("id", pa.int64())])
 TOWNS = pa.schema([("town", pa.string()), ("size", pa.int64())])

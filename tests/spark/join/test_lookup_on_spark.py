@@ -14,9 +14,9 @@ from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, Row
 from remains import wait_until
 
-from asyncwait.backends.lookup import Cache, Full, FunctionTable
+from asyncwait.backends.lookup import Full, FunctionTable
 from asyncwait.backends.spark import EmbeddedSpark, Progress, lookup_join
-from asyncwait.spec import InvalidConfig, Retry
+from asyncwait.spec import Cache, InvalidConfig, Retry
 
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

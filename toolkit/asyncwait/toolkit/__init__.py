@@ -27,11 +27,12 @@ from asyncwait.toolkit._function import (
     close_source,
     join_errors,
 )
-from asyncwait.toolkit._keys import ByKey, invalid_key
+from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
     is_own_cancellation,
+    isolated,
     plain_error,
     reraise_fatal,
     running_loop,
@@ -50,8 +51,11 @@ from asyncwait.toolkit._plain_parts import (
     PlainWait,
     no_end_in_disguise,
 )
+from asyncwait.toolkit._store import Store
 
 __all__ = [
+    "NULL_KEY",
+    "PLAIN_KEYS",
     "BackOffs",
     "Bell",
     "ByKey",
@@ -68,6 +72,7 @@ __all__ = [
     "PlainSource",
     "PlainWait",
     "SingleEntry",
+    "Store",
     "answers_of",
     "attempt_timed_out",
     "awaitable_of",
@@ -81,6 +86,7 @@ __all__ = [
     "invalid_key",
     "is_collection",
     "is_own_cancellation",
+    "isolated",
     "join_errors",
     "no_end_in_disguise",
     "not_awaitable",
@@ -95,6 +101,7 @@ __all__ = [
     "run_hook",
     "running_loop",
     "running_trio",
+    "stand_in",
     "start_task",
     "supplied",
 ]

@@ -14,9 +14,9 @@ from asyncwait.spec import (
     OperatorError,
     ResultFuture,
     Snapshot,
-    Stored,
 )
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.snapshots import Stored
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._loop import isolated, reraise_fatal
 
@@ -149,6 +149,8 @@ def check_arguments(
     if config.batch is not None and parts.invoke is not None:
         expected = "in coroutine form, as it is called in batches: a function of a list of values"
         raise InvalidConfig.of("fn", fn, expected)
+    if config.cache is not None and parts.invoke is not None:
+        raise InvalidConfig.of("fn", fn, "in coroutine form, as what it gives is cached")
     return parts.with_copies(config.copy, batched=config.batch is not None)
 
 

@@ -1,4 +1,9 @@
-"""What belongs to keys: which of them are the same, whatever they are."""
+"""Which keys are the same: those of an order as in a dict, those of a cache as in a database.
+
+To a dict 1, 1.0, True and Decimal(1) are one key. So in a cache each key has a *stand-in*, which is
+equal to another one only if both keys are equal and of one type. Most keys are their own: to find
+that out costs one look at their type.
+"""
 
 from typing import Any, Generic, TypeVar
 
@@ -87,3 +92,30 @@ def invalid_key(record: Record, error: Exception) -> InvalidKey:
     failure = InvalidKey(record, reason)
     failure.__cause__ = error
     return failure
+
+
+PLAIN_KEYS = frozenset({int, str, bytes})
+"""Types whose values are equal to no value of another of these types."""
+
+NULL_KEY = object()
+"""The stand-in of all keys that no row can have: null, in whole or in part, and NaN."""
+
+
+def stand_in(key: Any) -> Any:
+    """Return what stands for `key` in a dict.
+
+    Raises:
+        Exception: `key` can't be hashed, or compared with itself.
+    """
+    kind = type(key)
+    if kind in PLAIN_KEYS or (kind is tuple and PLAIN_KEYS.issuperset(map(type, key))):
+        return key
+    if key is None:
+        return NULL_KEY
+    if isinstance(key, tuple):
+        parts = tuple(map(stand_in, key))
+        return NULL_KEY if any(part is NULL_KEY for part in parts) else (kind, parts)
+    if key != key:  # noqa: PLR0124 - which is how one knows NaN
+        return NULL_KEY
+    hash(key)
+    return kind, key

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from asyncwait.spec import (
     Batch,
+    Cache,
     FailureHandler,
     InvalidConfig,
     Mode,
@@ -70,6 +71,7 @@ def plain_wait(
         max_held: int | None = None,
         copy: Callable[[Any], Any] | None = None,
         batch: Batch | None = None,
+        cache: Cache | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
@@ -97,6 +99,9 @@ def plain_wait(
             batch: how many values share a call: `fn` is given a list of them, and returns a list
                 in the same order, or a mapping from values, of what it would give for each; an
                 exception in there fails its value alone. None for a call for each value.
+            cache: how what `fn` gives is kept for other values with the same key, which also share
+                calls; results are then shared objects, so change none. None for no cache. Not with
+                `batch`. Without `many` nothing counts as missing.
             many: `fn` returns an iterable of results for each value (not str, bytes, dict or
                 None); without it there is exactly one result for each value, whatever it is.
             key: gives the key of a value, which may be anything that can be compared; there must be
@@ -112,7 +117,7 @@ def plain_wait(
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
-            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch)
+            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
             batched = batch is not None
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
             if on_error is not None:

@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from asyncwait.spec import (
     Batch,
+    Cache,
     FailureHandler,
     InvalidConfig,
     OperatorConfig,
@@ -256,6 +257,7 @@ class PlainWait(Protocol):
         capacity: int = 100,
         max_held: int | None = None,
         copy: Callable[[A], A] | None = None,
+        cache: Cache | None = None,
         many: Literal[False] = False,
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
@@ -272,6 +274,7 @@ class PlainWait(Protocol):
         capacity: int = 100,
         max_held: int | None = None,
         copy: Callable[[A], A] | None = None,
+        cache: Cache | None = None,
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
@@ -323,6 +326,7 @@ class KeyedWait(Protocol):
         capacity: int = 100,
         max_held: int | None = None,
         copy: Callable[[A], A] | None = None,
+        cache: Cache | None = None,
         many: Literal[False] = False,
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
@@ -340,6 +344,7 @@ class KeyedWait(Protocol):
         capacity: int = 100,
         max_held: int | None = None,
         copy: Callable[[A], A] | None = None,
+        cache: Cache | None = None,
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload

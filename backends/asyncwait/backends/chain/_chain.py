@@ -22,6 +22,9 @@ from asyncwait.toolkit import SingleEntry, check_restore
 Configs: TypeAlias = OperatorConfig | tuple[OperatorConfig, Any]
 """One configuration for both operators, or one for each."""
 
+_KNOWN = "retry", "max_held", "batch"
+"""Settings that not every operator knows. What a cache keeps must not be bundles of results."""
+
 _LINKED = 2
 """Operators, or what is said of them."""
 
@@ -95,6 +98,9 @@ class Chain:
         configs: Any = config if isinstance(config, tuple) else (config, config)
         if len(configs) != _LINKED or not isinstance(configs[0], OperatorConfig):
             raise InvalidConfig.of("config", config, f"an OperatorConfig, or {pair}")
+        for each in configs:
+            if isinstance(each, OperatorConfig):
+                each.require_only("a chain", *_KNOWN)
         if not isinstance(fn, tuple) or len(fn) != _LINKED:
             raise InvalidConfig.of("fn", fn, pair)
         retry = configs[0].retry

@@ -26,9 +26,9 @@ OPERATORS: Mapping[str, OpenOperator] = {
 
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
-LACKS = ("statistics", "on-demand-snapshot", "contexts")
-"""Figures are sums of both; and the source sees what the first function has set on opening, not
-what the second has."""
+LACKS = ("statistics", "on-demand-snapshot", "contexts", "cache")
+"""Figures are sums of both; the source sees what the first function has set on opening, not what
+the second has; and not every operator can keep results."""
 
 OF_THE_FIRST = ("snapshots", "restore")
 """What is in the second operator are results of the first, so a snapshot holds those, too."""

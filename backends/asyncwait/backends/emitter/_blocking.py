@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._signal import Signal
-from asyncwait.spec import Record, Stored
+from asyncwait.spec import Record
+from asyncwait.spec.snapshots import Stored
 
 EntrySet: TypeAlias = dict[Entry, None]
 """A set that keeps its order."""

@@ -6,7 +6,8 @@ from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._life import Life
 from asyncwait.backends.emitter._lock import CheckpointLock
 from asyncwait.backends.emitter._outlet import Outlet
-from asyncwait.spec import Barrier, Snapshot, Stored
+from asyncwait.spec import Barrier, Snapshot
+from asyncwait.spec.snapshots import Stored
 
 
 class Checkpoints:

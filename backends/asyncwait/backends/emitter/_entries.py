@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import anyio
 
 from asyncwait.backends.emitter._watch import Call
-from asyncwait.spec import Element, Record, Stored
+from asyncwait.spec import Element, Record
+from asyncwait.spec.snapshots import Stored
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,8 @@ from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._checkpoints import Checkpoints
 from asyncwait.backends.emitter._entries import Entry
 from asyncwait.backends.emitter._outlet import Outlet
-from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Stored
+from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
 from asyncwait.spec.texts import shown
 
 

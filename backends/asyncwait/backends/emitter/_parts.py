@@ -22,7 +22,8 @@ from asyncwait.backends.emitter._records import Records
 from asyncwait.backends.emitter._retries import Retries
 from asyncwait.backends.emitter._timers import Timers
 from asyncwait.backends.emitter._watch import Watch
-from asyncwait.spec import Element, Mode, OperatorConfig, Statistics, Stored
+from asyncwait.spec import Element, Mode, OperatorConfig, Statistics
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, running_loop
 
 

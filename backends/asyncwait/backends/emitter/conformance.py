@@ -15,10 +15,13 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 }
 """For plain values."""
 
-asyncio_backend = partial(stream_backend, open_operator)
+LACKS = ("cache",)
+"""It keeps nothing of what calls give."""
+
+asyncio_backend = partial(stream_backend, open_operator, lacks=LACKS)
 """Returns the emitter's operator on asyncio."""
 
-trio_backend = partial(stream_backend, open_operator, loop="trio")
+trio_backend = partial(stream_backend, open_operator, loop="trio", lacks=LACKS)
 """Returns the emitter's operator on trio."""
 
 plain_asyncio_backend = partial(plain_backend, WAITS)
@@ -28,4 +31,10 @@ plain_trio_backend = partial(plain_backend, WAITS, "trio")
 """Returns the emitter's operator for plain values on trio."""
 
 
-__all__ = ["asyncio_backend", "plain_asyncio_backend", "plain_trio_backend", "trio_backend"]
+__all__ = [
+    "LACKS",
+    "asyncio_backend",
+    "plain_asyncio_backend",
+    "plain_trio_backend",
+    "trio_backend",
+]

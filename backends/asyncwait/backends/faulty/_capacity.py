@@ -13,7 +13,8 @@ from asyncwait.reference import (
     SourceReader,
     StreamTask,
 )
-from asyncwait.spec import Element, Record, Stored, WatermarkStatus
+from asyncwait.spec import Element, Record, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 
 class TellsEachCompletion(ResultHandler):

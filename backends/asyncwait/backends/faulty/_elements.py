@@ -7,7 +7,8 @@ import anyio
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import AsyncWaitOperator, Entry, Outcome, Output, ResultHandler, StreamTask
-from asyncwait.spec import Element, LatencyMarker, Record, Stored
+from asyncwait.spec import Element, LatencyMarker, Record
+from asyncwait.spec.snapshots import Stored
 
 
 @breaks("ELEM-1")

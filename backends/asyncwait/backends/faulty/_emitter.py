@@ -16,7 +16,8 @@ from asyncwait.backends.emitter import (
     UnorderedQueue,
 )
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.spec import Stored, WatermarkStatus
+from asyncwait.spec import WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 
 @breaks("END-8")

@@ -140,8 +140,15 @@ class Variation(Struct, frozen=True):
 
     def backend(self) -> StreamBackend:
         """Return it as a backend."""
-        lacks = getattr(self.change, "lacks", ())
-        return stream_backend(self.open_operator, loop=self.loop, lacks=lacks)
+        return stream_backend(self.open_operator, loop=self.loop, lacks=self.lacks)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What it does not have: the reference alone, of those that it may be made of, caches."""
+        own: tuple[str, ...] = getattr(self.change, "lacks", ())
+        changes = (self.change, *self.also)
+        caches = all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes)
+        return own if caches else (*own, "cache")
 
 
 class Faulty(Variation, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import OrderedQueue, RecordEntry, SourceReader
-from asyncwait.spec import Stored
+from asyncwait.spec.snapshots import Stored
 
 
 @breaks("HOLD-1")

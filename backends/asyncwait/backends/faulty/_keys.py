@@ -18,7 +18,8 @@ from asyncwait.reference import (
     RecordEntry,
     ResultHandler,
 )
-from asyncwait.spec import Element, Record, Stored
+from asyncwait.spec import Element, Record
+from asyncwait.spec.snapshots import Stored
 
 
 @breaks("KEY-1")

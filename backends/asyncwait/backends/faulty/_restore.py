@@ -2,7 +2,8 @@
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import End, ResultHandler, StreamTask
-from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Record, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 
 @breaks("REST-1")

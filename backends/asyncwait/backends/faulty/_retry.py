@@ -25,9 +25,9 @@ from asyncwait.spec import (
     OperatorConfig,
     OperatorError,
     RetryAfter,
-    Stored,
     TooManyAbandonedCalls,
 )
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import BackOffs, call_failed
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
-from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored
+from asyncwait.spec import Barrier, Element, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
 
 
 @breaks("SNAP-1")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from asyncwait.backends.flink._state import Naming, Reading, Restorable
-    from asyncwait.spec import Stored
+    from asyncwait.spec.snapshots import Stored
 
 
 class Settings(Struct, frozen=True):

@@ -10,7 +10,8 @@ from asyncwait.backends.flink._jvm import flink, java
 from asyncwait.backends.flink._kinds import Settings, kind_of
 from asyncwait.backends.flink._state import initializer, java_element, taken_state
 from asyncwait.backends.flink._surroundings import environment, proxy, stream_config
-from asyncwait.spec import LatencyMarker, Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import LatencyMarker, Record, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 __all__ = ["FlinkOperator", "Settings"]
 

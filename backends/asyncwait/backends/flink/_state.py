@@ -20,7 +20,8 @@ from typing import Any, TypeAlias
 from asyncwait.backends.flink._jvm import flink, java
 from asyncwait.backends.flink._surroundings import environment, operator_id, proxy, strings
 from asyncwait.backends.flink._values import key_of
-from asyncwait.spec import Record, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Record, Watermark, WatermarkStatus
+from asyncwait.spec.snapshots import Stored
 
 Restorable: TypeAlias = Record | Watermark
 """What Flink's operators can be restored from."""

@@ -14,7 +14,8 @@ from anyio.lowlevel import checkpoint
 from asyncwait.backends.flink._kinds import kind_of
 from asyncwait.backends.flink._side import FlinkSide
 from asyncwait.reference import End, Output, StreamTask
-from asyncwait.spec import Element, OperatorConfig, Statistics, Stored
+from asyncwait.spec import Element, OperatorConfig, Statistics
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, run_hook, running_loop
 
 if TYPE_CHECKING:

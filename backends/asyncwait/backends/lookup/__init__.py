@@ -7,13 +7,12 @@ from asyncwait.backends.lookup._function import FunctionTable
 from asyncwait.backends.lookup._lookup import lookup
 from asyncwait.backends.lookup._open import open_table
 from asyncwait.backends.lookup._redis import RedisTable
-from asyncwait.backends.lookup._settings import Cache, Full
+from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._sqlite import SqliteTable
 from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "Cache",
     "DbApiTable",
     "Full",
     "FunctionTable",

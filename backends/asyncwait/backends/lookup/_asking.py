@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._keys import LookedUp
 from asyncwait.backends.lookup._loads import Load, Loads, Read
-from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import Rows, table_closed
 from asyncwait.spec import (
     Batch,
@@ -22,7 +21,7 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.checks import at_most_infinite, require_timeout
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import BackOffs, call_failed
+from asyncwait.toolkit import BackOffs, Store, call_failed
 
 
 class Policy:

@@ -9,9 +9,8 @@ import anyio.lowlevel
 
 from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import NULL, PLAIN, place_of
+from asyncwait.backends.lookup._keys import place_of
 from asyncwait.backends.lookup._loads import Loads
-from asyncwait.backends.lookup._store import Store
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
     OpenTable,
@@ -23,7 +22,7 @@ from asyncwait.backends.lookup._table import (
     rows_with,
     table_closed,
 )
-from asyncwait.toolkit import JoinableTasks, running_loop
+from asyncwait.toolkit import NULL_KEY, PLAIN_KEYS, JoinableTasks, Store, running_loop
 
 
 class Cached(OpenTable):
@@ -73,13 +72,13 @@ class Cached(OpenTable):
 
     def peek(self, key: Any) -> Rows | None:
         """Return the rows of a key that is kept, or has none whatever the table holds."""
-        place = key if type(key) in PLAIN else place_of(key)
+        place = key if type(key) in PLAIN_KEYS else place_of(key)
         figures = self.figures
         try:
             entry = self._entries[place]
         except KeyError:
             self._loads.require_open()
-            if place is not NULL:
+            if place is not NULL_KEY:
                 return None
             figures.rows += 1
             figures.null_keys += 1
@@ -91,9 +90,9 @@ class Cached(OpenTable):
             self._refresh({place: key})
         figures.rows += 1
         figures.hits += 1
-        if not entry.rows:
+        if not entry.results:
             figures.misses += 1
-        return entry.rows
+        return entry.results
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
         """Return the rows of each key; what one of them fails with is raised at once."""
@@ -123,7 +122,7 @@ class Cached(OpenTable):
             raise table_closed()
         places = places_of(keys)
         found, missing = self._find(dict(zip(places, keys, strict=True)))
-        nulls = rows_with(NULL, places, times) if NULL in found else 0
+        nulls = rows_with(NULL_KEY, places, times) if NULL_KEY in found else 0
         looked_up = len(keys) if times is None else sum(times)
         rows_of = _rows_of(places, times) if missing else {}
         asked = sum(map(rows_of.__getitem__, missing))
@@ -150,8 +149,8 @@ class Cached(OpenTable):
     def _find(self, distinct: dict[Any, Any]) -> tuple[dict[Any, Outcome], dict[Any, Any]]:
         """Return what is kept, and the keys of all else, by stand-in; one access for each."""
         found: dict[Any, Outcome] = {}
-        if distinct.pop(NULL, NULL) is not NULL:
-            found[NULL] = NO_ROWS
+        if distinct.pop(NULL_KEY, NULL_KEY) is not NULL_KEY:
+            found[NULL_KEY] = NO_ROWS
         missing: dict[Any, Any] = {}
         ageing: dict[Any, Any] = {}
         entries, now = self._entries, self._clock()
@@ -166,7 +165,7 @@ class Cached(OpenTable):
                 continue
             if entry.refresh_from <= now:
                 ageing[place] = key
-            found[place] = entry.rows
+            found[place] = entry.results
         if ageing:
             self._refresh(ageing)
         return found, missing

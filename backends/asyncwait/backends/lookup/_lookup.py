@@ -10,12 +10,13 @@ from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._chunks import ChunkFeeder, LookupResults, Room
 from asyncwait.backends.lookup._keys import place_of
 from asyncwait.backends.lookup._open import tabled
-from asyncwait.backends.lookup._settings import Cache, Full
+from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import Outcome, Rows, Table
 from asyncwait.backends.lookup._whole import Whole
 from asyncwait.backends.pool import open_plain
 from asyncwait.spec import (
     Batch,
+    Cache,
     CallFailed,
     InvalidConfig,
     OperatorConfig,

@@ -6,11 +6,11 @@ from typing import Any
 
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
-from asyncwait.backends.lookup._settings import Cache, Full
-from asyncwait.backends.lookup._store import Store
+from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable, require_table
 from asyncwait.backends.lookup._whole import Copy, Whole
-from asyncwait.spec import Batch, InvalidConfig, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
+from asyncwait.toolkit import Store
 
 
 def kept_by(cache: Cache | Full | None) -> Store | Copy:
@@ -47,6 +47,8 @@ def tabled(
         return Whole(table, cache, kept or Copy())
     if not (cache is None or isinstance(cache, Cache)):
         raise InvalidConfig.of("cache", cache, "a Cache, a Full or None")
+    if cache is not None and cache.key is not None:
+        raise InvalidConfig.of("cache.key", cache.key, "None: a lookup is given its keys")
     if cache is not None and cache.missing_ttl is not None and not policy.takes_misses:
         expected = "None: with it a missing key would be asked for no more"
         raise InvalidConfig.of("missing_ttl", cache.missing_ttl, f"{expected}, and retry_missing")

@@ -6,10 +6,10 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import anyio
 
 from asyncwait.backends.lookup._figures import LookupStatistics
-from asyncwait.backends.lookup._keys import PLAIN, LookedUp, place_of, stand_in
+from asyncwait.backends.lookup._keys import LookedUp, place_of
 from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import JoinableTasks
+from asyncwait.toolkit import PLAIN_KEYS, JoinableTasks, stand_in
 
 Rows: TypeAlias = Sequence[Any]
 """The rows of one key, none or many. They are shared by all who ask for the key: change none."""
@@ -98,7 +98,7 @@ def places_of(keys: Sequence[Any]) -> Sequence[Any]:
     Raises:
         CallFailed: a key can't be hashed, or compared with itself.
     """
-    return keys if PLAIN.issuperset(map(type, keys)) else list(map(place_of, keys))
+    return keys if PLAIN_KEYS.issuperset(map(type, keys)) else list(map(place_of, keys))
 
 
 def rows_with(wanted: Any, values: Sequence[Any], times: Sequence[int] | None) -> int:
@@ -153,7 +153,7 @@ def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any,
         )
     read: dict[Any, tuple[Any, ...] | Exception] = dict.fromkeys(asked, ())
     for key, rows in answers.items():
-        place = key if type(key) in PLAIN else stand_in(key)
+        place = key if type(key) in PLAIN_KEYS else stand_in(key)
         if place not in read:
             raise InvalidResult(None, _not_asked(key, asked))
         read[place] = tuple(rows) if type(rows) in _USUAL else _collected(key, rows)

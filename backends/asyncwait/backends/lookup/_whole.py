@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import NULL, PLAIN, LookedUp, place_of
+from asyncwait.backends.lookup._keys import LookedUp, place_of
 from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
@@ -22,6 +22,8 @@ from asyncwait.backends.lookup._table import (
 )
 from asyncwait.spec import CallFailed
 from asyncwait.toolkit import (
+    NULL_KEY,
+    PLAIN_KEYS,
     JoinableTasks,
     close_source,
     is_own_cancellation,
@@ -137,7 +139,7 @@ class Whole(OpenTable):
         copy, figures = self._copy.rows, self.figures
         places = places_of(keys)
         rows: list[Rows] = [copy.get(place, NO_ROWS) for place in places]
-        nulls = 0 if places is keys else rows_with(NULL, places, times)
+        nulls = 0 if places is keys else rows_with(NULL_KEY, places, times)
         looked_up = len(keys) if times is None else sum(times)
         figures.rows += looked_up
         figures.null_keys += nulls
@@ -157,8 +159,8 @@ class Whole(OpenTable):
         rows = self._table.load_all()
         try:
             async for key, row in rows:
-                place = key if type(key) in PLAIN else place_of(key)
-                if place is not NULL:
+                place = key if type(key) in PLAIN_KEYS else place_of(key)
+                if place is not NULL_KEY:
                     rows_of.setdefault(place, []).append(row)
         except Exception:  # counted here, and told by whoever reads
             figures.failed_requests += 1

@@ -4,7 +4,6 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from contextvars import copy_context
 from math import inf
 from typing import Any
 
@@ -41,17 +40,6 @@ class BatchWorker(Worker):
         """How many of its records wait for the call."""
         self.free: Callable[[], object] = lambda: None
         """Called when none does any more, while it runs."""
-
-    def is_marked(self) -> bool:
-        """Tell whether the next call would notice the last one, by a context or a cancellation.
-
-        `CoroutineCrew` has it written out: there it is asked for each record.
-        """
-        try:
-            is_changed = copy_context() != self.opened
-        except Exception:  # what the comparison of two values raised: they are not the same
-            is_changed = True
-        return is_changed or self.was_cancelled or self.cancelling() > 0
 
     @property
     def lingers(self) -> bool:

@@ -14,8 +14,6 @@ from asyncwait.toolkit import JoinableTasks, call_failed, reraise_fatal
 class CallbackCrew(Crew):
     """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
-    _is_on_duty = True
-
     def __init__(
         self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
     ) -> None:
@@ -27,6 +25,9 @@ class CallbackCrew(Crew):
         """Send the worker home, and ignore outcomes from now on."""
         self._inbox.close()
         super().dismiss()
+
+    def _has_work(self) -> bool:
+        return True  # Those who wake the worker run in no task.
 
     async def _run_calls(self, worker: Worker) -> None:
         core, pending = self._core, self._core.pending

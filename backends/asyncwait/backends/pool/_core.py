@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from asyncwait.backends.pool._order import Entry, Lines, let_go
+from asyncwait.backends.pool._order import RUN, Entry, Lines, let_go
 from asyncwait.backends.pool._state import PlainEdge, State
 from asyncwait.spec import (
     Barrier,
@@ -13,10 +13,10 @@ from asyncwait.spec import (
     OperatorError,
     Record,
     Snapshot,
-    Stored,
     Watermark,
     WatermarkStatus,
 )
+from asyncwait.spec.snapshots import Stored
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import call_failed, collect_results, invalid_key, results_despite
 
@@ -123,6 +123,9 @@ class Core(State):
         """Take in the next plain values of the source, as many as are wanted; see `read_value`."""
         if len(values) < 2 or self._backlog or self.closed:  # noqa: PLR2004 - no bulk
             return self._read_singly(values)
+        if self.kept_for is not None and not self.pending:
+            kept = self.kept_for(values[: self._capacity - self._inside])
+            values = self._admit_kept(values, kept)
         entries = list(map(Entry, values[: self._capacity - self._inside]))
         self._line.extend(entries)
         self._inside += len(entries)
@@ -134,6 +137,23 @@ class Core(State):
         if was_idle:
             self.on_pending()
         return self._read_singly(values[len(entries) :])
+
+    def _admit_kept(self, values: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        """Admit and decide values, the first of some, as one; return the others."""
+        if count := len(results):
+            run = Entry(None, results=tuple(results), started=self.clock(), room=RUN)
+            self.calls += count
+            self._inside += count
+            self._decided += count
+            self._most_in_flight = max(self._most_in_flight, self._inside)
+            self._most_held = max(self._most_held, self._decided)
+            self._line.append(run)
+            self.called.append(run)
+            if self._unordered is not None:
+                self._unordered.add(run)
+                self._unordered.decided(run)
+            self.output.ring()
+        return values[count:]
 
     def _read_singly(self, values: Iterable[Any]) -> bool:
         goes_on = True
@@ -187,6 +207,15 @@ class Core(State):
             return
         for entry, result in zip(entries, results, strict=True):
             entry.results = (result,)
+        self.count_decided(entries)
+
+    @property
+    def decides_in_bulk(self) -> bool:
+        """Whether nobody waits for one record to be decided."""
+        return self._lines is None
+
+    def count_decided(self, entries: Sequence[Entry]) -> None:
+        """Take note of entries that have results now, one each at least; if `decides_in_bulk`."""
         self._decided += len(entries)
         self._most_held = max(self._most_held, self._decided - self._fences)
         if self._unordered is not None:
@@ -294,10 +323,10 @@ class Core(State):
         held = self._decided - self._fences
         if held > self._most_held:  # noqa: PLR1730 - in half the time of `max`
             self._most_held = held
-        if self._lines is not None and (following := self._lines.leave(entry)) is not None:
-            self.wait_for_call(following)
         if self._unordered is not None:
             self._unordered.decided(entry)
+        if self._lines is not None and (following := self._lines.leave(entry)) is not None:
+            self.wait_for_call(following)  # which may decide it
         if not results:
             self._empty += 1
             self._drop_ready()
@@ -341,6 +370,11 @@ class Core(State):
         else:
             result = results[entry.given]
             entry.given += 1
+            if entry.room == RUN:
+                self._inside -= 1
+                self._decided -= 1
+                if self._backlog:
+                    self._refill()
         if self._gives_values:
             return result
         if isinstance(source, Record):

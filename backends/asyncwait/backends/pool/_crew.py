@@ -10,7 +10,6 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.toolkit import Bell, JoinableTasks, call_scope, is_own_cancellation, running_loop
 
@@ -33,8 +32,8 @@ class Worker:
         """How often the task was cancelled, as asyncio counts it."""
         self.bell = Bell()
         """Rings when there is work, or none any more."""
-        self.entry: Entry | None = None
-        """The record whose call it runs."""
+        self.entry: Any = None
+        """The record whose call it runs, or what stands for several."""
         self.scope = call_scope()
         """Ends the call, and with it the worker: a scope serves once."""
         self.since: float | None = None
@@ -46,6 +45,17 @@ class Worker:
     def lingers(self) -> bool:
         """Whether its record waits for its end before another call begins (RETRY-10)."""
         return self.was_cancelled
+
+    def is_marked(self) -> bool:
+        """Tell whether the next call would notice the last one, by a context or a cancellation.
+
+        `CoroutineCrew` has it written out: there it is asked for each record.
+        """
+        try:
+            is_changed = copy_context() != self.opened
+        except Exception:  # what the comparison of two values raised: they are not the same
+            is_changed = True
+        return is_changed or self.was_cancelled or self.cancelling() > 0
 
     def cancel(self) -> bool:
         """Cancel the call that it runs; tell whether it is to be seen that the call ends."""
@@ -74,9 +84,6 @@ class Crew(ABC):
         function: the user's, in the form that the crew calls.
         opened: the context in which the operator was opened; each worker begins in a copy.
     """
-
-    _is_on_duty = False
-    """Whether a worker has to be there always, as those who wake it run in no task."""
 
     def __init__(
         self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
@@ -145,8 +152,12 @@ class Crew(ABC):
         finally:
             del self._workers[worker]
         self._sweep.release(worker)
-        if self._core.pending or self._is_on_duty:
+        if self._has_work():
             self.wake_worker()
+
+    def _has_work(self) -> bool:
+        """Tell whether a worker is needed when one has left."""
+        return bool(self._core.pending)
 
     def _worker(self) -> Worker:
         """Return who serves in the task that has just begun."""

@@ -10,6 +10,7 @@ import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.pool._batch_crew import BatchCrew
+from asyncwait.backends.pool._cache_crew import CacheCrew
 from asyncwait.backends.pool._callback_crew import CallbackCrew
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
@@ -25,13 +26,14 @@ from asyncwait.toolkit import (
     OperatorContext,
     PlainFunction,
     PlainSource,
+    Store,
     check_arguments,
     plain_wait,
 )
 
 R = TypeVar("R")
 
-_KNOWN = "retry", "max_held", "batch"
+_KNOWN = "retry", "max_held", "batch", "cache"
 """Settings that not every operator knows."""
 
 
@@ -60,6 +62,7 @@ def open_plain(
     function: PlainFunction,
     source: PlainSource,
     feeder: Callable[[Core, PlainSource], PlainFeeder] = PlainFeeder,
+    store: Store | None = None,
 ) -> AbstractAsyncContextManager[PoolValues]:
     """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`.
 
@@ -68,13 +71,15 @@ def open_plain(
         function: the user's.
         source: of values.
         feeder: makes what reads the source into the pool.
+        store: where `config.cache` keeps results; None for one of its own. Others may use it too,
+            in the same thread, one after the other or side by side; their clocks must be the same.
     """
     parts = check_arguments(config, function, source, None, "pool", *_KNOWN)
     if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
-    return _Pool(config, parts, core, partial(feeder, core, source), PoolValues(core))
+    return _Pool(config, parts, core, partial(feeder, core, source), PoolValues(core), store=store)
 
 
 ordered_wait = plain_wait(open_operator, "ordered", open_plain)
@@ -92,12 +97,15 @@ class _Pool(OperatorContext[R]):
         core: Core,
         feed: Callable[[], Feeder],
         results: R,
+        *,
+        store: Store | None = None,
     ) -> None:
         super().__init__(parts)
         self._config = config
         self._core = core
         self._feed = feed
         self._results = results
+        self._store = store
 
     def prepare(self) -> None:
         self._feeder = self._feed()
@@ -125,6 +133,8 @@ class _Pool(OperatorContext[R]):
         common = self._core, self.group, self._sweep, function, opened
         if self._config.batch is not None:
             return BatchCrew(*common, config=self._config, copy=self.function.copy)
+        if self._config.cache is not None:
+            return CacheCrew(*common, cache=self._config.cache, store=self._store)
         return (CoroutineCrew if self.function.invoke is None else CallbackCrew)(*common)
 
     async def _heed(self) -> None:

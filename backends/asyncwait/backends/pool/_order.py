@@ -25,6 +25,10 @@ class Segment:
         """What closes the segment; None for the last one."""
 
 
+RUN = -1
+"""What tells an entry that stands for several values; a field of its own would cost all others."""
+
+
 class Entry(Struct, eq=False):
     """An admitted element on its way through the operator; it holds one slot.
 
@@ -39,7 +43,8 @@ class Entry(Struct, eq=False):
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
-        room: how many may share its next call, where batches are split; 0 for no bound.
+        room: how many may share its next call, where batches are split; 0 for no bound, and
+            `RUN` for values that were decided together, each with one of the results and a slot.
         segment: where it stands; not in ordered mode.
         line: those that wait for its key, in key-ordered mode, if it is its turn.
     """

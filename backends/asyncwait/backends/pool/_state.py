@@ -1,22 +1,16 @@
 """What one operator has in flight, its figures, and its end. Nothing here awaits."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, NoReturn
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from asyncwait.backends.pool._order import Entry, Lines, Unordered
-from asyncwait.spec import (
-    Element,
-    FailureHandler,
-    OperatorConfig,
-    Record,
-    Snapshot,
-    Statistics,
-    Stored,
-)
+from asyncwait.spec import Element, FailureHandler, OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import Bell
 
 
@@ -30,6 +24,26 @@ class PlainEdge(Struct, frozen=True):
 
     record_of: Callable[[Any], Record]
     single: bool
+
+
+class CacheFigures(Struct):
+    """What is counted where there is a cache; see `Statistics`."""
+
+    hits: int = 0
+    shared: int = 0
+    loads: int = 0
+    stale: int = 0
+    null_keys: int = 0
+    refreshes: int = 0
+    evictions: int = 0
+
+    def given_stale(self, *, begun: bool) -> None:
+        """Count a call, which has begun a load or shares one, as one that is given old results."""
+        self.stale += 1
+        if begun:
+            self.loads -= 1
+        else:
+            self.shared -= 1
 
 
 class State:
@@ -75,6 +89,7 @@ class State:
         "_unordered",
         "abandoned",
         "batches",
+        "cached",
         "called",
         "calls",
         "clock",
@@ -83,6 +98,7 @@ class State:
         "failure_handler",
         "failures_handled",
         "gathers",
+        "kept_for",
         "on_close",
         "on_pending",
         "output",
@@ -93,7 +109,7 @@ class State:
         "timeouts",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - a line for each
         self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
     ) -> None:
         self._gives_values = plain is not None
@@ -131,6 +147,7 @@ class State:
         self._final: BaseException | None = None
         self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
+        self.cached = CacheFigures()
         self.output = Bell()
         """Rings when the consumer should look again."""
         self.room = Bell()
@@ -141,6 +158,8 @@ class State:
         """Tells the seconds of the loop."""
         self.gathers = False
         """Whether records wait for their calls together."""
+        self.kept_for: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+        """Gives the results of the first of some values, as far as they take no call."""
         self.due = inf
         """No undecided record has an earlier deadline; the sweep sees to that."""
         self.on_close: Callable[[], None] = lambda: None
@@ -187,6 +206,7 @@ class State:
             max_in_flight=self._most_in_flight,
             max_held=self._most_held,
             oldest=0.0 if oldest is None else self.clock() - oldest,
+            **asdict(self.cached),
         )
 
     # The end.

@@ -16,7 +16,8 @@ from asyncwait.backends.pyflink._load import require_pyflink
 from asyncwait.backends.pyflink._side import PyFlinkSide
 from asyncwait.backends.pyflink._stage import Stage
 from asyncwait.reference import REFERENCE, TimerService
-from asyncwait.spec import Element, InvalidConfig, OperatorConfig, Snapshot, Stored
+from asyncwait.spec import Element, InvalidConfig, OperatorConfig, Snapshot
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, run_hook
 
 if TYPE_CHECKING:

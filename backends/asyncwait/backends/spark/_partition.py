@@ -40,7 +40,12 @@ def run_partition(
 
 
 def on_elements(config: OperatorConfig, fn: Any, restore: Snapshot | None = None) -> Opens:
-    """Return how the pool is opened on elements; see `asyncwait.spec.OpenOperator`."""
+    """Return how the pool is opened on elements; see `asyncwait.spec.OpenOperator`.
+
+    Raises:
+        InvalidConfig: it is to cache: what a task keeps is gone with it.
+    """
+    config.require_only("Spark's elements", "retry", "max_held", "batch")
     return lambda source: open_operator(config, fn, source, restore)
 
 

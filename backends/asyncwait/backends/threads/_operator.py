@@ -23,6 +23,9 @@ from asyncwait.toolkit import (
 
 R = TypeVar("R")
 
+_KNOWN = "retry", "max_held", "batch"
+"""Settings that not every operator knows."""
+
 _MOST_NAMED = 5
 """Calls that run on whose values are told."""
 
@@ -61,8 +64,7 @@ def open_with(
     restore: Snapshot | None = None,
 ) -> AbstractAsyncContextManager[OperatorResults]:
     """Open an operator whose threads are those that `hire` gives; see `open_operator`."""
-    known = "retry", "max_held", "batch"
-    parts = check_arguments(config, fn, elements, restore, "threads", *known)
+    parts = check_arguments(config, fn, elements, restore, "threads", *_KNOWN)
     if parts.invoke is not None:
         return pool.open_operator(config, fn, elements, restore)
     require_plain(fn)
@@ -78,6 +80,7 @@ def open_plain(
     hire: Callable[[], Crew] = Crew,
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
     """Open an operator for plain values in threads of `hire`; see `asyncwait.toolkit.OpenPlain`."""
+    config.require_only("threads", *_KNOWN)
     require_plain(function.call)
     parts = replace(FunctionParts.of(function), call=function.call)
     # One that gives many results lets no dict pass for some.

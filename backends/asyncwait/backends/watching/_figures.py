@@ -40,10 +40,11 @@ class Metric(Struct, frozen=True):
 _KINDS: dict[str, tuple[Literal["counter", "up_down_counter", "gauge"], bool]] = {
     "now": ("up_down_counter", False),
     "count": ("counter", True),
+    "share": ("up_down_counter", True),
     "most": ("gauge", True),
     "present": ("gauge", False),
 }
-"""Which instrument it is, and whether the figure stays."""
+"""Which instrument it is, and whether the figure stays; what shares may turn out to be stale."""
 
 
 def _told(kind: str, name: str, unit: str, description: str, told: str | None = None) -> Metric:
@@ -70,13 +71,13 @@ METRICS = (
     _told("most", "records.max_held", "{record}", "Most records held."),
     _told("present", "records.oldest", "s", _OLDEST),
     _told("count", "lookup.rows", "{row}", "Rows that were looked up."),
-    _told("count", "cache.hits", "{row}", "Rows whose key was kept.", "hits"),
-    _told("count", "cache.shared", "{row}", "Rows that shared a request.", "shared"),
-    _told("count", "cache.loads", "{row}", "Rows whose key was asked for.", "loads"),
-    _told("count", "cache.stale", "{row}", "Old rows given despite a failure.", "stale"),
-    _told("count", "cache.null_keys", "{row}", "Rows with a null key.", "null keys"),
+    _told("count", "cache.hits", "{call}", "Calls that were given what was kept.", "hits"),
+    _told("share", "cache.shared", "{call}", "Calls that share a load.", "shared"),
+    _told("share", "cache.loads", "{call}", "Calls that have begun a load.", "loads"),
+    _told("count", "cache.stale", "{call}", "Calls that were given what is old.", "stale"),
+    _told("count", "cache.null_keys", "{call}", "Calls with a null key.", "null keys"),
     _told("count", "lookup.misses", "{row}", "Rows with a key without rows.", "misses"),
-    _told("count", "cache.refreshes", "{key}", "Keys read again before they are old."),
+    _told("count", "cache.refreshes", "{key}", "Keys loaded before they are old."),
     _told("count", "cache.evictions", "{key}", "Keys that made room.", "evictions"),
     _told("now", "cache.keys", "{key}", "Keys that are kept."),
     _told("count", "lookup.requests", "{request}", "Requests to the table."),

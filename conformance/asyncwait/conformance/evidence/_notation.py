@@ -16,11 +16,13 @@ What happens at one time stands behind it, apart by commas; times are apart by s
     calls a b, calls a#1       the function is called for each; calls are numbered from 0 on, and
                                so are the records, where they are told apart
     batch a b                  it is called for both together; each is a call
+    load a#0, joins 0 a#1      a call begins a load, which are numbered from 0 on; one is of load 0
+    ahead a                    a load begins for no record
     #0 gives x y               a call returns these results
     #0 raises, #0 misreturns   it raises; it gives what is no collection
     #0 told, #0 ends           it is cancelled; it ends by that
     #0 cancelled               it is cancelled, and ends by it at once
-    asks a                     the timeout handler is asked
+    asks a, asks a#1           the timeout handler is asked
     asks a about CallFailed cause=ValueError        the failure handler is asked
     hook open                  a hook of the function runs
     blocked 40                 the loop is blocked until then
@@ -139,6 +141,11 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             batch = len({call.batch for call in before})
             for call, word in enumerate(values, len(before)):
                 yield replace(_call(at, call, word), batch=batch)
+        case ["load" | "ahead", word]:
+            batch = len({call.batch for call in before} - {None})
+            yield replace(_call(at, len(before), word), batch=batch)
+        case ["joins", load, word]:
+            yield replace(_call(at, len(before), word), batch=int(load))
         case [call, *how] if call[0] == "#":
             yield from _of_a_call(at, int(call[1:]), how)
         case ["out", *elements]:
@@ -153,11 +160,12 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             yield HookRun(at, hook)
         case ["figures", *options]:
             yield _with(FiguresRead, at=at, **options_of(options))
-        case ["asks", value]:
-            yield HandlerAsked(at, value_of(value))
-        case ["asks", value, "about", error, *options]:
-            about = {"at": at, "value": value_of(value), "error": error}
-            yield _with(FailureAsked, **about, **options_of(options))
+        case ["asks", word]:
+            yield HandlerAsked(at, *_of_a_record(word))
+        case ["asks", word, "about", error, *options]:
+            value, record = _of_a_record(word)
+            about = {"at": at, "value": value, "error": error, "record": record}
+            yield _with(FailureAsked, **{**about, **options_of(options)})
         case ["blocked", until]:
             yield Blocked(at, float(until))
         case ["misuse", what, *detail]:
@@ -169,8 +177,13 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
 
 
 def _call(at: float, call: int, word: str) -> CallStarted:
+    return CallStarted(at, call, *_of_a_record(word))
+
+
+def _of_a_record(word: str) -> tuple[Any, int | None]:
+    """Return a value, and the number of its record if that is told."""
     value, told_apart, record = word.partition("#")
-    return CallStarted(at, call, value_of(value), int(record) if told_apart else None)
+    return value_of(value), int(record) if told_apart else None
 
 
 def _of_a_call(at: float, call: int, how: list[str]) -> Iterator[Event]:

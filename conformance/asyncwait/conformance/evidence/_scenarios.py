@@ -92,7 +92,7 @@ def _field(name: str, words: list[str]) -> Any:
         return [_parts(_LISTS[name], each.split()) for each in " ".join(words).split(", ")]
     if name == "restore":
         return element_of(words[0])
-    if name in {"retry", "batch"}:
+    if name in {"retry", "batch", "cache"}:
         return options_of(words)
     if name == "figures_at":
         return words

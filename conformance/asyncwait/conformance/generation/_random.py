@@ -15,7 +15,6 @@ from asyncwait.spec import (
     LatencyMarker,
     Record,
     Snapshot,
-    Stored,
     Watermark,
     WatermarkStatus,
 )
@@ -31,6 +30,7 @@ from asyncwait.spec.scenario import (
     Timed,
     identity,
 )
+from asyncwait.spec.snapshots import Stored
 
 T = TypeVar("T")
 

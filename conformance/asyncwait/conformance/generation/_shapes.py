@@ -11,6 +11,7 @@ flaky   calls that fail or hang, and are repeated after milliseconds, before the
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
 batched records that share calls, with all that other profiles bring
+cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
 """
@@ -30,20 +31,23 @@ from asyncwait.conformance.generation._generate import (
     with_keys,
     with_retries,
 )
-from asyncwait.spec import Barrier, Element, Record, Snapshot, Stored, Watermark, WatermarkStatus
+from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,
     Crash,
     Handler,
     Plan,
     PlannedBatch,
+    PlannedCache,
     PlannedRetry,
     Scenario,
     SinkStep,
     SnapshotRequest,
     Step,
     Timed,
+    identity,
 )
+from asyncwait.spec.snapshots import Stored
 
 DAY = 86_400_000
 """Milliseconds."""
@@ -381,6 +385,103 @@ def _shared(rng: Random, plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, steps=steps)
 
 
+def _cached(rng: Random, size: int) -> Scenario:
+    records, values = max(2, size // 5), rng.choice([1, 2, 3, 5])
+    cache = _cache(rng, values)
+    # Whether a load is late or just in time tells what there is to be given later on.
+    off = 0 if cache.refresh_ahead is None and cache.stale_if_error is None else GRID // 4
+    timeout = rng.choice([None, None, 3 * GRID + off, 6 * GRID + off])
+    base = Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([2, 3, 5, records]),
+        timeout=timeout,
+        handled=timeout is not None and _maybe(rng, 0.6),
+        max_held=rng.choice([None, None, None, 2]),
+        inputs=_stream(rng, records, values, gap=_ticks(0, 0, 1, 1, 2)),
+        plans=_plans(rng, values, _ticks(0, 1, 1, 2, 4), steps=6),
+        source_ends_at=rng.choice([0, 30 * GRID]),
+        sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
+        cancel_at=rng.choice([None] * 6 + [3 * GRID]),
+        requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
+        crashes=rng.choice([(), (), (Crash(4 * GRID),)]),
+        contexts=_maybe(rng, 0.2),
+        unshielded=_maybe(rng, 0.2),
+        reuses=_maybe(rng, 0.2),
+    )
+    layers = with_retries, with_failure_handlers, with_keys, with_figures
+    for put_on, share in zip(layers, (0.5, 0.4, 0.2, 0.6), strict=True):
+        if _maybe(rng, share):
+            base = put_on(rng, base)
+    if base.retry is not None and base.retry.attempt_timeout is not None:
+        limit = base.retry.attempt_timeout + off
+        retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
+        base = msgspec.structs.replace(base, retry=retry)
+    is_ahead = cache.refresh_ahead is not None
+    numbered = enumerate(base.plans)
+    plans = tuple(_undisturbed(rng, plan, 1 << n if is_ahead else 0) for n, plan in numbered)
+    alike = rng.choice(_ALIKE)
+    return _renamed(msgspec.structs.replace(base, plans=plans, cache=cache), alike)
+
+
+def _cache(rng: Random, values: int) -> PlannedCache:
+    refresh_ahead = rng.choice([None, None, 30, 50])
+    stale_if_error = rng.choice([None, None, 2 * GRID, 20 * GRID])
+    is_bounded = refresh_ahead is None and stale_if_error is None
+    return PlannedCache(
+        max_keys=rng.choice([1, 2, values]) if is_bounded else values,
+        ttl=rng.choice([1, 2, 4, 10]) * GRID + GRID // 2,
+        missing_ttl=rng.choice([None, GRID + GRID // 2, 5 * GRID + GRID // 2]),
+        refresh_ahead=refresh_ahead,
+        stale_if_error=stale_if_error,
+    )
+
+
+_ALIKE: Sequence[Mapping[str, Any]] = [
+    *[{}] * 3,
+    {"v0": None},
+    {"v0": 1, "v1": 1.0, "v2": True},
+    {"v0": ["v0", 1], "v1": ["v0", None]},
+]
+"""What values are in place of the first: null, or alike."""
+
+
+def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
+    """Have values be others."""
+
+    def named(element: Any) -> Any:
+        is_other = isinstance(element, Record) and element.value in names
+        return msgspec.structs.replace(element, value=names[element.value]) if is_other else element
+
+    inputs = tuple(
+        msgspec.structs.replace(timed, element=named(timed.element)) for timed in scenario.inputs
+    )
+    plans = tuple(
+        msgspec.structs.replace(plan, value=names.get(plan.value, plan.value))
+        for plan in scenario.plans
+    )
+    return msgspec.structs.replace(scenario, inputs=inputs, plans=plans)
+
+
+def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
+    """Have nothing block the loop, or end the calls of a value from outside.
+
+    Where a load ahead of time ends as its key is asked for, it may be either that is given. So each
+    call lasts `off` ms longer, which are others for each value.
+    """
+    steps = tuple(
+        msgspec.structs.replace(
+            step, after=step.after + off, blocks=0, by_others=False, after_end=None
+        )
+        for step in plan.steps
+    )
+    handler, failure = (
+        msgspec.structs.replace(each, blocks=0) for each in (plan.handler, plan.failure)
+    )
+    if _maybe(rng, 0.1):
+        handler = Handler("raise", error="ValueError")
+    return msgspec.structs.replace(plan, steps=steps, handler=handler, failure=failure)
+
+
 def _at_last(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
@@ -430,6 +531,7 @@ SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "spared": _spared,
     "lines": _lines,
     "batched": _batched,
+    "cached": _cached,
 }
 """What draws each shape, by its name."""
 
@@ -445,6 +547,7 @@ SHARES: Mapping[str, int] = {
     "spared": 30,
     "lines": 20,
     "batched": 40,
+    "cached": 40,
 }
 """How many of each shape go with the small scenarios of a quick run."""
 
@@ -455,8 +558,8 @@ LARGEST = 100
 def shape(name: str, size: int, seed: int) -> Scenario:
     """Return the scenario of a shape that belongs to `size` (1 to `LARGEST`) and `seed`."""
     scenario = SHAPES[name](Random(f"{name} {seed}"), size)
-    called = {each.value for each in scenario.elements if isinstance(each, Record)}
-    plans = tuple(plan for plan in scenario.plans if plan.value in called)
+    called = {identity(each.value) for each in scenario.elements if isinstance(each, Record)}
+    plans = tuple(plan for plan in scenario.plans if identity(plan.value) in called)
     return msgspec.structs.replace(scenario, plans=plans)
 
 

@@ -233,6 +233,8 @@ class _LegPlayer:
         contexts, config = self._recorder.contexts, plan.config
         if plan.scenario.copies:
             config = replace(config, copy=planned_copy(self._recorder))
+        if config.cache is not None:
+            config = replace(config, cache=replace(config.cache, key=self._recorder.key_asked))
         if contexts is not None:
             contexts.is_made()
             config = contexts.watched(config)

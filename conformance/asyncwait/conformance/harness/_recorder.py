@@ -15,6 +15,7 @@ import anyio
 
 from asyncwait.conformance.harness._cancelling import CallTasks, outlast
 from asyncwait.conformance.harness._contexts import Contexts
+from asyncwait.conformance.harness._loads import Ask, as_calls, key_of
 from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
 from asyncwait.conformance.harness._tracking import Tracker
 from asyncwait.spec import OperatorError
@@ -145,8 +146,10 @@ class Recorder:
         self.cuts = math.inf, -math.inf
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
         copies = shares_objects and scenario.copies
+        # What a cache keeps is none of what is looked for.
+        looks = scenario.tracked and scenario.cache is None
         self.tracker = Tracker(
-            self.misused, is_on=shares_objects and needed, looks=scenario.tracked, copies=copies
+            self.misused, is_on=shares_objects and needed, looks=looks, copies=copies
         )
         self._uncopied: set[int | None] = set()
         is_keyed = "key-ordered" in scenario.modes
@@ -163,6 +166,7 @@ class Recorder:
         self._blocker = blocker
         self._began = clock()
         self._calls = self._batches = 0
+        self._asks: list[Ask] = []
         self._blocked = 0
         self._lent: list[list[Any]] = []
         self._lent_at = -math.inf
@@ -285,6 +289,20 @@ class Recorder:
         for call, _ in calls[:1]:  # They share task and context.
             self._looks(call)
         return calls
+
+    def key_asked(self, value: Any) -> Any:
+        """Note that the operator asks for the key of a value; return that."""
+        known, record = self.tracker.called(value)
+        self._asks.append(Ask(len(self._asks), len(self.events), self.now(), known, record))
+        if self.contexts is not None:
+            self.contexts.is_asked("key function")
+        return key_of(known)
+
+    def told(self, ended_at: float) -> tuple[Event, ...]:
+        """Return the events of a leg that ended at `ended_at` ms."""
+        if self._scenario.cache is None:
+            return tuple(self.events)
+        return as_calls(self._scenario, self.events, self._asks, ended_at)
 
     def _call(self, value: Any, record: int | None) -> tuple[int, Step]:
         call, step = self._noted(value, record)

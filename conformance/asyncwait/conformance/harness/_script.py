@@ -419,9 +419,10 @@ class Consumer:
     def leg(self, *, tasks_left: int = 0, timers_left: int = 0, abandoned: int = 0) -> Leg:
         """Return what was observed."""
         plan, recorder = self._plan, self._recorder
+        ending = self.ending or Ending("error", detail="the leg ended without an ending")
         return Leg(
-            ending=self.ending or Ending("error", detail="the leg ended without an ending"),
-            events=tuple(recorder.events),
+            ending=ending,
+            events=recorder.told(ending.at),
             first_index=plan.first_index,
             restored=plan.restored,
             mode=plan.config.mode,

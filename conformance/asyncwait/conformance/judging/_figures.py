@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import turn_over_at
 from asyncwait.conformance.judging._history import LegHistory
-from asyncwait.conformance.judging._observe import NEVER, Facts, Item
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Item, Load
 from asyncwait.conformance.judging._rest import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead
 
@@ -77,16 +77,16 @@ class _Line:
 
     def __init__(self, facts: Facts, ats: Sequence[float]) -> None:
         self._facts = facts
-        self._ats = ats
+        self.ats = ats
         self.never = len(ats)
 
     def maybe(self, at: float) -> int:
         """Return the first moment at which something may count that happens at `at` ms."""
-        return bisect_left(self._ats, at)
+        return bisect_left(self.ats, at)
 
     def surely(self, at: float) -> int:
         """Return the first moment at which it must; a loop that is blocked notices nothing."""
-        return bisect_right(self._ats, self._facts.instants(at)[-1])
+        return bisect_right(self.ats, self._facts.instants(at)[-1])
 
     def bounds(self, least: Iterable[Span], most: Iterable[Span]) -> list[Bounds]:
         """Return how many of some spans surely hold at each moment, and how many may."""
@@ -225,7 +225,51 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
         "timeouts": line.total(decided(late)),
         "failures_handled": line.total(decided(spared)),
         "abandoned": line.total(_abandoned(leg)),
+        **_kept(leg, line),
     }
+
+
+def _kept(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
+    """Count what became of calls where results are kept; of those given old ones, that alone.
+
+    One in the very instant in which a load of its key has ended may share it, or be given that.
+    """
+    if leg.scenario.cache is None:
+        return dict.fromkeys(_OF_A_CACHE, [(0, 0)] * line.never)
+    times: dict[str, list[Bounds]] = {
+        name: [] for name in (*_OF_A_CACHE, "old loads", "old shared")
+    }
+    for load in leg.loads:
+        for call in load.calls:
+            kinds = _kinds(load, call)
+            for kind in kinds:
+                times[kind].append((call.at, call.at if len(kinds) == 1 else NEVER))
+            if call.is_stale and (left_at := min(call.deadline, call.limit)) >= load.ended_at:
+                given = load.ended_at, load.ended_at if left_at > load.ended_at else NEVER
+                times["stale"].append(given)
+                times[f"old {kinds[0]}"].append(given)
+            if call.at >= leg.end_at:  # A load ahead of time may not have had its turn.
+                times["refreshes"].append((call.at, NEVER))
+    times["hits"] += [(call.at, call.at) for call in leg.calls if call.batch is None]
+    totals = {name: line.total(each) for name, each in times.items()}
+    for name in ("loads", "shared"):
+        both = zip(totals[name], totals.pop(f"old {name}"), strict=True)
+        totals[name] = [(each[0] - old[1], each[1] - old[0]) for each, old in both]
+    return {**totals, "evictions": [leg.kept.evictions(at) for at in line.ats]}
+
+
+_OF_A_CACHE = ("hits", "shared", "loads", "stale", "null_keys", "refreshes", "evictions")
+
+
+def _kinds(load: Load, call: Call) -> Sequence[str]:
+    """Return what a call may count as, that belongs to a load."""
+    if load.is_null:
+        return ("null_keys",)
+    if call is load.calls[0]:
+        return ("refreshes",) if load.is_background else ("loads",)
+    if call.at == load.ended_at and load.results is not None:
+        return "shared", "hits"
+    return ("hits",) if call.at > load.ended_at else ("shared",)
 
 
 def _abandoned(leg: LegHistory) -> Iterator[Bounds]:

@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import Outcome, outcomes
 from asyncwait.conformance.judging._decide import Asked
+from asyncwait.conformance.judging._kept import Kept, kept
 from asyncwait.conformance.judging._link import SnapshotOut, snapshots_out
 from asyncwait.conformance.judging._observe import (
     NEVER,
     Call,
     Facts,
     Item,
+    Load,
     Output,
     Seen,
     identity_of,
@@ -78,13 +80,30 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def batches(self) -> Sequence[Sequence[Call]]:
         """The calls that share one of the function, in the order of their start."""
+        if self.scenario.batch is None:
+            return []
         shared = groupby(self.calls, key=lambda call: call.batch)
         return [tuple(calls) for batch, calls in shared if batch is not None]
 
     @cached_property
     def runs(self) -> Sequence[Call]:
-        """One call for each that the function runs: the first of a batch for all of it."""
+        """One call for each that the function runs: the first of a batch or load for all of it."""
         return self.facts.runs
+
+    @property
+    def loads(self) -> Sequence[Load]:
+        """The calls of the function where results are kept, in the order of their start."""
+        return self.facts.loads
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What may be kept, where results are."""
+        return kept(self.facts)
+
+    @property
+    def started(self) -> Sequence[Call]:
+        """All calls, and loads that are for no record."""
+        return (*self.calls, *self.facts.background)
 
     @property
     def ending(self) -> Ending:
@@ -148,7 +167,16 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         if self.scenario.retry is None or self.scenario.form == "callback":
             return {}
         both = (pair for item in self.records for pair in pairwise(item.attempts))
-        return {before: call.at for before, call in both if before.runs_before(call.seq)}
+        return {
+            before: call.at
+            for before, call in both
+            if before.runs_before(call.seq) and not self.has_left(before, call)
+        }
+
+    def has_left(self, before: Call, call: Call) -> bool:
+        """Whether a record has left the load of one call when the next began: it may run on."""
+        is_cancelled = -1 < before.cancelled_seq < call.seq
+        return self.scenario.cache is not None and before.limit <= call.at and not is_cancelled
 
     def deadline(self, item: Item) -> float:
         """Return when the time of `item` is over, in ms."""

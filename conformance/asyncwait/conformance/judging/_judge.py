@@ -51,8 +51,8 @@ from asyncwait.conformance.judging._observe import (
     RecordIdentity,
     Took,
     identity_of,
-    read_leg,
 )
+from asyncwait.conformance.judging._read import read_leg
 from asyncwait.spec.scenario import Leg, Scenario, Trace
 
 _CERTAIN = 4

@@ -1,6 +1,6 @@
 """What the events of a leg say by themselves, and in which terms: the same in every explanation.
 
-Calls and inputs are read off the events once (`read_leg`); an `Item` is an input and what became of
+Calls and inputs are read off the events once (`_read`); an `Item` is an input and what became of
 it, an `Output` what the consumer took.
 
 Two values, or two elements, are the same if they are equal, and of one type however deep. To Python
@@ -10,19 +10,16 @@ counts them by their identity: canonical JSON, as plans are looked up.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import count, groupby, islice
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
-    Blocked,
-    CallCancelled,
     CallEnded,
     CallStarted,
     Event,
@@ -30,9 +27,7 @@ from asyncwait.spec.scenario import (
     HandlerAsked,
     Leg,
     Scenario,
-    SinkTook,
     Step,
-    Taken,
     identity,
 )
 
@@ -103,8 +98,9 @@ class Call(Struct, frozen=True, eq=False):
         cancelled_at: ms, when a cancellation reached it.
         ended: how it ended; None if it did not.
         ended_at: ms.
-        batch: number of the call that it shares with others; None for none.
+        batch: number of the call that it shares with others, or of its load; None for none.
         left_at: ms, when the last of those had left it at the latest; as `until` for none.
+        is_stale: its load has failed, and it is given old results: they are its own end then.
     """
 
     number: int
@@ -123,6 +119,7 @@ class Call(Struct, frozen=True, eq=False):
     ended_seq: int = -1
     batch: int | None = None
     left_at: float = -NEVER
+    is_stale: bool = False
 
     @property
     def until(self) -> float:
@@ -132,6 +129,50 @@ class Call(Struct, frozen=True, eq=False):
     def runs_before(self, seq: int) -> bool:
         """Whether it has not ended before the event number `seq`."""
         return not -1 < self.ended_seq < seq
+
+
+class Load(Struct, frozen=True, eq=False):
+    """One call of the function where results are kept, and all that belong to it.
+
+    Args:
+        calls: those that have begun it, have joined it, or were given later what it gave.
+        at: ms since the leg began, when it began.
+        is_null: nobody is to share it, as its key is null.
+        is_background: it began ahead of time, for no record.
+        cancelled_at: ms, when a cancellation reached it.
+        ended: how it ended; None if it did not.
+        ended_at: ms.
+    """
+
+    number: int
+    value: Any
+    identity: str
+    calls: tuple[Call, ...]
+    at: float
+    seq: int
+    is_null: bool
+    is_background: bool
+    cancelled_at: float = NEVER
+    cancelled_seq: int = -1
+    ended: CallEnded | None = None
+    ended_at: float = NEVER
+    ended_seq: int = -1
+
+    @property
+    def waiting(self) -> Sequence[Call]:
+        """The calls that were there before it had ended."""
+        return [call for call in self.calls if not -1 < self.ended_seq < call.seq]
+
+    @property
+    def given_later(self) -> Sequence[Call]:
+        """The calls that were given what it had given."""
+        return [call for call in self.calls if -1 < self.ended_seq < call.seq]
+
+    @property
+    def results(self) -> tuple[Any, ...] | None:
+        """What it gave; None for no results, and for one that was cancelled before."""
+        ended, is_cancelled = self.ended, self.cancelled_seq >= 0
+        return ended.results if ended and ended.how == "returned" and not is_cancelled else None
 
 
 class Input(Struct, frozen=True, eq=False):
@@ -306,6 +347,8 @@ class Facts(Struct, frozen=True, eq=False):
         began_at: ms of the scenario's time at which the leg begins.
         took: what the consumer took, in order.
         blocks: from when until when the loop was blocked, in ms.
+        loads: the calls of the function where results are kept, in the order of their start.
+        background: those of them that are for no record, as calls.
     """
 
     scenario: Scenario
@@ -318,6 +361,8 @@ class Facts(Struct, frozen=True, eq=False):
     blocks: tuple[tuple[float, float], ...]
     numbers: "Numbers"
     despite: Mapping[int, tuple[int, FailureAsked]]
+    loads: tuple[Load, ...] = ()
+    background: tuple[Call, ...] = ()
 
     @property
     def most_calls(self) -> int:
@@ -326,7 +371,9 @@ class Facts(Struct, frozen=True, eq=False):
 
     @property
     def runs(self) -> Sequence[Call]:
-        """One call for each that the function runs: the first of a batch for all of it."""
+        """One call for each that the function runs: the first of a batch or load for all of it."""
+        if self.loads:
+            return [load.calls[0] for load in self.loads]
         shared = groupby(self.calls, key=lambda call: call.batch)
         return [
             c for batch, calls in shared for c in (calls if batch is None else islice(calls, 1))
@@ -356,95 +403,6 @@ class Facts(Struct, frozen=True, eq=False):
             blocked += max(0.0, min(until, end) - max(since, begin))
             number += 1
         return blocked
-
-
-def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
-    """Sort the events of a leg; see `Facts`."""
-    seen = Seen.of(leg.events)
-    inputs = tuple(_inputs(scenario, leg, seen))
-    numbers = Numbers(scenario, inputs)
-    return Facts(
-        scenario,
-        leg,
-        began_at,
-        seen,
-        inputs,
-        tuple(_batched(scenario, tuple(_calls(scenario, seen, numbers)))),
-        tuple(Took(e.element, identity_of(e.element), e.at, seq) for seq, e in seen(SinkTook)),
-        tuple((event.at, event.until) for _, event in seen(Blocked)),
-        numbers,
-        _despite(seen, numbers),
-    )
-
-
-def _despite(seen: Seen, numbers: "Numbers") -> Mapping[int, tuple[int, FailureAsked]]:
-    first: dict[int, tuple[int, FailureAsked]] = {}
-    for seq, event in seen(FailureAsked):
-        number = numbers.of(event, identity(event.value))
-        if number is not None:
-            first.setdefault(number, (seq, event))
-    return first
-
-
-def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
-    places = count()
-    for element in leg.restored.in_flight if leg.restored else ():
-        yield Input(next(places), element, identity_of(element), None, 0.0, -1)
-    for seq, event in seen(Taken):
-        given = scenario.inputs[event.index].element
-        yield Input(next(places), given, identity_of(given), event.index, event.at, seq)
-
-
-def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]:
-    """Give each call its step: the k-th call of a value does what step k of its plan says."""
-    cancelled = {event.call: (event.at, seq) for seq, event in seen(CallCancelled)}
-    ended = {event.call: (seq, event) for seq, event in seen(CallEnded)}
-    unknown = (cancelled.keys() | ended.keys()) - {event.call for _, event in seen(CallStarted)}
-    if unknown:
-        raise ValueError(f"call {min(unknown)} was cancelled or ended, and never started")
-    retry = scenario.retry
-    ordinals: Counter[str] = Counter()
-    began: dict[int, float] = {}
-    for seq, event in seen(CallStarted):
-        key = identity(event.value)
-        step = scenario.step(event.value, ordinals[key])
-        ordinals[key] += 1
-        record = numbers.of(event, key)
-        first = event.at if record is None else began.setdefault(record, event.at)
-        call = Call(
-            event.call,
-            event.value,
-            key,
-            event.at,
-            seq,
-            step,
-            record,
-            _after(first, scenario.timeout),
-            _after(event.at, None if retry is None else retry.attempt_timeout),
-            *cancelled.get(event.call, (NEVER, -1)),
-        )
-        if event.call in ended:
-            ended_seq, end = ended[event.call]
-            call = replace(call, ended=end, ended_at=end.at, ended_seq=ended_seq)
-        yield call if event.batch is None else replace(call, batch=event.batch)
-
-
-def _batched(scenario: Scenario, calls: Sequence[Call]) -> Iterator[Call]:
-    """Give each call that others share the step that it has with them, and their time."""
-    for batch, group in groupby(calls, key=lambda call: call.batch):
-        shared = tuple(group)
-        if batch is None or scenario.batch is None:
-            yield from shared
-            continue
-        left_at = max(call.until for call in shared)
-        steps = scenario.batch.together([call.step for call in shared])
-        for call, step in zip(shared, steps, strict=True):
-            yield replace(call, step=step, left_at=left_at)
-
-
-def _after(began: float, timeout: float | None) -> float:
-    """Return when a time that began is over; rounded, as all times in a trace are."""
-    return NEVER if timeout is None else round(began + timeout, 3)
 
 
 class Numbers:

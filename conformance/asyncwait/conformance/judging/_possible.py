@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 
 from asyncwait.conformance._words import counted
+from asyncwait.conformance.judging._loads import is_ahead_of_time, steps_of_loads
 from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
@@ -105,6 +106,9 @@ class _Leg:
         self._calls: dict[int, CallStarted] = {}
         self._steps: dict[int, Step] = {}
         self._ordinals: Counter[str] = Counter()
+        started = [event for event in leg.events if isinstance(event, CallStarted)]
+        self._loads = steps_of_loads(self._scenario, started)
+        self._loads_began = {event.batch: event.at for event in reversed(started)}
         self._cancelled: dict[int, float] = {}
         self._ended: set[int] = set()
         self._figures_at = sorted(self._scenario.figures_at, reverse=True)
@@ -195,7 +199,8 @@ class _Leg:
                 return f"call {event.call} started twice"
             case CallStarted():
                 self._start_call(event)
-                return self._impossible_record(event)
+                is_for_nobody = is_ahead_of_time(self._scenario, event)
+                return None if is_for_nobody else self._impossible_record(event)
             case CallCancelled() if event.call not in self._calls:
                 return f"call {event.call} was cancelled before it started"
             case CallCancelled():
@@ -230,6 +235,9 @@ class _Leg:
         """Give the call its step: the k-th call of a value does what step k of its plan says."""
         key = identity(event.value)
         self._calls[event.call] = event
+        if self._scenario.cache is not None:
+            self._steps[event.call] = self._loads.get(event.batch or 0, Step())
+            return
         self._steps[event.call] = self._scenario.step(event.value, self._ordinals[key])
         self._ordinals[key] += 1
 
@@ -247,7 +255,12 @@ class _Leg:
         if event.how == "cancelled":
             return None
         step, started = self._step(event.call), self._calls[event.call]
-        due = None if step.does == "never" else started.at + step.after
+        began = started.at
+        if self._scenario.cache is not None:
+            if started.batch is None:
+                return None  # whatever it was given
+            began = self._loads_began[started.batch]
+        due = None if step.does == "never" else began + step.after
         if step.swallow and event.call in self._cancelled:
             due = self._cancelled[event.call] + step.clean_up
         said = f"call {event.call} of {started.value!r}"

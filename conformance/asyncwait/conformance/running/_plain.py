@@ -26,9 +26,11 @@ OF_ELEMENTS = frozenset(
         Capability.ON_DEMAND_SNAPSHOT,
         Capability.IN_FLIGHT_SNAPSHOT,
         Capability.RESTORE,
+        Capability.CACHE,
     }
 )
-"""What plain values have none of: they are records alone, and nothing is kept of them."""
+"""What plain values have none of: they are records alone, and nothing is kept of them. What several
+share would not tell, as a result has to, of which of them it is."""
 
 
 class PlainBackend(Struct, frozen=True):

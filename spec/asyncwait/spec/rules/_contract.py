@@ -16,7 +16,7 @@ from msgspec import Struct
 from asyncwait.spec._errors import AsyncWaitError
 from asyncwait.spec.rules._registry import RULE_ID, rules
 
-MODULES = ("_operator", "_function", "_config", "_elements", "_errors")
+MODULES = ("_operator", "_function", "_config", "_sharing", "_elements", "_errors")
 """Where the contract is written, in the order in which one reads it."""
 
 APART = frozenset({"InvalidConfig", "MissingExtra"})

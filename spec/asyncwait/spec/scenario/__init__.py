@@ -17,8 +17,10 @@ from asyncwait.spec.scenario._plan import (
     Handler,
     Plan,
     PlannedBatch,
+    PlannedCache,
     PlannedRetry,
     Step,
+    is_null,
 )
 from asyncwait.spec.scenario._scenario import (
     ID_DIGITS,
@@ -109,6 +111,7 @@ __all__ = [
     "MisuseKind",
     "Plan",
     "PlannedBatch",
+    "PlannedCache",
     "PlannedRetry",
     "Reply",
     "Request",
@@ -132,6 +135,7 @@ __all__ = [
     "declared",
     "id_of",
     "identity",
+    "is_null",
     "key_of",
     "last_snapshot",
     "needs",

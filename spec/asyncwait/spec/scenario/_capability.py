@@ -20,6 +20,7 @@ from asyncwait.spec.scenario._without import (
     as_it_is,
     without_attempt_timeout,
     without_batches,
+    without_cache,
     without_callbacks,
     without_cancelled_calls,
     without_copies,
@@ -102,6 +103,7 @@ class Capability(StrEnum):
         "contexts", "a context of its own for each call", without_field("contexts", False)
     )
     BATCHES = _profile("batches", "calls that several records share", without_batches)
+    CACHE = _profile("cache", "results that are kept, and shared, by key", without_cache)
     CALLBACKS = _profile("callbacks", "functions in callback form", without_callbacks)
     EVENT_TIME = _profile(
         "event-time", "watermarks, statuses and latency markers", without_event_time

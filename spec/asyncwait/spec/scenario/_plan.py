@@ -1,18 +1,21 @@
 """What the calls of a value do, as data; their handlers, too, and how they are repeated."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.spec._config import Batch, Retry
+from asyncwait.spec._config import Retry
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.scenario._limits import (
     Items,
     OneOrMore,
     Percent,
     Room,
+    Share,
     Timeout,
     Wait,
     require_flat,
@@ -241,6 +244,67 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 def _ends_all(step: Step) -> bool:
     """Whether a step ends its whole batch; what is for the program is nobody's answer."""
     return (step.whole and step.does != "reply") or step.error in FOR_THE_PROGRAM
+
+
+class PlannedCache(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How results are kept; see `asyncwait.spec.Cache`. The key of a record is its value.
+
+    Where times are off the grid on which all else happens, no tie decides whether results are good.
+
+    Args:
+        max_keys: keys at most.
+        ttl: ms for which results are good.
+        missing_ttl: the same for empty ones; None for not keeping these.
+        refresh_ahead: percent of `ttl` from which on the first use has a load begin; None for none.
+        stale_if_error: ms for which old results may be given; None for not at all.
+
+    Raises:
+        InvalidConfig: a field is beyond its limits.
+    """
+
+    max_keys: Room = 8
+    ttl: Timeout = 100
+    missing_ttl: Timeout | None = None
+    refresh_ahead: Share | None = None
+    stale_if_error: Timeout | None = None
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+
+    def config(self) -> Cache:
+        """Return what an operator is given, but for the function that gives keys."""
+        missing, stale, share = self.missing_ttl, self.stale_if_error, self.refresh_ahead
+        return Cache(
+            self.max_keys,
+            self.ttl / 1000,
+            None if missing is None else missing / 1000,
+            None if share is None else share / 100,
+            None if stale is None else stale / 1000,
+        )
+
+    def refresh_from(self, began: float) -> float:
+        """Return from when on results are loaded anew ahead of time, in ms; infinity for never.
+
+        Args:
+            began: when their load did.
+        """
+        share = self.refresh_ahead
+        return math.inf if share is None else round(began + self.ttl * share / 100, 3)
+
+    def good_until(self, began: float, results: Sequence[Any]) -> float:
+        """Return when results are no longer good, in ms; `began` at once if they are not kept."""
+        ttl = self.ttl if results else self.missing_ttl or 0
+        return round(began + ttl, 3)
+
+    def stale_until(self, began: float, results: Sequence[Any]) -> float:
+        """Return until when results may be given where a load fails, in ms."""
+        stale = self.stale_if_error or 0
+        return round(self.good_until(began, results) + (stale if results else 0), 3)
+
+
+def is_null(value: Any) -> bool:
+    """Whether the key that is this value is null: it is, or has a null among its parts."""
+    return value is None or (isinstance(value, list) and any(map(is_null, value)))
 
 
 class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -1,7 +1,8 @@
 """A scenario: everything that is decided before a run, as data.
 
 Times are whole milliseconds since the run began. A plan belongs to a value: the k-th call of a
-value follows step k of its plan (the last step once they run out), counted by the harness.
+value follows step k of its plan (the last step once they run out), counted by the harness. With
+a cache, what is counted are the calls of the function, not the calls that share one.
 """
 
 import hashlib
@@ -30,7 +31,14 @@ from asyncwait.spec.scenario._limits import (
     require_element,
     require_limits,
 )
-from asyncwait.spec.scenario._plan import Handler, Plan, PlannedBatch, PlannedRetry, Step
+from asyncwait.spec.scenario._plan import (
+    Handler,
+    Plan,
+    PlannedBatch,
+    PlannedCache,
+    PlannedRetry,
+    Step,
+)
 
 
 class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -124,6 +132,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         timeout: ms from a record's first call to its deadline; None for no deadline.
         retry: how calls are repeated; None for not at all.
         batch: how calls are batched, in coroutine form; None for not at all.
+        cache: how results are kept, in coroutine form, without batches and copies; None for not at
+            all. Where they are refreshed or given when they are old, there is room for the keys of
+            all values: so a trace tells which results there are.
         inputs: what the source gives, in the order of their times.
         plans: of the values; a value without one is answered at once with itself alone, and its
             handlers give None.
@@ -218,6 +229,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     reuses: bool = False
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     batch: PlannedBatch | None = None
+    cache: PlannedCache | None = None
     name: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -232,6 +244,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
                 raise InvalidConfig.of("inputs", [earlier, later], "in the order of their times")
         if self.batch is not None:
             self._require_batch()
+        if self.cache is not None:
+            self._require_cache(self.cache)
         if self.company == "before" and self.is_overtaken:
             expected = "another one where barriers, snapshots or markers come in: they overtake"
             raise InvalidConfig.of("company", self.company, expected)
@@ -249,6 +263,17 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             expected = "another one where calls are batched: nobody visits a batch"
             raise InvalidConfig.of("company", self.company, expected)
 
+    def _require_cache(self, cache: PlannedCache) -> None:
+        if self.form != "coroutine":
+            raise InvalidConfig.of("form", self.form, "'coroutine' where results are cached")
+        if self.copies:
+            raise InvalidConfig.of("copies", True, "False where results are cached")
+        values = {identity(each.value) for each in self.elements if isinstance(each, Record)}
+        is_bounded = cache.refresh_ahead is None and cache.stale_if_error is None
+        if not is_bounded and cache.max_keys < len(values):
+            expected = f"at least {len(values)}, as many as there are values: else no trace tells"
+            raise InvalidConfig.of("cache.max_keys", cache.max_keys, expected)
+
     def config(self, crash: Crash | None = None) -> OperatorConfig:
         """Return the operator's configuration, as changed by `crash`."""
         mode, capacity = self.mode, self.capacity
@@ -258,7 +283,10 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         timeout = None if self.timeout is None else self.timeout / 1000
         retry = None if self.retry is None else self.retry.config()
         batch = None if self.batch is None else self.batch.config()
-        return OperatorConfig(mode, capacity, timeout, retry, self.max_held, batch=batch)
+        cache = None if self.cache is None else self.cache.config()
+        return OperatorConfig(
+            mode, capacity, timeout, retry, self.max_held, batch=batch, cache=cache
+        )
 
     @property
     def tells_apart(self) -> bool:
@@ -267,7 +295,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         Where records are called once and in order, the order of the calls says it, but not which
         of those that have failed a handler is asked about.
         """
-        is_told = self.retry is not None or self.batch is not None or self.failures_handled
+        sharing = self.batch is not None or self.cache is not None
+        is_told = sharing or self.retry is not None or self.failures_handled
         return is_told or "key-ordered" in self.modes
 
     @cached_property

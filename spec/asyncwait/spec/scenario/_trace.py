@@ -59,7 +59,9 @@ class CallStarted(Struct, frozen=True, tag="call", omit_defaults=True, forbid_un
         record: that record's number, where records are told apart: 0 for the first that the leg
             was restored with or took, then 1, and so on.
         batch: number of the call that this one shares with others, where calls are batched: 0 for
-            the first of the leg. They stand one behind the other then.
+            the first of the leg. They stand one behind the other then. With a cache: number of the
+            load that it begins, waits for, or is given the results of; one that is for no record
+            is a load in the background. None for one that is given what no load of the leg gave.
     """
 
     at: Moment
@@ -230,6 +232,13 @@ class FiguresRead(
         held: records in flight that are decided.
         calls: calls so far.
         batches: batches called so far.
+        hits: calls that were given what a cache kept.
+        shared: calls that share a load which another one had begun.
+        loads: calls that have begun one.
+        stale: calls that were given old results, and are neither of these any more.
+        null_keys: calls that have no key.
+        refreshes: loads in the background.
+        evictions: keys that had to go.
         retries: those that were not the first of their record.
         timeouts: records that their deadline decided.
         failures_handled: records for which the failure handler gave results.
@@ -245,6 +254,13 @@ class FiguresRead(
     held: int = 0
     calls: int = 0
     batches: int = 0
+    hits: int = 0
+    shared: int = 0
+    loads: int = 0
+    stale: int = 0
+    null_keys: int = 0
+    refreshes: int = 0
+    evictions: int = 0
     retries: int = 0
     timeouts: int = 0
     failures_handled: int = 0

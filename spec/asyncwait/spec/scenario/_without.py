@@ -238,6 +238,9 @@ def without_batches(scenario: Scenario) -> Scenario:
     return replace(alone, batch=None)
 
 
+without_cache = without_field("cache", None)
+
+
 def without_callbacks(scenario: Scenario) -> Scenario:
     """Have the function be a coroutine function, which answers once."""
     if scenario.form == "coroutine":
@@ -301,7 +304,7 @@ def without_virtual_time(scenario: Scenario) -> Scenario:
 
 def without_one_loop(scenario: Scenario) -> Scenario:
     """Take out what is only to be had where all live on one loop and share their objects."""
-    scenario = without_copies(scenario)
+    scenario = without_cache(without_copies(scenario))
     if scenario.tells_apart:
         scenario = _with_values_apart(scenario)
     fitting = replace(

@@ -8,7 +8,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol, TypeAlias
 
-from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Stored
+from asyncwait.spec import Element, OperatorConfig, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
 from odd.sound._contract import passed_on, put_first
 
 Orders: TypeAlias = list[Callable[[], object]]

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asyncwait.spec import Element, Record, Stored
+from asyncwait.spec import Element, Record
+from asyncwait.spec.snapshots import Stored
 from odd.sound._asyncio_shell import Called, TimingShell
 from odd.sound._contract import Entry, passed_on
 
@@ -21,7 +22,7 @@ class _Entry(Called):
 class RunsOnCallbacks(TimingShell):
     """Does everything in callbacks of futures and timers, and looks each time what may go on."""
 
-    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches")
+    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches", "cache")
     grace, turns = 0.002, 9
 
     async def _start(self) -> None:

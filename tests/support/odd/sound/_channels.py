@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import trio
 
-from asyncwait.spec import Element, OperatorError, Record, Snapshot, Stored
+from asyncwait.spec import Element, OperatorError, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
 from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 from odd.sound._trio_shell import TrioShell
 
@@ -37,7 +38,7 @@ class _Call:
 class SpeaksThroughChannels(TrioShell):
     """Leaves order to memory channels: one for each element or, if unordered, for each segment."""
 
-    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches")
+    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches", "cache")
     grace, turns = 0.005, 8
 
     async def _start(self) -> None:

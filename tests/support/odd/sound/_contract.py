@@ -18,9 +18,9 @@ from asyncwait.spec import (
     OperatorConfig,
     Record,
     Snapshot,
-    Stored,
     TooManyAbandonedCalls,
 )
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import (
     FunctionParts,
     call_failed,

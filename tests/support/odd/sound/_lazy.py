@@ -3,7 +3,8 @@
 import asyncio
 from collections import deque
 
-from asyncwait.spec import Element, Record, Stored
+from asyncwait.spec import Element, Record
+from asyncwait.spec.snapshots import Stored
 from odd.sound._asyncio_shell import Called, TimingShell
 from odd.sound._contract import passed_on
 

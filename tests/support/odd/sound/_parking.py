@@ -9,7 +9,8 @@ from itertools import takewhile
 
 import trio
 
-from asyncwait.spec import Element, OperatorError, Record, Stored
+from asyncwait.spec import Element, OperatorError, Record
+from asyncwait.spec.snapshots import Stored
 from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 from odd.sound._trio_shell import TrioShell
 

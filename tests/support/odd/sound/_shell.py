@@ -6,15 +6,8 @@ from collections.abc import AsyncIterable, Callable, Collection, Coroutine, Iter
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.spec import (
-    Element,
-    OperatorConfig,
-    OperatorError,
-    Record,
-    Snapshot,
-    Statistics,
-    Stored,
-)
+from asyncwait.spec import Element, OperatorConfig, OperatorError, Record, Snapshot, Statistics
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import check_arguments, join_errors, run_hook
 from odd.sound._contract import (
     Entry,
@@ -36,7 +29,7 @@ class Shell(ABC):
 
     lacks: tuple[str, ...] = (
         *("retry", "failure-handler", "max-held", "key-ordered", "statistics", "contexts"),
-        "batches",
+        *("batches", "cache"),
     )
     _inside: Collection[Any]
     """What was admitted and is not gone, each an `Entry`, in its order."""

@@ -7,7 +7,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from asyncwait.spec import Element, OperatorError, Record, Stored
+from asyncwait.spec import Element, OperatorError, Record
+from asyncwait.spec.snapshots import Stored
 from odd.sound._asyncio_shell import AsyncioShell
 from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
 

@@ -9,7 +9,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from asyncwait.spec import Element, Record, Snapshot, Stored
+from asyncwait.spec import Element, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
 from odd.sound._asyncio_shell import AsyncioShell
 from odd.sound._contract import Entry, passed_on
 

@@ -32,11 +32,12 @@ LACKS = frozenset(
         Capability.CANCELLATION_SEEN,
         Capability.COPIES,
         Capability.CONTEXTS,
+        Capability.CACHE,
     }
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for a
 snapshot, a task that is cancelled is killed, and rows are copies, made by another process, whose
-context variables are its own."""
+context variables are its own. Results are kept by a lookup."""
 
 NamedRun: TypeAlias = tuple[str, Scenario, Trace]
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from asyncwait.backends.lookup import Cache, Full, Table
+from asyncwait.backends.lookup import Full, Table
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.frame._wait import require_on_error, require_progress
 from asyncwait.backends.spark.progress import Progress
-from asyncwait.spec import Batch, InvalidConfig, OperatorError, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,7 +8,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from asyncwait.backends import pool
-from asyncwait.backends.lookup import Cache, Full, Table, WholeTable
+from asyncwait.backends.lookup import Full, Table, WholeTable
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._open import kept_by, tabled
@@ -21,7 +21,7 @@ from asyncwait.backends.spark.join._looking import Chunks, Looking
 from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import LOOKED_UP
-from asyncwait.spec import Batch, OperatorConfig, Retry
+from asyncwait.spec import Batch, Cache, OperatorConfig, Retry
 from asyncwait.toolkit import PlainFunction, PlainSource
 
 CHUNKS = 4

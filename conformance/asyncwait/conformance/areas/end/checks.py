@@ -51,7 +51,7 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
     closed = next((seq for seq, _ in leg.seen(Closed)), None)
     if closed is None or leg.scenario.form == "callback" or _is_shielded(leg):
         return
-    for call in leg.calls:
+    for call in leg.started:
         if call.ended is None or call.ended_seq > closed:
             yield f"call {call.number} of {call.value!r} still ran after leaving", leg.end_at
         elif _is_let_run(leg, call):
@@ -196,7 +196,7 @@ def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
     if left is None or _is_shielded(leg):
         return
     noticed = leg.facts.instants(left)[-1]  # A call that answers then may block the loop.
-    late = next((call for call in leg.calls if call.at > noticed), None)
+    late = next((call for call in leg.started if call.at > noticed), None)
     if late is not None:
         yield f"call {late.number} of {late.value!r} began after leaving", late.at
     else:
@@ -233,7 +233,7 @@ def _noticed_at(leg: LegHistory) -> float:
 
 def _cleaned_up_at(leg: LegHistory, over: float) -> float:
     """When the last call has ended that ran when all was over, and the last block of the loop."""
-    ends = [call.ended_at for call in leg.calls if over <= call.ended_at < NEVER]
+    ends = [call.ended_at for call in leg.started if over <= call.ended_at < NEVER]
     blocks = [event.until for _, event in leg.seen(Blocked)]
     return max([over, *ends, *blocks])
 

@@ -192,6 +192,8 @@ def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]
         return
     for item, calls in _calls_of(leg).items():
         for before, call in pairwise(sorted(calls, key=lambda call: call.seq)):
+            if leg.has_left(before, call):
+                continue
             if before.runs_before(call.seq) and not _may_be_abandoned(leg, before, call):
                 yield f"call {call.number} of {item} began, call {before.number} ran", call.at
             else:
@@ -244,6 +246,8 @@ def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Fin
                 yield f"call {call.number} of {item} was cancelled early", call.cancelled_at
             noticed = leg.facts.instants(call.limit)[-1]
             if not noticed < min(leg.over_at, leg.end_at, leg.due(item)):
+                continue
+            if call.until > call.limit:  # for others that share it
                 continue
             if call.cancelled_at <= noticed:
                 yield None

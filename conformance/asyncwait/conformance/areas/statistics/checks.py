@@ -124,7 +124,11 @@ def _age(at: float, since: Bounds) -> str:
 
 
 _PRESENT = ("in_flight", "waiting", "held", "oldest")
-_LASTING = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", *_PRESENT})
+_FALLING = ("loads", "shared")
+"""Calls that are neither any more once they are given old results."""
+_LASTING = tuple(
+    name for name in FiguresRead.__struct_fields__ if name not in {"at", *_PRESENT, *_FALLING}
+)
 
 
 @leg_check("STAT-11")

@@ -79,6 +79,13 @@ TIME-10: Record 'a' (input 0) answered at 40, before its deadline
 """)
 
 NEAR_MISSES = near_misses("""
+TIME-9: 2 abandoned calls, at most 1 may run, and no failure
+    # There is room for four records, but one batch may run.
+    plan: timeout 80; handled; batch max_size=2 in_flight=1; 0: a b c d;
+        a b c d: outlives 400 late, late gives; source_ends_at 600
+    breaks: 0: waits, takes 0 1 2 3, batch a b; 80: asks a, asks b, #0 told, #1 told, batch c d;
+        160: asks c, asks d, #2 told, #3 told; 480: #0 gives late, #1 gives late;
+        560: #2 gives late, #3 gives late; 600: end, ends finished abandoned=2
 TIME-9
     # The operator failed at 160; that c was not decided at 240 is no fault of it.
     plan: unordered; capacity 1; timeout 80; handled; 0: a b c; a b: outlives 400 late, late gives;

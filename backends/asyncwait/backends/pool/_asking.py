@@ -1,0 +1,249 @@
+"""Records that ask for their keys: what is kept for them, which of them share a load."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import Context
+from functools import partial
+from math import inf
+from types import SimpleNamespace
+from typing import Any
+
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._load import Load
+from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.spec import Cache
+from asyncwait.toolkit import (
+    NULL_KEY,
+    PLAIN_KEYS,
+    Store,
+    reraise_fatal,
+    running_loop,
+    stand_in,
+)
+
+_AT_ONCE: Any = SimpleNamespace(scope=None, lingers=False)
+"""Stands for the worker of a call that ends in the step in which it begins."""
+
+_INCOMPARABLE = suppress(Exception)
+"""For what keys raise when they are compared with others of the same hash."""
+
+
+def _isolated(key: Callable[[Any], Any], opened: Context) -> Callable[[Any], Any]:
+    """Return what `isolated` does, in a third of the time."""
+    copy = opened.copy
+    return lambda value: copy().run(key, value)
+
+
+def _again(key: Any, error: BaseException | None, _: Any) -> Any:
+    """Tell once more what a key function has told."""
+    if error is not None:
+        raise error
+    return key
+
+
+class Asking:
+    """Has each record ask for its key, in the order in which they came.
+
+    Args:
+        core: whose records they are.
+        sweep: knows the deadlines.
+        opened: the context in which the operator was opened; keys are told in copies of it.
+        cache: how results are kept.
+        store: where.
+    """
+
+    def __init__(
+        self, core: Core, sweep: Sweep, opened: Context, cache: Cache, store: Store
+    ) -> None:
+        self._core = core
+        self._sweep = sweep
+        self._clock = running_loop().time
+        self._key = None if cache.key is None else _isolated(cache.key, opened)
+        self._store = store
+        self._figures = core.cached
+        self._loading: dict[Any, Load] = {}
+        """The load of each key, by stand-in."""
+        self.queue: deque[Load] = deque()
+        """Loads that are to begin."""
+        self.is_busy = False
+        """Whether somebody asks at present, and sees to all that come meanwhile."""
+        self._asked: Callable[[Any], Any] | None = None
+        """Tells the key of the value that asks next, where it has been asked."""
+        if core.single and sweep.is_light:
+            core.kept_for = self._kept_for
+
+    def ask(self) -> None:
+        """Ask for those that wait, up to one that needs a load, which is put into the queue."""
+        core, goes_on = self._core, True
+        self.is_busy = True
+        try:
+            while goes_on and core.pending:
+                decided: list[Entry] = []
+                goes_on = self._ask_for_all(decided)
+                if decided and not core.closed:
+                    core.count_decided(decided)
+        finally:
+            self.is_busy = False
+
+    def _ask_for_all(self, decided: list[Entry]) -> bool:
+        """Ask for those that wait; return whether it came to their end.
+
+        Args:
+            decided: where entries go that have their results, and are to be counted.
+        """
+        core, sweep, clock, key_of = self._core, self._sweep, self._clock, self._key
+        pending, called, figures = core.pending, core.called, self._figures
+        is_light, has_deadlines, kept_for = sweep.is_light, sweep.has_deadlines, self._store.entries
+        in_bulk, asked, self._asked = core.decides_in_bulk, self._asked, None
+        while pending:
+            entry = pending.popleft()
+            if is_light and entry.started is None:  # It is written out what `begin` does there.
+                entry.started = now = clock()
+                entry.attempts = 1
+                core.calls += 1
+                called.append(entry)
+                if has_deadlines and core.due == inf:
+                    sweep.expect(now)
+            elif sweep.begin(entry):
+                now = clock()
+            else:
+                continue
+            try:
+                if asked is not None:
+                    ask, asked = asked, None
+                    key = ask(entry.value)
+                else:
+                    key = entry.value if key_of is None else key_of(entry.value)
+                place = key if type(key) in PLAIN_KEYS else stand_in(key)
+                try:
+                    kept = kept_for[place]
+                except KeyError:
+                    kept = None
+            except BaseException as error:
+                self._has_no_key(entry, error)
+                continue
+            if key_of is not None:
+                now = clock()
+            if kept is None or now >= kept.good_until:
+                if self._needs_load(entry, place):
+                    return False
+                continue
+            figures.hits += 1
+            if now >= kept.refresh_from:
+                kept.refresh_from = inf  # once in its life
+                self._refresh(place, entry.value)
+            if is_light and now <= core.due and in_bulk and kept.results:
+                entry.results = kept.results  # What follows comes to the same.
+                decided.append(entry)
+            else:
+                entry.worker = _AT_ONCE
+                if not (sweep.watches and sweep.expire_due(entry, now, _AT_ONCE)):
+                    core.on_results(entry, kept.results)
+        return True
+
+    def _kept_for(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return what is kept for the first of some values, which none that wait stand before.
+
+        The one that stops it, as it takes more than a look, asks as all others do; its key is
+        known then.
+        """
+        kept_for, key_of, clock = self._store.entries, self._key, self._clock
+        results: list[Any] = []
+        key, error, is_known, now = None, None, False, clock()
+        try:
+            for value in values if now <= self._core.due else ():
+                key, is_known = value, False
+                if key_of is not None:
+                    key = key_of(value)
+                    is_known, now = True, clock()
+                place = key if type(key) in PLAIN_KEYS else stand_in(key)
+                kept = kept_for[place]
+                if now >= kept.good_until or now >= kept.refresh_from:
+                    break
+                results.append(kept.results[0])
+            else:
+                key_of = None
+        except BaseException as raised:
+            reraise_fatal(raised)
+            error = None if is_known else raised
+        if key_of is not None:
+            self._asked = partial(_again, key, error)
+        self._figures.hits += len(results)
+        return results
+
+    def _has_no_key(self, entry: Entry, error: BaseException) -> None:
+        """Fail an attempt as if its call had raised what its key has (CACHE-1)."""
+        reraise_fatal(error)
+        self._figures.null_keys += 1
+        entry.worker = _AT_ONCE
+        if not (self._sweep.watches and self._sweep.expire_due(entry, None, _AT_ONCE)):
+            self._core.call_raised(entry, error)
+
+    def _needs_load(self, entry: Entry, place: Any) -> bool:
+        """Have a record wait for the load of its key; tell whether that is a new one."""
+        load = Load(place, entry.value, self.close)
+        if place is NULL_KEY:
+            self._figures.null_keys += 1
+        else:
+            try:
+                running = self._loading.get(place)
+                if running is not None and running.is_open:
+                    self._figures.shared += 1
+                    running.join(entry)
+                    return False
+                self._loading[place] = load
+            except Exception as error:  # of a comparison
+                self._has_no_key(entry, error)
+                return False
+            self._figures.loads += 1
+        load.join(entry)
+        self.queue.append(load)
+        return True
+
+    def _refresh(self, place: Any, value: Any) -> None:
+        """Have a key loaded that nobody waits for, unless it is already."""
+        with _INCOMPARABLE:
+            if place not in self._loading:
+                load = self._loading[place] = Load(place, value, self.close, in_background=True)
+                self.queue.append(load)
+
+    def close(self, load: Load) -> None:
+        """Let nobody join a load any more."""
+        if load.is_open:
+            load.is_open = False
+            with _INCOMPARABLE:  # Nobody joins it all the same, and the next one takes its place.
+                self._loading.pop(load.place, None)
+
+    def forget(self) -> None:
+        """Let no load begin, and nobody join one."""
+        self.queue.clear()
+        self._loading.clear()
+
+    def next_load(self) -> Load | None:
+        """Return a load to begin now; None if nobody needs one."""
+        while True:
+            while self.queue:
+                load = self.queue.popleft()
+                if load.is_wanted:
+                    self._figures.refreshes += load.in_background
+                    return load
+                load.entries.clear()  # They hold it, too.
+            if not self._core.pending:
+                return None
+            self.ask()
+
+    def keep(self, load: Load, results: tuple[Any, ...], now: float) -> None:
+        """Keep what a load has given, unless another one may have begun since."""
+        if load.is_open and load.place is not NULL_KEY and not self._core.closed:
+            before = self._store.evictions
+            with _INCOMPARABLE:  # Such a key is not kept.
+                self._store.put(load.place, results, load.began, now)
+            self._figures.evictions += self._store.evictions - before
+
+    def stale(self, load: Load, now: float) -> tuple[Any, ...] | None:
+        """Return what may be given although a load has failed."""
+        with _INCOMPARABLE:
+            return self._store.stale(load.place, now)
+        return None

@@ -1,0 +1,130 @@
+"""Workers that call the function once for all records of a key; hits need none."""
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from contextlib import suppress
+from types import CoroutineType
+from typing import Any
+
+from asyncwait.backends.pool._asking import Asking
+from asyncwait.backends.pool._crew import Crew, Worker, holders
+from asyncwait.backends.pool._load import Load, results_of_load
+from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import Cache
+from asyncwait.toolkit import (
+    Store,
+    failure_of,
+    is_own_cancellation,
+    not_awaitable,
+    raise_self_cancellation,
+    reraise_fatal,
+    running_loop,
+)
+
+
+class CacheCrew(Crew):
+    """Has records with one key share calls, and gives what was kept without a call.
+
+    Whoever admits records asks for them at once, up to the first that needs a load. The worker that
+    begins it sends for another one, which asks for those behind in a step of its own: what blocks
+    the loop in a call is no time of a record that waits behind it.
+    """
+
+    def __init__(self, *common: Any, cache: Cache, store: Store | None) -> None:
+        super().__init__(*common)
+        store = Store(cache) if store is None else store
+        self._asking = Asking(self._core, self._sweep, self._opened, cache, store)
+
+    def wake_worker(self) -> None:
+        """Ask for those that wait, and see to it that a worker is on its way for the rest."""
+        asking = self._asking
+        if self._on_their_way or asking.is_busy or self._core.closed:
+            return
+        if not asking.queue:
+            try:
+                asking.ask()
+            except BaseException:  # It is for the whole program.
+                self._core.interrupt()
+                raise
+        if asking.queue:
+            super().wake_worker()
+
+    def dismiss(self) -> None:
+        """Send all workers home as soon as their calls let them, and begin no load."""
+        self._asking.forget()
+        super().dismiss()
+
+    def _has_work(self) -> bool:
+        return bool(self._asking.queue) or super()._has_work()
+
+    async def _run_calls(self, worker: Worker) -> None:
+        task = asyncio.current_task() if running_loop().call_at is not None else object()
+        held = holders(task)
+        while not self._core.closed:
+            load = self._asking.next_load()
+            if load is None:
+                if await self._park(worker):
+                    continue
+                return
+            if self._core.pending or self._asking.queue:
+                super().wake_worker()
+            await self._run(worker, load)
+            if worker.since is not None:
+                self._has_called(worker)
+            if worker.is_marked() or holders(task) > held:
+                return
+
+    async def _run(self, worker: Worker, load: Load) -> None:
+        """Call the function, and give what that comes to, to all that wait for it."""
+        load.worker = worker
+        worker.entry = load.entry = load
+        load.began = self._clock()
+        try:
+            call = self._function(load.value)
+            if type(call) is not CoroutineType and not inspect.isawaitable(call):
+                raise not_awaitable(call)
+            returned = await call
+            if worker.cancelling():
+                await raise_self_cancellation(worker.scope)
+            at = self._clock()
+            results = results_of_load(load, returned, single=self._core.single)
+        except BaseException as error:
+            reraise_fatal(error)
+            with suppress(asyncio.CancelledError):
+                await raise_self_cancellation(worker.scope)
+            if not worker.was_cancelled and is_own_cancellation(error):
+                raise
+            self._failed(load, error, self._clock())
+        else:
+            self._returned(load, results, at)
+        load.entries.clear()  # They hold it, too.
+        self._sweep.release(load)
+
+    def _returned(self, load: Load, results: tuple[Any, ...], at: float) -> None:
+        self._asking.keep(load, results, at)
+        for entry in self._those_waiting(load, at):
+            self._core.on_results(entry, results)
+
+    def _failed(self, load: Load, error: BaseException, at: float) -> None:
+        core, stale = self._core, self._asking.stale(load, at)
+        for entry in self._those_waiting(load, at):
+            if stale is None:
+                core.on_failure(entry, failure_of(core.record(entry), error))
+            else:
+                self._core.cached.given_stale(begun=load.is_begun_by(entry))
+                core.on_results(entry, stale)
+
+    def _those_waiting(self, load: Load, at: float) -> Iterator[Entry]:
+        """Take note that a call has ended; yield those that wait for it, and are not late."""
+        core, sweep = self._core, self._sweep
+        assert load.worker is not None
+        load.worker.entry = load.entry = None  # It can't be cancelled any more.
+        load.worker = None
+        self._asking.close(load)
+        for entry in load.entries:
+            if core.closed:
+                return
+            is_open = entry.worker is load and entry.results is None
+            if is_open and not (sweep.watches and sweep.expire_due(entry, at, load)):
+                yield entry

@@ -1,0 +1,100 @@
+"""A call that records with one key share, and what it comes to for each of them."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from asyncwait.backends.pool._crew import Worker
+from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import InvalidResult, OperatorError, Record
+from asyncwait.toolkit import NoAnswer, collect_results
+
+
+class Load(Struct, eq=False):
+    """One call of the function for the records of a key, each of which may leave it alone.
+
+    It stands for the worker of their entries.
+
+    Args:
+        place: the stand-in of the key; `NULL_KEY` for a call that nobody shares.
+        value: which the function is called with.
+        close: called when the last record has left.
+        in_background: whether it runs on although nobody waits for it.
+        is_open: whether others may join.
+        entries: those that have joined; some may have left.
+        staying: how many have not.
+        began: when the function was called, in seconds of the loop's clock.
+        worker: who runs it.
+        entry: the load itself, while the function runs.
+    """
+
+    scope: ClassVar[tuple[()]] = ()
+    """There is something to cancel."""
+
+    place: Any
+    value: Any
+    close: "Callable[[Load], object]"
+    in_background: bool = False
+    is_open: bool = True
+    entries: list[Entry] = []
+    staying: int = 0
+    began: float = 0.0
+    worker: Worker | None = None
+    entry: "Load | None" = None
+
+    def join(self, entry: Entry) -> None:
+        """Have a record wait for it."""
+        entry.worker = self
+        self.entries.append(entry)
+        self.staying += 1
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it, or nobody has to."""
+        return self.in_background or self.staying > 0
+
+    @property
+    def lingers(self) -> bool:
+        """Whether a record that has left waits for its end before another call (RETRY-10).
+
+        While others wait for it, it may join again.
+        """
+        return self.entry is not None and not self.is_wanted
+
+    def cancel(self) -> bool:
+        """Have one record leave; tell whether it was the last, so that the call is cancelled."""
+        self.staying -= 1
+        if self.is_wanted:
+            return False
+        self.close(self)
+        if self.entry is None:  # It has not begun, or is over.
+            return False
+        assert self.worker is not None
+        return self.worker.cancel()
+
+    def is_begun_by(self, entry: Entry) -> bool:
+        """Tell whether a record has begun it, and not joined."""
+        return not self.in_background and self.entries[0] is entry
+
+
+def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ...]:
+    """Return the results that a call has given.
+
+    Args:
+        load: whose call it was.
+        returned: by the function.
+        single: whether that is the one result, and no collection.
+
+    Raises:
+        NoAnswer: it is no collection.
+        BaseException: what reading it has raised.
+    """
+    if single:
+        return (returned,)
+    try:
+        return collect_results(Record(load.value), returned)
+    except InvalidResult as error:  # of a record that stands for all that share the load
+        raise NoAnswer(error.reason) from None
+    except OperatorError as error:
+        raise error.__cause__ or error from None

@@ -1,0 +1,122 @@
+"""What several checks ask of the loads of a leg: who waits, who is given what, and until when."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from asyncwait.conformance.judging import ROUNDING, Call, Item, LegHistory, Load
+from asyncwait.spec.scenario import FOR_THE_PROGRAM
+
+
+def loads_of_keys(leg: LegHistory) -> Mapping[str, Sequence[Load]]:
+    """Return the loads of each key that is not null, in the order of their start."""
+    return leg.once(_loads_of_keys)
+
+
+def _loads_of_keys(leg: LegHistory) -> Mapping[str, Sequence[Load]]:
+    found: dict[str, list[Load]] = defaultdict(list)
+    for load in leg.loads:
+        if not load.is_null:
+            found[load.identity].append(load)
+    return found
+
+
+def is_told(leg: LegHistory, call: Call) -> bool:
+    """Whether what became of a call is known: it began before the operator was through.
+
+    Else the load that it began may never have had its turn.
+    """
+    return call.at < leg.over_at
+
+
+def hits(leg: LegHistory) -> Sequence[tuple[Load, Call]]:
+    """Return each call that was surely given what was kept, behind the load that gave that."""
+    return leg.once(_hits)
+
+
+def _hits(leg: LegHistory) -> Sequence[tuple[Load, Call]]:
+    found = [
+        (load, call)
+        for load in leg.loads
+        for call in load.given_later
+        if load.results is not None and not load.is_null and call.at > load.ended_at
+        if is_told(leg, call)
+    ]
+    return sorted(found, key=lambda each: each[1].seq)
+
+
+def good_until(leg: LegHistory, load: Load) -> float:
+    """Return until when what a load gave is good, in ms."""
+    assert leg.scenario.cache is not None
+    return leg.scenario.cache.good_until(load.at, load.results or ())
+
+
+def are_good(leg: LegHistory, load: Load, at: float) -> bool:
+    """Whether what a load gave is good for sure at `at` ms."""
+    return at < good_until(leg, load) - ROUNDING
+
+
+def met(leg: LegHistory, call: Call) -> Sequence[Load]:
+    """Return the loads of which one has given what was kept when a call asked for its key.
+
+    There are none where nothing may have been kept, or nobody knows.
+    """
+    known = leg.kept.known.get(call.number, frozenset())
+    if None in known:
+        return []
+    return [load for load in leg.loads if load.number in known]
+
+
+def has_room_for_all(leg: LegHistory) -> bool:
+    """Whether no key has to go for another one."""
+    planned = leg.scenario.cache
+    kept = {load.identity for load in leg.loads if load.results is not None and not load.is_null}
+    return planned is None or len(kept) <= planned.max_keys
+
+
+def failed_loads(leg: LegHistory) -> Iterator[Load]:
+    """Yield the loads that somebody shares, and that came to a failure."""
+    for load in leg.loads:
+        is_over = load.ended is not None and load.cancelled_seq < 0
+        is_failed = is_over and load.ended is not None and load.ended.how != "returned"
+        if is_failed and not load.is_null and _error_of(load) not in FOR_THE_PROGRAM:
+            yield load
+
+
+def _error_of(load: Load) -> str:
+    return load.calls[0].step.error
+
+
+def item_of(leg: LegHistory, call: Call) -> Item | None:
+    """Return the record of a call."""
+    number = call.record
+    return None if number is None or number >= len(leg.records) else leg.records[number]
+
+
+def waits(call: Call, at: float) -> bool:
+    """Whether the time of a call goes on for sure at `at` ms."""
+    return min(call.deadline, call.limit) > at
+
+
+def triggers(leg: LegHistory, ahead: Load) -> Sequence[Load]:
+    """Return the loads whose results were given, and due, when another began ahead of time.
+
+    The last of them is that for which it began.
+    """
+    planned = leg.scenario.cache
+    assert planned is not None
+    found = [
+        (call.seq, load)
+        for load in loads_of_keys(leg).get(ahead.identity, ())
+        for call in load.given_later
+        if load.results and call.at == ahead.at and call.seq < ahead.seq
+        if planned.refresh_from(load.at) <= ahead.at + ROUNDING
+    ]
+    return [load for _, load in sorted(found, key=lambda each: -each[0])]
+
+
+def is_of_another_type(leg: LegHistory, call: Call) -> bool:
+    """Whether Python takes the key of a call for one that was loaded, and it is another one."""
+    return any(
+        load.value == call.value and load.identity != call.identity and load.seq < call.seq
+        for load in leg.loads
+    )

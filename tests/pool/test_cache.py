@@ -1,0 +1,254 @@
+"""What no scenario with a cache shows: tasks, contexts, memory, odd keys, many values at once."""
+
+import gc
+import weakref
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from asyncwait.backends.pool import key_ordered_wait, open_plain, ordered_wait, unordered_wait
+from asyncwait.spec import Cache, CallFailed, InvalidConfig, OperatorConfig, Retry
+from asyncwait.toolkit import PlainOne, PlainSource, Store
+
+pytestmark = pytest.mark.anyio
+
+PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
+
+ROOMY = Cache(100, 1000)
+
+
+async def at_once(value: Any) -> Any:
+    """Give it back."""
+    return value
+
+
+async def all_of(source: Any, fn: Any = at_once, wait: Any = ordered_wait, **options: Any) -> Any:
+    """Run to the end; return what came, and the figures."""
+    async with wait(source, fn, **options) as results:
+        return [value async for value in results], results.statistics()
+
+
+@pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
+async def test_a_hit_takes_no_task_and_no_call(wait: Any) -> None:
+    """Ten thousand of them cost the loop next to nothing, and each is counted as a call."""
+    called: list[int] = []
+
+    async def fn(value: int) -> int:
+        called.append(value)
+        return value
+
+    values = [0] * 10_000
+    got, figures = await all_of(values, fn, wait, cache=ROOMY, capacity=50)
+
+    assert (got, called) == (values, [0])
+    assert (figures.calls, figures.loads, figures.hits + figures.shared) == (10_000, 1, 9_999)
+    assert figures.max_in_flight == 50
+
+
+async def test_each_value_is_asked_for_its_key_once() -> None:
+    """Also where the ones before it are given together, and it ends that."""
+    asked: list[tuple[int, int]] = []
+
+    def key(value: tuple[int, int]) -> int:
+        asked.append(value)
+        return value[0]
+
+    values = [(n * n % 7, n) for n in range(300)]
+    got, figures = await all_of(values, cache=Cache(3, 1000, key=key), capacity=20)
+
+    assert [first for first, _ in got] == [first for first, _ in values]
+    assert asked == values
+    assert figures.hits > figures.loads > 4
+
+
+async def test_what_is_given_together_takes_room_one_by_one() -> None:
+    """A consumer that has taken some makes room for as many."""
+    read: list[int] = []
+
+    def source() -> Iterator[int]:
+        for number in range(30):
+            read.append(number)
+            yield 0
+
+    async with ordered_wait(source(), at_once, cache=ROOMY, capacity=5) as results:
+        for taken in range(1, 20):
+            await anext(results)
+            await anyio.wait_all_tasks_blocked()
+            assert len(read) <= taken + 6
+            assert results.statistics().in_flight <= 5
+
+
+async def test_loads_and_keys_see_the_context_of_the_operator_alone() -> None:
+    """A load serves records of anybody; what it sets, or a key function, nobody else sees."""
+    seen: list[str] = []
+
+    def key(value: int) -> int:
+        seen.append(PLACE.get())
+        PLACE.set("in a key")
+        return value
+
+    async def fn(value: int) -> int:
+        seen.append(PLACE.get())
+        PLACE.set("in a load")
+        await anyio.lowlevel.checkpoint()
+        return value
+
+    PLACE.set("outside")
+    cache = Cache(9, 1000, key=key)
+    async with ordered_wait([1, 2, 1, 3, 3, 1], fn, cache=cache, capacity=1) as results:
+        PLACE.set("later")
+        assert [value async for value in results] == [1, 2, 1, 3, 3, 1]
+        assert PLACE.get() == "later"
+    assert set(seen) == {"outside"}
+
+
+async def test_keys_that_raise_fail_their_records_alone() -> None:
+    """Whatever it is that they raise, and wherever in a row of hits."""
+
+    def key(value: Any) -> Any:
+        if value == "bad":
+            raise StopIteration
+        return value
+
+    values = [0, 0, "bad", 0, [], 0]
+    got, figures = await all_of(
+        values,
+        cache=Cache(9, 1000, key=key),
+        on_error=lambda _, error: type(error.__cause__).__name__,
+        capacity=2,
+    )
+
+    assert got == [0, 0, "StopIteration", 0, "TypeError", 0]
+    assert (figures.null_keys, figures.failures_handled, figures.calls) == (2, 2, 6)
+
+
+class Odd:
+    """Of one hash, and not to be compared with those of another number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Odd) or other.number != self.number:
+            raise ValueError(self.number)
+        return True
+
+
+async def test_keys_that_can_not_be_compared_hold_nothing_up() -> None:
+    """Each record has a result, or its failure; and the figures add up."""
+    async with ordered_wait(
+        [n % 3 for n in range(60)], at_once, cache=Cache(2, 1000, key=Odd), on_error="skip"
+    ) as results:
+        got = [value async for value in results]
+        figures = results.statistics()
+    assert got
+    assert figures.failures_handled + len(got) == figures.calls == 60
+    assert figures.hits + figures.shared + figures.loads + figures.null_keys == 60
+
+
+async def test_a_failure_is_of_each_record_that_shares_the_load() -> None:
+    """Each error names its own value, and all have the same cause."""
+    told: list[Any] = []
+
+    async def fn(_: Any) -> None:
+        await anyio.sleep(1)
+        raise ConnectionError("down")
+
+    def note(value: Any, error: Any) -> None:
+        told.append((value, error.record.value, error.attempts, error.__cause__))
+
+    values = ["aa", "ab", "ac"]
+    await all_of(
+        values,
+        fn,
+        cache=Cache(9, 1000, key=lambda text: text[0]),
+        retry=Retry(max_attempts=2),
+        on_error=note,
+    )
+
+    assert [each[:3] for each in told] == [(value, value, 2) for value in values]
+    assert len({id(each[3]) for each in told}) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_nothing_that_was_emitted_is_held(*, fails: bool) -> None:
+    """Neither a load nor an error refers in a circle to the values of those that waited."""
+
+    class Value:
+        key = 1
+
+    held: list[weakref.ref[Value]] = []
+
+    def source() -> Iterator[Value]:
+        for _ in range(20):
+            value = Value()
+            held.append(weakref.ref(value))
+            yield value
+
+    async def fn(value: Value) -> int:
+        await anyio.lowlevel.checkpoint()
+        if fails:
+            raise ValueError(value.key)
+        return value.key
+
+    gc.disable()
+    try:
+        cache = Cache(1, 1000, key=lambda value: value.key)
+        async with ordered_wait(source(), fn, cache=cache, on_error="skip", capacity=4) as results:
+            async for _ in results:
+                pass
+            assert sum(each() is not None for each in held) <= 1
+    finally:
+        gc.enable()
+
+
+async def test_a_store_may_be_given_and_outlives_the_operator() -> None:
+    """Whoever opens several of one function, one after the other, gives them all the same."""
+    config = OperatorConfig(cache=ROOMY)
+    store, hits = Store(ROOMY), []
+    for _ in range(2):
+        source = PlainSource([1, 2, 3])
+        async with open_plain(config, PlainOne(at_once), source, store=store) as results:
+            assert [value async for value in results] == [1, 2, 3]
+            hits.append(results.statistics().hits)
+    assert hits == [0, 3]
+
+
+async def test_a_key_in_order_and_a_key_of_a_cache_are_two_things() -> None:
+    """Records of one order key come out in their order, hits or not."""
+    values = [(n % 3, n % 2) for n in range(60)]
+    got, figures = await all_of(
+        values,
+        wait=key_ordered_wait,
+        key=lambda value: value[0],
+        cache=Cache(9, 1000, key=lambda value: value),
+        capacity=7,
+    )
+
+    by_key = [[value for value in got if value[0] == key] for key in range(3)]
+    assert by_key == [[value for value in values if value[0] == key] for key in range(3)]
+    assert (figures.loads, figures.hits) == (6, 54)
+
+
+async def test_what_does_not_go_together_is_refused() -> None:
+    """One error says what is wrong, on entering."""
+    with pytest.raises(InvalidConfig, match=r"^cache must be a Cache or None, got 5 \(int\)$"):
+        await all_of([1], cache=5)
+
+
+async def test_without_a_handler_a_failed_load_ends_the_stream() -> None:
+    """With the error of the first of those that share it."""
+
+    async def fn(_: int) -> None:
+        await anyio.sleep(1)
+        raise OSError
+
+    with pytest.raises(CallFailed, match="value 1"):
+        await all_of([1, 1], fn, cache=ROOMY)
