@@ -13,10 +13,11 @@ import redis
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
-from asyncwait.backends.lookup import Cache, FunctionTable, RedisTable
+from asyncwait.backends.lookup import FunctionTable, RedisTable
 from asyncwait.backends.spark import lookup_join
 from asyncwait.backends.spark.join._chunks import Shape
 from asyncwait.backends.spark.join._task import Counts, Join, Options
+from asyncwait.spec import Cache
 
 PARTITIONS = 2
 PAYLOAD = "x" * 20

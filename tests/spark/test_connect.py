@@ -14,8 +14,9 @@ def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     command = [sys.executable, connect_job.__file__, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
-    whole, *told, limited = done.stdout.splitlines()
+    whole, *told, limited, joined = done.stdout.splitlines()
     assert (whole, limited) == ("True", "100")
+    assert joined == "['town 0', None, 'town 2']"
     assert "100 of 100 done, " in told[0]
     assert "2 done" in told[0]
     assert told[1].startswith("max_tasks must be given")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -86,11 +86,15 @@ def main(folder: Path) -> None:
     """Run it."""
     from pyspark.sql import Row, SparkSession
 
-    from asyncwait.backends.spark import Progress, ordered_wait
+    from asyncwait.backends.lookup import FunctionTable
+    from asyncwait.backends.spark import Progress, lookup_join, ordered_wait
     from asyncwait.spec import InvalidConfig
 
     async def fetch(row: Row) -> tuple[int]:
         return (2 * row.id,)
+
+    async def towns(keys: Sequence[int]) -> dict[int, list[tuple[str]]]:
+        return {key: [(f"town {key}",)] for key in keys}
 
     with server(folder) as address:
         session = SparkSession.builder.remote(address).getOrCreate()
@@ -107,6 +111,9 @@ def main(folder: Path) -> None:
             print(error)
         limited = ordered_wait(df, fetch, "twice long", max_in_flight=10, max_tasks=2)
         print(limited.count())
+        columns, where = "id long, town string", "t.town <> 'town 1'"
+        joined = lookup_join(df, FunctionTable(towns), on="id", columns=columns, where=where)
+        print([row.town for row in joined.limit(3).collect()])
         session.stop()
 
 

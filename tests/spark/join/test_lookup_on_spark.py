@@ -12,6 +12,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, Row
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 from remains import wait_until
 
 from asyncwait.backends.lookup import Full, FunctionTable
@@ -199,6 +200,41 @@ def test_a_stream_is_joined_batch_by_batch(spark: EmbeddedSpark, tmp_path: Path)
     query.awaitTermination()
     found = session.table("joined").orderBy("user").collect()
     assert found == [Row(user=1, town="town 1", size=0), Row(user=2, town="town 2", size=0)]
+
+
+TYPES = """
+    SELECT 1Y AS tiny, 4L AS long, CAST(NULL AS int) AS none, 1.5F AS single, 2.5D AS double,
+        CAST(1.25 AS decimal(5, 2)) AS price, 'Zoë' AS text, X'00FF' AS raw, true AS yes,
+        DATE '2026-02-28' AS day, TIMESTAMP '2026-07-01 12:00:00.000001' AS instant,
+        TIMESTAMP_NTZ '2026-07-01 12:00:00' AS clock, INTERVAL '1 02:03:04' DAY TO SECOND AS span,
+        array(1, NULL, 3) AS list, map('a', 1.5D, 'b', NULL) AS pairs,
+        named_struct('x', 1, 'inner', named_struct('y', DATE '2026-01-01')) AS nested
+"""
+
+
+def test_values_of_all_types_come_out_as_the_table_gives_them(spark: EmbeddedSpark) -> None:
+    """With and without a condition; and a key of most types finds its row."""
+    df = spark.session.sql(TYPES)
+    (given,) = df.collect()
+    columns = StructType([StructField("id", LongType()), *df.schema.fields])
+
+    async def rows(keys: Sequence[int]) -> dict[int, Any]:
+        return {key: [given.asDict()] for key in keys}
+
+    options: dict[str, Any] = {"on": "id", "columns": columns}
+    for where in (None, "t.tiny = 1"):
+        ids = spark.session.range(2)
+        (_, found) = lookup_join(ids, FunctionTable(rows), where=where, **options).collect()
+        assert repr(found) == repr(Row(id=1, **given.asDict()))
+
+    async def types(keys: Sequence[Any]) -> dict[Any, Any]:
+        return {key: [(" ".join(type(part).__name__ for part in key),)] for key in keys}
+
+    names = ["tiny", "double", "price", "text", "raw", "yes", "day", "instant", "clock", "span"]
+    columns = StructType([*(df.schema[name] for name in names), StructField("seen", StringType())])
+    on = dict(zip(names, names, strict=True))
+    (row,) = lookup_join(df, FunctionTable(types), on=on, columns=columns).collect()
+    assert row.seen == "int float Decimal str bytes bool date datetime datetime timedelta"
 
 
 def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:

@@ -64,6 +64,21 @@ CASES: dict[str, list[tuple[int, Report | None, str]]] = {
         (1, said("a", 1, calls=2), "calls=3 tasks_running=1"),
         (1, None, "calls=3 tasks_running=1"),
     ],
+    "rows that were looked up are those of the attempt that counts": [
+        (
+            1,
+            said("a", state="failed", rows_in=5, loads=5),
+            "calls=1 calls_in_vain=1 tasks_failed=1 attempts_failed=1",
+        ),
+        (
+            2,
+            said("b", 0, "ended", 1, rows_in=9, hits=5, shared=1, loads=0, stale=1, null_keys=2),
+            (
+                "calls=2 rows_in=9 rows_done=9 hits=5 shared=1 stale=1 null_keys=2 "
+                "calls_in_vain=1 tasks_done=1 attempts_failed=1"
+            ),
+        ),
+    ],
     "two operators of one task stand side by side": [
         (1, said("a", calls=2), "calls=2 tasks_running=1"),
         (2, said("b", calls=3), "calls=5 tasks_running=2"),

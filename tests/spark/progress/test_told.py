@@ -119,6 +119,20 @@ def test_a_log_gets_one_line_at_the_end(clock: Callable[[float], None]) -> None:
     assert re.fullmatch(r"rows: 0 of 3 done in 4.0 s, .* 1 done\n", written(log))
 
 
+def test_how_rows_were_looked_up_is_told() -> None:
+    """In a line of its own, and while it goes on, how many were kept; of calls nobody asks that."""
+    log = terminals.log()
+    figures = TaskFigures(rows_in=2_010, hits=2_000, shared=4, loads=3, stale=1, null_keys=2)
+    with Progress(show=True, console=log) as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended", figures=figures))
+
+    assert "keys    2,000 kept, 4 shared, 3 loaded, 1 stale, 2 null\n" in progress.summary()
+    assert ", 2,000 kept, tasks: 1 done" in written(log)
+    with Progress() as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended", figures=TaskFigures(rows_in=3)))
+    assert "keys" not in progress.summary()
+
+
 def test_a_bar_is_drawn_again_by_itself(
     clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

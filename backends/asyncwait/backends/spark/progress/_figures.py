@@ -34,7 +34,10 @@ class TaskName(Struct, frozen=True):
 
 
 class TaskFigures(Statistics, frozen=True, kw_only=True):
-    """What the operator in a task is doing at this moment, and has done since it was opened."""
+    """What the operator in a task is doing at this moment, and has done since it was opened.
+
+    Of a lookup join `calls` are requests, and each of its rows is one of `LOOKED_UP`.
+    """
 
     rows_in: int = 0
     """Rows that the operator has taken from its source; those that wait for room, too."""
@@ -44,16 +47,6 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     """Rows for which everything has failed, whatever became of them."""
     found: int = 0
     """Rows whose results were in the journal, and which nothing was called for."""
-    hits: int = 0
-    """Rows of a lookup join that were answered from what is kept."""
-    shared: int = 0
-    """Those that wait, or waited, for a request which another row has begun."""
-    loads: int = 0
-    """Those whose key was asked for because of them."""
-    stale: int = 0
-    """Those that were given rows that are no longer good, since the table failed."""
-    null_keys: int = 0
-    """Those whose key no row can have."""
 
     @classmethod
     def of(cls, statistics: Statistics, **own: int) -> "TaskFigures":
