@@ -143,12 +143,12 @@ def test_what_nobody_has_planned_can_convict(odd: Event, mode: Mode) -> None:
 
 def test_a_rule_is_played_where_it_can_be_shown() -> None:
     """The verdict says how many scenarios that are, and of how many."""
-    code, out = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "30")
+    code, out = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "40")
 
     assert code == 0, out
     said = re.search(r"\(1 rule passes, (\d+) of (\d+) scenarios can show it\)$", out)
     assert said is not None, out
-    assert int(said[1]) < 30 < len(EXAMPLES) < int(said[2])
+    assert int(said[1]) < 40 < len(EXAMPLES) < int(said[2])
 
 
 def test_the_examples_about_a_rule_come_first() -> None:

@@ -12,6 +12,7 @@ OF_ELEMENTS = {
     "on-demand-snapshot",
     "in-flight-snapshot",
     "restore",
+    "cache",
 }
 """What plain values lack: they are records alone, and nothing is kept of them."""
 
@@ -19,8 +20,9 @@ OPERATORS = ("emitter", "pool", "reference")
 LOOPS = ("asyncio", "trio")
 LACKED: dict[str, set[str]] = {
     **{f"{operator}-{loop}": set() for operator in OPERATORS for loop in LOOPS},
+    **{f"emitter-{loop}": {"cache"} for loop in LOOPS},  # it keeps nothing of what calls give
     **{f"{operator}-plain-{loop}": OF_ELEMENTS for operator in OPERATORS for loop in LOOPS},
-    "threads": {"cancel-calls"},  # nothing ends a thread from outside
+    "threads": {"cancel-calls", "cache"},  # nothing ends a thread from outside
 }
 OF_STREAMS = {"flink", "flink-keyed", "spark", "spark-dataframe"}
 

@@ -177,8 +177,9 @@ async def test_a_failure_is_of_each_record_that_shares_the_load() -> None:
     assert len({id(each[3]) for each in told}) == 1
 
 
+@pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
 @pytest.mark.parametrize("fails", [False, True])
-async def test_nothing_that_was_emitted_is_held(*, fails: bool) -> None:
+async def test_nothing_that_was_emitted_is_held(wait: Any, *, fails: bool) -> None:
     """Neither a load nor an error refers in a circle to the values of those that waited."""
 
     class Value:
@@ -201,7 +202,7 @@ async def test_nothing_that_was_emitted_is_held(*, fails: bool) -> None:
     gc.disable()
     try:
         cache = Cache(1, 1000, key=lambda value: value.key)
-        async with ordered_wait(source(), fn, cache=cache, on_error="skip", capacity=4) as results:
+        async with wait(source(), fn, cache=cache, on_error="skip", capacity=4) as results:
             async for _ in results:
                 pass
             assert sum(each() is not None for each in held) <= 1

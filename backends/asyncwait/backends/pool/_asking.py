@@ -67,6 +67,8 @@ class Asking:
         """The load of each key, by stand-in."""
         self.queue: deque[Load] = deque()
         """Loads that are to begin."""
+        self._ending: list[Load] = []
+        """Those that run and are cancelled."""
         self.is_busy = False
         """Whether somebody asks at present, and sees to all that come meanwhile."""
         self._asked: Callable[[Any], Any] | None = None
@@ -76,8 +78,7 @@ class Asking:
 
     def ask(self) -> None:
         """Ask for those that wait, up to one that needs a load, which is put into the queue."""
-        core, goes_on = self._core, True
-        self.is_busy = True
+        self.is_busy, core, goes_on = True, self._core, True
         try:
             while goes_on and core.pending:
                 decided: list[Entry] = []
@@ -87,7 +88,7 @@ class Asking:
         finally:
             self.is_busy = False
 
-    def _ask_for_all(self, decided: list[Entry]) -> bool:
+    def _ask_for_all(self, decided: list[Entry]) -> bool:  # noqa: PLR0915 - as in `Core`
         """Ask for those that wait; return whether it came to their end.
 
         Args:
@@ -106,6 +107,8 @@ class Asking:
                 called.append(entry)
                 if has_deadlines and core.due == inf:
                     sweep.expect(now)
+            elif self._ending and self._has_to_linger(entry):
+                continue
             elif sweep.begin(entry):
                 now = clock()
             else:
@@ -134,9 +137,12 @@ class Asking:
             if now >= kept.refresh_from:
                 kept.refresh_from = inf  # once in its life
                 self._refresh(place, entry.value)
-            if is_light and now <= core.due and in_bulk and kept.results:
-                entry.results = kept.results  # What follows comes to the same.
-                decided.append(entry)
+            if is_light and now <= core.due:  # What follows comes to the same.
+                if in_bulk and kept.results and (pending or decided):
+                    entry.results = kept.results
+                    decided.append(entry)
+                else:
+                    core.decide(entry, kept.results)
             else:
                 entry.worker = _AT_ONCE
                 if not (sweep.watches and sweep.expire_due(entry, now, _AT_ONCE)):
@@ -172,6 +178,12 @@ class Asking:
             self._asked = partial(_again, key, error)
         self._figures.hits += len(results)
         return results
+
+    def _has_to_linger(self, entry: Entry) -> bool:
+        """Have a record wait for a call that it has shared, and that is cancelled (RETRY-10)."""
+        return any(
+            entry in load.entries and self._sweep.linger(entry, load) for load in self._ending
+        )
 
     def _has_no_key(self, entry: Entry, error: BaseException) -> None:
         """Fail an attempt as if its call had raised what its key has (CACHE-1)."""
@@ -210,11 +222,19 @@ class Asking:
                 self.queue.append(load)
 
     def close(self, load: Load) -> None:
-        """Let nobody join a load any more."""
+        """Let nobody join a load any more: it is over, or it is cancelled if it runs."""
         if load.is_open:
             load.is_open = False
+            if load.entry is not None:
+                self._ending.append(load)
             with _INCOMPARABLE:  # Nobody joins it all the same, and the next one takes its place.
                 self._loading.pop(load.place, None)
+
+    def ended(self, load: Load) -> None:
+        """Take note that the call of a load has ended."""
+        if load in self._ending:
+            self._ending.remove(load)
+        load.forget()
 
     def forget(self) -> None:
         """Let no load begin, and nobody join one."""
@@ -229,7 +249,7 @@ class Asking:
                 if load.is_wanted:
                     self._figures.refreshes += load.in_background
                     return load
-                load.entries.clear()  # They hold it, too.
+                load.forget()
             if not self._core.pending:
                 return None
             self.ask()

@@ -98,7 +98,7 @@ class CacheCrew(Crew):
             self._failed(load, error, self._clock())
         else:
             self._returned(load, results, at)
-        load.entries.clear()  # They hold it, too.
+        self._asking.ended(load)
         self._sweep.release(load)
 
     def _returned(self, load: Load, results: tuple[Any, ...], at: float) -> None:

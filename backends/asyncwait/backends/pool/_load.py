@@ -49,6 +49,11 @@ class Load(Struct, eq=False):
         self.entries.append(entry)
         self.staying += 1
 
+    def forget(self) -> None:
+        """Hold nothing of what it was for: its records, which may have been emitted, hold it."""
+        self.entries.clear()
+        self.value = None
+
     @property
     def is_wanted(self) -> bool:
         """Whether somebody waits for it, or nobody has to."""

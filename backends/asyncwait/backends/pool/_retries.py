@@ -117,6 +117,13 @@ class Retries(Sweep):
         for entry, until in self._lingering.pop(worker, ()):
             self._pause(entry, until)
 
+    def linger(self, entry: Entry, worker: Any) -> bool:
+        """Have a record wait for the cancelled call of `worker`, unless that is abandoned."""
+        if any(call.worker is worker for call in self._abandoned):
+            return False
+        self._lingering.setdefault(worker, []).append((entry, self._clock()))
+        return True
+
     def _on_results(self, entry: Entry, results: tuple[Any, ...]) -> None:
         self._limits.pop(entry, None)
         try:

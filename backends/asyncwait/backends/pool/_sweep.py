@@ -119,6 +119,10 @@ class Sweep:
     def release(self, worker: Any) -> None:
         """Note that the cancelled call of `worker` has ended, or is abandoned."""
 
+    def linger(self, entry: Entry, worker: Any) -> bool:  # noqa: ARG002 - there are no retries
+        """Have a record wait for the cancelled call of `worker`, unless that is abandoned."""
+        return False
+
     def close(self) -> None:
         """End the task."""
         if self._scope is not None:

@@ -158,10 +158,17 @@ class _Loads:
         return good if is_due and ask.at < until and (good.end.results or not ahead) else None
 
     def _shared(self, ask: Ask) -> _Load | None:
-        """Return a load that runs, or that another ask has led to already."""
+        """Return a load that runs, or that another ask has led to already.
+
+        One behind which another has begun was given up then, though it may not know that yet.
+        """
         same = self._by_key[identity(ask.value)]
-        running = [each for each in same if each.is_running(ask.place)]
-        going_on = [each for each in running if each.cancelled >= ask.place]
+        last_begun = [each for each in same if each.began < ask.place][-1:]
+        going_on = [
+            each
+            for each in last_begun
+            if each.is_running(ask.place) and each.cancelled >= ask.place
+        ]
         soon = [
             each
             for each in same

@@ -76,6 +76,9 @@ an-attempt-may-be-a-hit: CACHE-5
 several-results-for-each: CACHE-5
     All of them are given again.
     cache ttl=500; 0: a@1; 80: a@2; a: 40 gives a1 a2
+one-after-the-other: CACHE-5
+    There is room for one record at a time.
+    capacity 1; cache ttl=500; 0: a b a; a b: 40 gives *1
 the-next-of-a-key-is-a-hit: CACHE-5, KEY-1
     In key-ordered mode nothing is shared, as the second waits for the first.
     key-ordered; cache ttl=500; 0: a/x a/x a/y; 80: a/x; a: 40 gives a1
@@ -89,12 +92,18 @@ room-for-two: CACHE-6
 room-for-one: CACHE-6
     Each goes for the next.
     cache max_keys=1 ttl=5000; 0: a; 80: b; 160: b; 240: a; a b: 40 gives *1, 40 gives *2
+room-for-one-at-a-time: CACHE-6
+    a goes for b, and is loaded again behind c.
+    capacity 1; cache max_keys=1 ttl=5000; 0: a b c a; a b c: 40 gives *1, 40 gives *2
 what-is-old-takes-room: CACHE-6
     What is kept of b is no longer good at 240, but was used later than a.
     cache max_keys=2 ttl=220; 0: b; 80: a; 160: b; 240: c; 320: a; a b c: 40 gives *1, 40 gives *2
 an-empty-result-is-not-kept: CACHE-7
     The second asks again.
     cache ttl=500; 0: a; 80: a; 160: a; a: 40 gives, 40 gives a2
+an-empty-result-one-after-the-other: CACHE-7
+    It is asked for again behind b.
+    capacity 1; cache ttl=500; 0: a b a; a: 40 gives, 40 gives a2; b: 40 gives b1
 an-empty-result-is-kept: CACHE-7
     That is so until 100.
     cache ttl=500 missing_ttl=100; 0: a; 80: a; 120: a; 240: a; a: 40 gives, 40 gives a2
@@ -104,6 +113,10 @@ nothing-any-more: CACHE-7, CACHE-8
 loaded-ahead-of-time: CACHE-8
     The hits at 120 and 160 are given the old results, that at 240 the new ones.
     cache ttl=500 refresh_ahead=20; 0: a; 80: a; 120: a; 160: a; 240: a; a: 40 gives a1, 80 gives a2
+ahead-of-time-one-after-the-other: CACHE-8
+    a is a hit at 120, and is loaded again while c runs.
+    capacity 1; cache ttl=500 refresh_ahead=20; 0: a b a c; a: 40 gives a1, 40 gives a2;
+    b c: 80 gives *1
 ahead-of-time-in-vain: CACHE-8
     The load fails at 160, and none begins for the same results.
     cache ttl=500 refresh_ahead=20; 0: a; 120: a; 200: a; a: 40 gives a1, 40 raises, 40 gives a3
