@@ -251,9 +251,14 @@ class _Cases:
         self.spared = 0
         drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
         others, self._generated = drawn
-        # What is drawn for batches shows little where each record has a call of its own.
+        # What is drawn for shared calls shows little where each record has a call of its own.
         is_batching = Capability.BATCHES in backend.capabilities
-        self._others = [each for each in others if is_batching or each[1].batch is None]
+        is_caching = Capability.CACHE in backend.capabilities
+        self._others = [
+            each
+            for each in others
+            if (is_batching or each[1].batch is None) and (is_caching or each[1].cache is None)
+        ]
         self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed
         self._fitting = partial(adapted, capabilities=backend.capabilities)

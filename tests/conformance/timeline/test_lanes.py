@@ -173,6 +173,20 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
 
 
+def test_a_plan_says_how_results_are_kept() -> None:
+    """In its first line."""
+    scenario = scenario_of(
+        "cache max_keys=1 ttl=100 missing_ttl=60 refresh_ahead=50 stale_if_error=90; 0: a a"
+    )
+
+    (first,) = describe_scenario(scenario)
+
+    assert first.endswith(
+        ", results of 1 key kept for 100 ms, empty ones for 60 ms, loaded ahead after 50 %, "
+        "given 90 ms longer where a load fails"
+    )
+
+
 def test_a_plan_says_how_calls_are_batched() -> None:
     """In its first line, and what a call does to its whole batch behind that call."""
     scenario = scenario_of(

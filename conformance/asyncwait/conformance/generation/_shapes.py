@@ -424,12 +424,12 @@ def _cached(rng: Random, size: int) -> Scenario:
 
 
 def _cache(rng: Random, values: int) -> PlannedCache:
-    refresh_ahead = rng.choice([None, None, 30, 50])
-    stale_if_error = rng.choice([None, None, 2 * GRID, 20 * GRID])
+    refresh_ahead = rng.choice([None, None, None, 30, 50])
+    stale_if_error = rng.choice([None, None, None, 2 * GRID, 20 * GRID])
     is_bounded = refresh_ahead is None and stale_if_error is None
     return PlannedCache(
         max_keys=rng.choice([1, 2, values]) if is_bounded else values,
-        ttl=rng.choice([1, 2, 4, 10]) * GRID + GRID // 2,
+        ttl=rng.choice([1, 2, 4, 10, 30]) * GRID + GRID // 2,
         missing_ttl=rng.choice([None, GRID + GRID // 2, 5 * GRID + GRID // 2]),
         refresh_ahead=refresh_ahead,
         stale_if_error=stale_if_error,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline import (
     MARK,
@@ -28,6 +29,7 @@ from asyncwait.spec.scenario import (
     Leg,
     Misuse,
     PlannedBatch,
+    PlannedCache,
     Scenario,
     SinkGaveUp,
     SinkIntruded,
@@ -55,7 +57,8 @@ def describe_scenario(scenario: Scenario) -> list[str]:
     """Return the plan of a scenario in a few lines."""
     timeout = "no timeout" if scenario.timeout is None else f"timeout {scenario.timeout} ms"
     handled = ", handled" if scenario.handled else ""
-    how = f"{scenario.form}{'' if scenario.batch is None else _batch(scenario.batch)}"
+    batched = "" if scenario.batch is None else _batch(scenario.batch)
+    how = f"{scenario.form}{batched or ('' if scenario.cache is None else _cache(scenario.cache))}"
     lines = [f"{scenario.mode}, capacity {scenario.capacity}, {timeout}{handled}, {how}"]
     for plan in scenario.plans:
         steps = ", then ".join(map(_step, plan.steps))
@@ -201,6 +204,18 @@ def _batch(batch: PlannedBatch) -> str:
     said = f", batches of {batch.max_size}, after {batch.max_wait} ms, {batch.in_flight} at a time"
     mapped = ", answered by a mapping" if batch.answers == "mapping" else ""
     return f"{said}{mapped}{', split when they fail' if batch.split else ''}"
+
+
+def _cache(cache: PlannedCache) -> str:
+    missing, ahead, stale = cache.missing_ttl, cache.refresh_ahead, cache.stale_if_error
+    return "".join(
+        [
+            f", results of {counted(cache.max_keys, 'key')} kept for {cache.ttl} ms",
+            "" if missing is None else f", empty ones for {missing} ms",
+            "" if ahead is None else f", loaded ahead after {ahead} %",
+            "" if stale is None else f", given {stale} ms longer where a load fails",
+        ]
+    )
 
 
 def _crash(crash: Crash) -> str:

@@ -58,7 +58,7 @@ def one_load_of_a_key_runs(leg: LegHistory) -> Iterator[Finding]:
                 return
             yield from (None for _ in load.waiting[1:])
         yield from (None for each in loads[:1] if is_of_another_type(leg, each.calls[0]))
-    for call in leg.calls:
+    for call in filter(partial(is_told, leg), leg.calls):
         if call.batch is None and is_of_another_type(leg, call):
             yield f"call {call.number} of {call.value!r} shares what is of another type", call.at
             return

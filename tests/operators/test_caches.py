@@ -1,0 +1,110 @@
+"""What no scenario of a cache can show: keys that JSON has not, or that can't be had at all."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from operators import CACHING, OPERATORS, PLAIN_FORMS
+
+from asyncwait.spec import Cache, InvalidConfig, OperatorConfig, Statistics
+
+pytestmark = pytest.mark.anyio
+
+each_that_caches = pytest.mark.parametrize("name", sorted(CACHING))
+
+HELD = 60.0
+"""Seconds for which results are good: longer than any of these tests."""
+
+
+async def all_of(
+    name: str, values: list[Any], key: Callable[[Any], Any] | None = None
+) -> tuple[list[Any], list[Any], Statistics]:
+    """Run an operator to its end; return what came, what was called, and the figures."""
+    called: list[Any] = []
+
+    async def fn(value: Any) -> str:
+        called.append(value)
+        return f"{value!r}"
+
+    async with PLAIN_FORMS[name]["ordered"](
+        values, fn, cache=Cache(99, HELD, key=key), on_error=lambda _, error: str(error.__cause__)
+    ) as results:
+        return [each async for each in results], called, results.statistics()
+
+
+@each_that_caches
+@pytest.mark.parametrize(
+    "null", [None, math.nan, (1, None), (1, (2, None)), ("a", math.nan)], ids=repr
+)
+async def test_a_null_key_is_nobody_elses(name: str, null: Any) -> None:
+    """Each of its records has a call of its own (CACHE-1)."""
+    _, called, figures = await all_of(name, [1, 2, 3], lambda _: null)
+
+    assert sorted(called) == [1, 2, 3]
+    assert (figures.null_keys, figures.loads, figures.calls) == (3, 0, 3)
+
+
+@each_that_caches
+@pytest.mark.parametrize(
+    "keys", [(1, 1.0, True), ("1", b"1", 1), ((1,), (1.0,), (True,))], ids=repr
+)
+async def test_keys_of_other_types_are_others(name: str, keys: tuple[Any, ...]) -> None:
+    """Though they may be equal (CACHE-2)."""
+    got, called, figures = await all_of(name, [0, 1, 2, 2, 1, 0], lambda number: keys[number])
+
+    assert sorted(called) == [0, 1, 2]
+    assert got == ["0", "1", "2", "2", "1", "0"]
+    assert (figures.loads, figures.null_keys) == (3, 0)
+
+
+@each_that_caches
+async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> None:
+    """It raises, or has no hash: as if the call had raised that."""
+
+    def key(value: int) -> Any:
+        return [value] if value % 2 else 6 // value
+
+    got, called, figures = await all_of(name, [3, 0, 2, 2], key)
+
+    assert got == ["unhashable type: 'list'", "integer division or modulo by zero", "2", "2"]
+    assert called == [2]
+    assert (figures.calls, figures.null_keys, figures.loads) == (4, 2, 1)
+    assert figures.failures_handled == 2
+
+
+@each_that_caches
+async def test_the_key_is_the_value_itself_unless_something_else_is_said(name: str) -> None:
+    """Then one that has no hash fails."""
+    got, called, _ = await all_of(name, ["a", "b", "a", ["a"]])
+
+    assert got == ["'a'", "'b'", "'a'", "unhashable type: 'list'"]
+    assert called == ["a", "b"]
+
+
+@each_that_caches
+def test_a_function_in_callback_form_is_not_cached(name: str) -> None:
+    """Before anything is opened."""
+
+    class Callbacks:
+        def async_invoke(self, value: Any, result: Any) -> None:
+            """Never called."""
+
+    with pytest.raises(InvalidConfig, match=r"^fn must be in coroutine form, as what it gives is "):
+        OPERATORS[name](OperatorConfig(cache=Cache(9, HELD)), Callbacks(), empty())
+
+
+def test_an_operator_without_a_cache_says_so() -> None:
+    """By the name of the setting."""
+
+    async def fn(value: Any) -> list[Any]:
+        return [value]
+
+    with pytest.raises(InvalidConfig, match=r"^cache must be None: the emitter operator does not "):
+        OPERATORS["emitter"](OperatorConfig(cache=Cache(9, HELD)), fn, empty())
+
+
+async def empty() -> Any:
+    """A source without elements."""
+    for element in ():
+        yield element
