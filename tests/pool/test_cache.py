@@ -259,6 +259,19 @@ async def test_a_key_in_order_and_a_key_of_a_cache_are_two_things() -> None:
     assert (figures.loads, figures.hits) == (6, 54)
 
 
+async def test_an_operator_that_fails_as_a_worker_asks_ends() -> None:
+    """Nobody waits for work any more, and leaving waits for nobody."""
+
+    def key(value: int) -> int:
+        if value == 2:
+            raise ValueError
+        return value
+
+    cache = Cache(9, 1000, key=key)
+    with anyio.fail_after(10), pytest.raises(CallFailed, match="value 2"):
+        await all_of([0, 1, 2], cache=cache, wait=unordered_wait)
+
+
 async def test_what_does_not_go_together_is_refused() -> None:
     """One error says what is wrong, on entering."""
     with pytest.raises(InvalidConfig, match=r"^cache must be a Cache or None, got 5 \(int\)$"):

@@ -63,8 +63,8 @@ class CacheCrew(Crew):
         held = holders(task)
         while not self._core.closed:
             load = self._asking.next_load()
-            if load is None:
-                if await self._park(worker):
+            if load is None:  # One who asks may fail the operator, too.
+                if not self._core.closed and await self._park(worker):
                     continue
                 return
             if self._core.pending or self._asking.queue:
