@@ -40,6 +40,10 @@ a-record-comes-back-to-its-load: CACHE-3, CACHE-2
     It has left at 120, at the limit of its attempt, and shares the same load from 160 on.
     cache ttl=500; retry attempt_timeout=120 initial=40 multiplier=1; 0: a; 40: a; 80: a;
     a: 240 gives a1
+a-load-ahead-of-time-hangs: CACHE-3, CACHE-8
+    It began at 160; the third leaves it at 680, so that the fourth begins one.
+    cache ttl=500 refresh_ahead=20; timeout 120; handled; 0: a; 160: a; 560: a; 720: a;
+    a: 40 gives a1, never, 40 gives a3, late gives a?; source_ends_at 800
 a-failure-is-of-all-that-wait: CACHE-4
     The failure handler is asked for each.
     failures_handled; cache ttl=100; 0: a a; a: 40 raises, failed gives a!
@@ -149,6 +153,10 @@ results-that-are-too-old: CACHE-9
     They could be given until 150, and the load fails at 160.
     failures_handled; cache ttl=100 stale_if_error=50; 0: a; 120: a;
     a: 40 gives a1, 40 raises, failed gives a!
+no-more-loads-ahead-than-room: CACHE-8
+    At 240 two of three keys are loaded ahead of time, and no more may be; the third is at 400.
+    capacity 2; cache ttl=2000 refresh_ahead=5; 0: a b; 80: c; 240: a b c; 400: c;
+    a b c: 40 gives *1, 80 gives *2; source_ends_at 600
 no-old-results: CACHE-9
     The load at 0 is the first.
     failures_handled; cache ttl=100 stale_if_error=480; 0: a; a: 40 raises, failed gives a!
