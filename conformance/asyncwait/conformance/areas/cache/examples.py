@@ -170,6 +170,10 @@ cold-after-a-crash: CACHE-10
 restored-records-share: CACHE-10, CACHE-2
     What was in flight shares a load, which is the first.
     cache ttl=100; restore |1(a+a); 80: a; a: 40 gives a1
+a-hit-that-a-predicate-breaks: CACHE-5
+    At 160 the third a is given what was loaded just now; the predicate raises, and fails it.
+    retry max_attempts=2 on_result=breaks attempt_timeout=120; cache ttl=420 max_keys=2; 0: b;
+    80: a; 120: a; 160: a; b: 120 raises; a: 80 raises RetryAfter, gives a1
 what-became-of-each: CACHE-11
     There are two loads, one shares the first, one is a hit, and one has no key.
     cache ttl=500; capacity 8; 0: a a b null; 80: a; a b: 40 gives *1; plan null: 40 gives n1;
