@@ -67,8 +67,9 @@ class CacheCrew(Crew):
         while not self._core.closed:
             load = self._asking.next_load()
             if load is None:
-                # To ask may have failed the operator, and nobody wakes who rests behind that.
-                if not self._core.closed and await self._park(worker):
+                if self._core.closed:  # By what has asked: nobody wakes who rests behind that.
+                    return
+                if await self._park(worker):
                     continue
                 return
             if self._core.pending or self._asking.queue:

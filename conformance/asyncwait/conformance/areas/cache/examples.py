@@ -44,6 +44,10 @@ a-load-ahead-of-time-hangs: CACHE-3, CACHE-8
     It began at 160; the third leaves it at 680, so that the fourth begins one.
     cache ttl=500 refresh_ahead=20; timeout 120; handled; 0: a; 160: a; 560: a; 720: a;
     a: 40 gives a1, never, 40 gives a3, late gives a?; source_ends_at 800
+a-load-that-blocks-beyond-its-limit: CACHE-2, RETRY-12
+    The loop is blocked until 200; the limit was at 80, and the back-off is over by then.
+    unordered; cache ttl=500; retry attempt_timeout=80 initial=40; 0: a b;
+    a: 40 gives a1 with blocks=160; b: 280 gives b1, 40 gives b2
 a-failure-is-of-all-that-wait: CACHE-4
     The failure handler is asked for each.
     failures_handled; cache ttl=100; 0: a a; a: 40 raises, failed gives a!
