@@ -175,7 +175,7 @@ restored-records-share: CACHE-10, CACHE-2
     What was in flight shares a load, which is the first.
     cache ttl=100; restore |1(a+a); 80: a; a: 40 gives a1
 a-hit-behind-a-slow-handler: CACHE-5, TIME-1
-    The handler of x takes from 120 to 200, and then h is a hit; the time of y and of z is over, too.
+    The handler of x takes from 120 to 200; then h is a hit, and the time of y and z is over.
     key-ordered; capacity 8; timeout 80; handled; cache ttl=500; 0: h/w; 40: x/A h/A y/B; 80: z/C;
     h: gives h1; x: never, late gives x? with blocks=80; y z: never, late gives *?;
     source_ends_at 400
