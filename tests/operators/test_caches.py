@@ -106,5 +106,6 @@ def test_an_operator_without_a_cache_says_so() -> None:
 
 async def empty() -> Any:
     """A source without elements."""
-    for element in ():
+    nothing: list[Any] = []
+    for element in nothing:
         yield element

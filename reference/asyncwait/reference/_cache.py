@@ -34,7 +34,7 @@ class LoadCall(TaskCall):
         cache: for which it is called.
         place: what stands for the key.
         record: with whose value the function is called.
-        is_background: whether it runs on though nobody waits for it (CACHE-8).
+        is_background: whether it began for nobody (CACHE-8).
         waiting: the attempts that go by what it comes to, in the order in which they came.
         began: when it did, in seconds of the loop's clock.
         first: the attempt because of which it began; None if that has what was kept.
@@ -61,7 +61,7 @@ class LoadCall(TaskCall):
     def leave(self, attempt: Attempt) -> None:
         """Go on without an attempt; when the last has left, nobody waits any more (CACHE-3)."""
         self.waiting.pop(attempt, None)
-        if not (self.waiting or self.is_background):
+        if not self.waiting:
             self.cache.is_over(self)
             self.cancel()
 
@@ -80,6 +80,7 @@ class LoadCall(TaskCall):
         Whatever one gives that was cancelled, nobody waits for it, and a later one may run.
         """
         self.cache.is_over(self)
+        self.cache.running -= 1
         scope, self.scope = self.scope, None
         if scope is not None and scope.cancel_called:
             self.operator.cancelled.ended(self)
@@ -119,6 +120,7 @@ class ResultCache:
     Attributes:
         store: what is kept.
         loads: the load of each key that has one.
+        running: how many calls of the function have begun, and not ended.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class ResultCache:
         self.key = settings.key
         self.store = Store(settings)
         self.loads: dict[Any, LoadCall] = {}
+        self.running = 0
         self.hits = self.shared = self.begun = self.stale = self.null_keys = self.refreshes = 0
 
     def open(self, opened: Context) -> None:
@@ -176,16 +179,16 @@ class ResultCache:
             self.start(load)
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
-        """Return what is kept of a key and good, and has it loaded ahead of time (CACHE-8)."""
+        """Return what is kept of a key and good, and have it loaded ahead if there is room."""
         kept, now = self.store.entries.get(place), self.operator.clock()
         if kept is None or now >= kept.good_until:
             return None
-        if now >= kept.refresh_from:
+        if now >= kept.refresh_from and self.running < self.operator.config.capacity:
             self.refresh(place, attempt)
         return kept.results
 
     def refresh(self, place: Any, attempt: Attempt) -> None:
-        """Have a key loaded for nobody, once in the life of what is kept of it."""
+        """Have a key loaded for nobody, once in the life of what is kept of it (CACHE-8)."""
         self.store.refreshing(place)
         if place not in self.loads:
             self.refreshes += 1
@@ -196,6 +199,7 @@ class ResultCache:
         """Have a key loaded; nobody shares the load of one that is null (CACHE-1)."""
         if load.place is not NULL_KEY:
             self.loads[load.place] = load
+        self.running += 1
         load.start()
 
     def is_over(self, load: LoadCall) -> None:

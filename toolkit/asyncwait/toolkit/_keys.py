@@ -97,6 +97,9 @@ def invalid_key(record: Record, error: Exception) -> InvalidKey:
 PLAIN_KEYS = frozenset({int, str, bytes})
 """Types whose values are equal to no value of another of these types."""
 
+_EQ: Any = tuple.__eq__
+_HASH: Any = tuple.__hash__
+
 NULL_KEY = object()
 """The stand-in of all keys that no row can have: null, in whole or in part, and NaN."""
 
@@ -107,12 +110,12 @@ def stand_in(key: Any) -> Any:
     Raises:
         Exception: `key` can't be hashed, or compared with itself.
     """
-    kind = type(key)
+    kind: Any = type(key)
     if kind in PLAIN_KEYS or (kind is tuple and PLAIN_KEYS.issuperset(map(type, key))):
         return key
     if key is None:
         return NULL_KEY
-    if isinstance(key, tuple):
+    if isinstance(key, tuple) and kind.__eq__ is _EQ and kind.__hash__ is _HASH:
         parts = tuple(map(stand_in, key))
         return NULL_KEY if any(part is NULL_KEY for part in parts) else (kind, parts)
     if key != key:  # noqa: PLR0124 - which is how one knows NaN

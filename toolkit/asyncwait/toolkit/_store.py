@@ -76,7 +76,12 @@ class Store:
                 refresh_from = inf if share is None or not results else asked_at + ttl * share
                 entries = self.entries
                 self.evictions += key not in entries and len(entries) == settings.max_keys
-                entries[key] = Kept(results, good_until, refresh_from, stale_until)
+                kept = Kept(results, good_until, refresh_from, stale_until)
+                try:
+                    entries[key] = kept
+                except KeyError:  # One whose hash has changed since can never go: begin anew.
+                    entries.__init__(settings.max_keys)  # type: ignore[misc]
+                    entries[key] = kept
                 return
         self.entries.pop(key, None)
 

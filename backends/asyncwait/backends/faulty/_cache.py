@@ -84,7 +84,18 @@ class SharesWhatIsCancelled(LoadCall):
 
     def leave(self, attempt: Attempt) -> None:
         self.waiting.pop(attempt, None)
+        if not self.waiting:
+            self.cancel()
+
+
+@breaks("CACHE-3")
+class LetsLoadsAheadHang(LoadCall):
+    """Lets a load run on that began in the background, also where all have left it."""
+
+    def leave(self, attempt: Attempt) -> None:
+        self.waiting.pop(attempt, None)
         if not (self.waiting or self.is_background):
+            self.cache.is_over(self)
             self.cancel()
 
 
@@ -202,6 +213,18 @@ class LoadsAheadWithEachHit(ResultCache):
         refresh_from = self.store.entries[place].refresh_from
         super().refresh(place, attempt)
         self.store.entries[place].refresh_from = refresh_from
+
+
+@breaks("CACHE-8")
+class LoadsAheadWithoutBound(ResultCache):
+    """Begins as many loads ahead of time as keys are due."""
+
+    def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
+        running, self.running = self.running, 0
+        try:
+            return super().kept(place, attempt)
+        finally:
+            self.running += running
 
 
 @breaks("CACHE-8")

@@ -52,10 +52,11 @@ class Asking:
         opened: the context in which the operator was opened; keys are told in copies of it.
         cache: how results are kept.
         store: where.
+        most: how many calls may run for one to begin ahead of time.
     """
 
     def __init__(
-        self, core: Core, sweep: Sweep, opened: Context, cache: Cache, store: Store
+        self, core: Core, sweep: Sweep, opened: Context, cache: Cache, *, store: Store, most: int
     ) -> None:
         self._core = core
         self._sweep = sweep
@@ -67,6 +68,8 @@ class Asking:
         """The load of each key, by stand-in."""
         self.queue: deque[Load] = deque()
         """Loads that are to begin."""
+        self._most, self._running = most, 0
+        """How many calls may run ahead of time; how many run, or are to begin."""
         self._ending: list[Load] = []
         """Those that run and are cancelled."""
         self.is_busy = False
@@ -134,7 +137,7 @@ class Asking:
                     return False
                 continue
             figures.hits += 1
-            if now >= kept.refresh_from:
+            if now >= kept.refresh_from and self._running < self._most:
                 kept.refresh_from = inf  # once in its life
                 self._refresh(place, entry.value)
             if is_light and now <= core.due:  # What follows comes to the same.
@@ -211,15 +214,19 @@ class Asking:
                 return False
             self._figures.loads += 1
         load.join(entry)
-        self.queue.append(load)
+        self._start(load)
         return True
 
     def _refresh(self, place: Any, value: Any) -> None:
         """Have a key loaded that nobody waits for, unless it is already."""
         with _INCOMPARABLE:
             if place not in self._loading:
-                load = self._loading[place] = Load(place, value, self.close, in_background=True)
-                self.queue.append(load)
+                load = self._loading[place] = Load(place, value, self.close, True, True)
+                self._start(load)
+
+    def _start(self, load: Load) -> None:
+        self._running += 1
+        self.queue.append(load)
 
     def close(self, load: Load) -> None:
         """Let nobody join a load any more: it is over, or it is cancelled if it runs."""
@@ -234,6 +241,7 @@ class Asking:
         """Take note that the call of a load has ended."""
         if load in self._ending:
             self._ending.remove(load)
+        self._running -= 1
         load.forget()
 
     def forget(self) -> None:
@@ -247,8 +255,9 @@ class Asking:
             while self.queue:
                 load = self.queue.popleft()
                 if load.is_wanted:
-                    self._figures.refreshes += load.in_background
+                    self._figures.refreshes += load.is_ahead
                     return load
+                self._running -= 1
                 load.forget()
             if not self._core.pending:
                 return None

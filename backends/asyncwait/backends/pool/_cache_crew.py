@@ -11,7 +11,7 @@ from asyncwait.backends.pool._asking import Asking
 from asyncwait.backends.pool._crew import Crew, Worker, holders
 from asyncwait.backends.pool._load import Load, results_of_load
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import Cache
+from asyncwait.spec import OperatorConfig
 from asyncwait.toolkit import (
     Store,
     failure_of,
@@ -31,10 +31,13 @@ class CacheCrew(Crew):
     the loop in a call is no time of a record that waits behind it.
     """
 
-    def __init__(self, *common: Any, cache: Cache, store: Store | None) -> None:
+    def __init__(self, *common: Any, config: OperatorConfig, store: Store | None) -> None:
         super().__init__(*common)
+        cache = config.cache
+        assert cache is not None
         store = Store(cache) if store is None else store
-        self._asking = Asking(self._core, self._sweep, self._opened, cache, store)
+        parts = self._core, self._sweep, self._opened
+        self._asking = Asking(*parts, cache, store=store, most=config.capacity)
 
     def wake_worker(self) -> None:
         """Ask for those that wait, and see to it that a worker is on its way for the rest."""
@@ -63,8 +66,10 @@ class CacheCrew(Crew):
         held = holders(task)
         while not self._core.closed:
             load = self._asking.next_load()
-            if load is None:  # One who asks may fail the operator, too.
-                if not self._core.closed and await self._park(worker):
+            if load is None:
+                if self._core.closed:  # By what has asked: nobody wakes who rests behind that.
+                    return
+                if await self._park(worker):
                     continue
                 return
             if self._core.pending or self._asking.queue:

@@ -20,9 +20,11 @@ class Load(Struct, eq=False):
         place: the stand-in of the key; `NULL_KEY` for a call that nobody shares.
         value: which the function is called with.
         close: called when the last record has left.
-        in_background: whether it runs on although nobody waits for it.
+        is_ahead: whether it began ahead of time, for nobody.
+        in_background: whether it runs on although nobody waits for it: until somebody does.
         is_open: whether others may join.
-        entries: those that have joined; some may have left.
+        first: the record that has begun it; None if it runs in the background.
+        entries: those that have joined; some may have left, of which few are decided.
         staying: how many have not.
         began: when the function was called, in seconds of the loop's clock.
         worker: who runs it.
@@ -35,9 +37,12 @@ class Load(Struct, eq=False):
     place: Any
     value: Any
     close: "Callable[[Load], object]"
+    is_ahead: bool = False
     in_background: bool = False
     is_open: bool = True
+    first: Entry | None = None
     entries: list[Entry] = []
+    most: int = 64
     staying: int = 0
     began: float = 0.0
     worker: Worker | None = None
@@ -46,13 +51,19 @@ class Load(Struct, eq=False):
     def join(self, entry: Entry) -> None:
         """Have a record wait for it."""
         entry.worker = self
+        if not (self.entries or self.is_ahead):
+            self.first = entry
+        self.in_background = False
+        if len(self.entries) >= self.most:  # What hangs may be joined, and left, for ever.
+            self.entries = [each for each in self.entries if each.results is None]
+            self.most = 64 + 2 * len(self.entries)
         self.entries.append(entry)
         self.staying += 1
 
     def forget(self) -> None:
         """Hold nothing of what it was for: its records, which may have been emitted, hold it."""
         self.entries.clear()
-        self.value = None
+        self.value = self.first = None
 
     @property
     def is_wanted(self) -> bool:
@@ -80,7 +91,7 @@ class Load(Struct, eq=False):
 
     def is_begun_by(self, entry: Entry) -> bool:
         """Tell whether a record has begun it, and not joined."""
-        return not self.in_background and self.entries[0] is entry
+        return self.first is entry
 
 
 def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ...]:

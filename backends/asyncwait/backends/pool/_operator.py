@@ -134,7 +134,7 @@ class _Pool(OperatorContext[R]):
         if self._config.batch is not None:
             return BatchCrew(*common, config=self._config, copy=self.function.copy)
         if self._config.cache is not None:
-            return CacheCrew(*common, cache=self._config.cache, store=self._store)
+            return CacheCrew(*common, config=self._config, store=self._store)
         return (CoroutineCrew if self.function.invoke is None else CallbackCrew)(*common)
 
     async def _heed(self) -> None:

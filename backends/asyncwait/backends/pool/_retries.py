@@ -100,13 +100,15 @@ class Retries(Sweep):
         if worker is not None and worker is not entry.worker:
             return True
         self._at = at
+        is_late = False
         if self._is_timed:
             self._at = at = self._clock() if at is None else at
             if self._core.due < at or (self._limits and self._first_limit() < at):
-                if min(self._deadline(entry), self._limits.get(entry, inf)) < at:
+                is_late = min(self._deadline(entry), self._limits.get(entry, inf)) < at
+                if is_late:
                     entry.worker = None  # Its call is over: there is nothing to cancel.
-                self._decide_before(at)
-        return entry.worker is None or self._core.closed
+                self._decide_before(at)  # Its next attempt may begin by that.
+        return is_late or entry.worker is None or self._core.closed
 
     def _came_at(self) -> float:
         """Return when the outcome came that is looked at."""

@@ -168,8 +168,9 @@ class Sweep:
         for entry in late:
             if self._core.closed:
                 break
-            self._cancel(entry)
-            self._decide(entry)
+            if entry.results is None:  # What a handler has led to may have decided it.
+                self._cancel(entry)
+                self._decide(entry)
 
     def _deadline(self, entry: Entry) -> float:
         """Return when an entry that was called is decided at the latest, by the loop's clock."""

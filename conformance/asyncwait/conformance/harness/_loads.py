@@ -135,12 +135,18 @@ class _Loads:
                     load.first = ask
                     yield ask, load
 
-    def load_of(self, ask: Ask) -> _Load | None:
-        """Return the load that an ask belongs to; None if there has been none of its key."""
+    def load_of(self, ask: Ask, *, is_last: bool) -> _Load | None:
+        """Return the load that an ask belongs to; None if there has been none of its key.
+
+        In the last instant of a leg, an ask may have begun a load that never had its turn: then it
+        belongs to none that was not to be shared.
+        """
         own = self._own.get(ask)
         if own is not None:
             return own
-        return self._kept(ask) or self._shared(ask) or self._given(ask)
+        if is_last and is_null(ask.value):
+            return None
+        return self._kept(ask) or self._shared(ask) or self._given(ask, is_last=is_last)
 
     def _kept(self, ask: Ask, *, ahead: bool = False) -> _Load | None:
         """Return the last load whose results are good, and due to be loaded ahead of time.
@@ -178,13 +184,13 @@ class _Loads:
         just_now = [] if last is None or last.end is None or last.end.at < ask.at else [last]
         return next(iter([*going_on[-1:], *soon[-1:], *just_now]), None)
 
-    def _given(self, ask: Ask) -> _Load | None:
+    def _given(self, ask: Ask, *, is_last: bool) -> _Load | None:
         """Return the load that must have given what an ask was given, though none runs."""
         same = self._by_key[identity(ask.value)]
         running = [each for each in same if each.is_running(ask.place)]
         good = self._last(ask, lambda load: load.is_good)
         over = self._last(ask, lambda load: load.is_over)
-        return good or over or next(iter(running[-1:]), None)
+        return good or over or next(iter(() if is_last else running[-1:]), None)
 
     def _last(self, ask: Ask, fits: Any) -> _Load | None:
         """Return the load of a key that ended last before an ask, among those that fit."""
@@ -222,14 +228,15 @@ class _Teller:
             yield from self._asked(ask)
 
     def _asked(self, ask: Ask) -> Iterator[Event]:
-        load = self._loads.load_of(ask)
+        is_last = ask.at >= self._ended_at
+        load = self._loads.load_of(ask, is_last=is_last)
         if load is not None:
             number = load.started.call
             call = self._start(ask.at, ask.value, ask.record, number)
             yield call
             if load.ended < ask.place and load.end is not None:
                 yield replace(load.end, at=ask.at, call=call.call)
-        elif ask.at < self._ended_at:  # or all was over before the load could begin
+        elif not is_last:  # or all was over before the load could begin
             yield (call := self._start(ask.at, ask.value, ask.record, None))
             results = self._scenario.step(ask.value, 0).results
             yield CallEnded(ask.at, call.call, results=tuple(map(portable, results)))

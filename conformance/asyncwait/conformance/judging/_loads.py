@@ -80,7 +80,8 @@ def _read(planned: PlannedCache, shared: Mapping[int, Sequence[Call]]) -> Sequen
 def _load(planned: PlannedCache, number: int, calls: Sequence[Call]) -> Load:
     first = calls[0]
     is_background = first.record is None and planned.refresh_ahead is not None
-    left_at = NEVER if is_background else max(call.until for call in calls)
+    leaving = [call.until for call in calls if call.record is not None or not is_background]
+    left_at = max(leaving, default=NEVER)
     return Load(
         number,
         first.value,

@@ -71,3 +71,7 @@ def _encoded(batch: pa.RecordBatch, name: str) -> tuple[list[Any], pa.Array]:
         raise UnreadableRow(
             f"column {name}: expected text in UTF-8, got {shown(error)}; use make_valid_utf8"
         ) from None
+    except (OverflowError, ValueError) as error:
+        raise UnreadableRow(
+            f"column {name}: expected dates from year 1 to 9999, got one beyond ({shown(error)})"
+        ) from None

@@ -97,11 +97,8 @@ def waits(call: Call, at: float) -> bool:
     return min(call.deadline, call.limit) > at
 
 
-def triggers(leg: LegHistory, ahead: Load) -> Sequence[Load]:
-    """Return the loads whose results were given, and due, when another began ahead of time.
-
-    The last of them is that for which it began.
-    """
+def _due(leg: LegHistory, ahead: Load) -> Sequence[tuple[int, Load]]:
+    """Return the hits that may have had a load begin ahead of time, and what they were given."""
     planned = leg.scenario.cache
     assert planned is not None
     found = [
@@ -111,7 +108,20 @@ def triggers(leg: LegHistory, ahead: Load) -> Sequence[Load]:
         if load.results and call.at == ahead.at and call.seq < ahead.seq
         if planned.refresh_from(load.at) <= ahead.at + ROUNDING
     ]
-    return [load for _, load in sorted(found, key=lambda each: -each[0])]
+    return sorted(found, key=lambda each: -each[0])
+
+
+def triggers(leg: LegHistory, ahead: Load) -> Sequence[Load]:
+    """Return the loads whose results were given, and due, when another began ahead of time.
+
+    The last of them is that for which it began.
+    """
+    return [load for _, load in _due(leg, ahead)]
+
+
+def trigger(leg: LegHistory, ahead: Load) -> int:
+    """Return the number of the event of the first hit for which a load may have begun."""
+    return min((seq for seq, _ in _due(leg, ahead)), default=-1)
 
 
 def is_of_another_type(leg: LegHistory, call: Call) -> bool:

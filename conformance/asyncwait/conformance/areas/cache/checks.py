@@ -14,6 +14,7 @@ from asyncwait.conformance.areas.cache._keeping import (
     item_of,
     loads_of_keys,
     met,
+    trigger,
     triggers,
     waits,
 )
@@ -88,6 +89,10 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         if late:
             yield f"call {late[0].number} shares {named}, which was cancelled", late[0].at
             return
+        behind = _behind_all(leg, load)
+        if behind is not None:
+            yield f"call {behind.number} shares {named}, which all had left", behind.at
+            return
         is_due = noticed < min(leg.over_at, leg.end_at)
         if is_due and min(load.cancelled_at, load.ended_at) > noticed:
             yield f"all have left {named}, and it was not cancelled", noticed
@@ -95,6 +100,19 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         leaving = (min(call.deadline, call.limit) for call in load.waiting)
         if any(at < load.ended_at or at == load.cancelled_at for at in leaving):
             yield None
+
+
+def _behind_all(leg: LegHistory, load: Load) -> Call | None:
+    """Return a call that shares a load although the last that had waited for it was gone."""
+    noticed = NEVER
+    for call in load.waiting:
+        if call.record is None:
+            continue
+        if call.at > noticed and is_told(leg, call):
+            return call
+        until = leg.facts.instants(min(call.deadline, call.limit))[-1]
+        noticed = until if noticed == NEVER else max(noticed, until)
+    return None
 
 
 @leg_check("CACHE-4")
@@ -221,7 +239,7 @@ def _of_its_key(leg: LegHistory, load: Load) -> Sequence[Load]:
 
 @leg_check("CACHE-8")
 def what_will_be_old_is_loaded_ahead_once(leg: LegHistory) -> Iterator[Finding]:
-    """The first hit that is due has a load begin, and no other; the end does not wait for that."""
+    """The first hit that is due has a load begin if there is room; the end waits for no load."""
     if leg.scenario.cache is None or leg.scenario.cache.refresh_ahead is None:
         return
     ahead: dict[int, Load] = {}
@@ -232,6 +250,9 @@ def what_will_be_old_is_loaded_ahead_once(leg: LegHistory) -> Iterator[Finding]:
         if not of:
             yield f"load {load.number} of {load.value!r} began ahead of time", load.at
             return
+        if _run_before(leg, load) >= leg.capacity:
+            yield f"load {load.number} of {load.value!r} began where no more may", load.at
+            return
         if of[0].number in ahead:
             text = f"load {load.number} of {load.value!r} began for what load {of[0].number} gave"
             yield f"{text}, as load {ahead[of[0].number].number} did", load.at
@@ -239,6 +260,17 @@ def what_will_be_old_is_loaded_ahead_once(leg: LegHistory) -> Iterator[Finding]:
         ahead[of[0].number] = load
         yield _holds_up(leg, load)
     yield from _not_ahead(leg, ahead)
+
+
+def _run_before(leg: LegHistory, ahead: Load) -> int:
+    """Return how many loads ran for sure at the hit for which one has begun ahead of time."""
+    hit = trigger(leg, ahead)
+    begun = (
+        (trigger(leg, each) if each.is_background else each.calls[0].seq, each)
+        for each in leg.loads
+        if each.seq < ahead.seq
+    )
+    return sum(seq < hit and each.ended_at > ahead.at for seq, each in begun)
 
 
 def _holds_up(leg: LegHistory, load: Load) -> Finding:
@@ -264,6 +296,8 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
         is_due = planned.refresh_from(load.at) + ROUNDING <= call.at < leg.end_at
         if not (load.results and is_due and are_good(leg, load, call.at)):
             continue
+        if sum(each.at <= call.at <= each.ended_at for each in leg.loads) >= leg.capacity:
+            continue  # No more may run.
         begun = ahead.get(load.number)
         if begun is None or begun.at > call.at:
             text = f"call {call.number} of {call.value!r} was given what load {load.number} gave"

@@ -40,6 +40,14 @@ a-record-comes-back-to-its-load: CACHE-3, CACHE-2
     It has left at 120, at the limit of its attempt, and shares the same load from 160 on.
     cache ttl=500; retry attempt_timeout=120 initial=40 multiplier=1; 0: a; 40: a; 80: a;
     a: 240 gives a1
+a-load-ahead-of-time-hangs: CACHE-3, CACHE-8
+    It began at 160; the third leaves it at 680, so that the fourth begins one.
+    cache ttl=500 refresh_ahead=20; timeout 120; handled; 0: a; 160: a; 560: a; 720: a;
+    a: 40 gives a1, never, 40 gives a3, late gives a?; source_ends_at 800
+a-load-that-blocks-beyond-its-limit: CACHE-2, RETRY-12
+    The loop is blocked until 200; the limit was at 80, and the back-off is over by then.
+    unordered; cache ttl=500; retry attempt_timeout=80 initial=40; 0: a b;
+    a: 40 gives a1 with blocks=160; b: 280 gives b1, 40 gives b2
 a-failure-is-of-all-that-wait: CACHE-4
     The failure handler is asked for each.
     failures_handled; cache ttl=100; 0: a a; a: 40 raises, failed gives a!
@@ -149,6 +157,10 @@ results-that-are-too-old: CACHE-9
     They could be given until 150, and the load fails at 160.
     failures_handled; cache ttl=100 stale_if_error=50; 0: a; 120: a;
     a: 40 gives a1, 40 raises, failed gives a!
+no-more-loads-ahead-than-room: CACHE-8
+    At 240 two of three keys are loaded ahead of time, and no more may be; the third is at 400.
+    capacity 2; cache ttl=2000 refresh_ahead=5; 0: a b; 80: c; 240: a b c; 400: c;
+    a b c: 40 gives *1, 80 gives *2; source_ends_at 600
 no-old-results: CACHE-9
     The load at 0 is the first.
     failures_handled; cache ttl=100 stale_if_error=480; 0: a; a: 40 raises, failed gives a!
@@ -162,6 +174,15 @@ cold-after-a-crash: CACHE-10
 restored-records-share: CACHE-10, CACHE-2
     What was in flight shares a load, which is the first.
     cache ttl=100; restore |1(a+a); 80: a; a: 40 gives a1
+a-hit-behind-a-slow-handler: CACHE-5, TIME-1
+    The handler of x takes from 120 to 200; then h is a hit, and the time of y and z is over.
+    key-ordered; capacity 8; timeout 80; handled; cache ttl=500; 0: h/w; 40: x/A h/A y/B; 80: z/C;
+    h: gives h1; x: never, late gives x? with blocks=80; y z: never, late gives *?;
+    source_ends_at 400
+a-hit-that-a-predicate-breaks: CACHE-5
+    At 160 the third a is given what was loaded just now; the predicate raises, and fails it.
+    retry max_attempts=2 on_result=breaks attempt_timeout=120; cache ttl=420 max_keys=2; 0: b;
+    80: a; 120: a; 160: a; b: 120 raises; a: 80 raises RetryAfter, gives a1
 what-became-of-each: CACHE-11
     There are two loads, one shares the first, one is a hit, and one has no key.
     cache ttl=500; capacity 8; 0: a a b null; 80: a; a b: 40 gives *1; plan null: 40 gives n1;
