@@ -77,6 +77,8 @@ def test_scenarios_break_no_rule_and_are_repeatable() -> None:
         assert broken_rules(Run(scenario, first)) == {}
         for leg, again in zip(first.legs, second.legs, strict=True):
             assert again.ending == leg.ending
+            if any(step.turns for step in scenario.sink):
+                continue  # The thread that reads decides how many there are in an instant.
             # Within an instant an operator may cancel its calls in any order.
             assert Counter(map(repr, again.events)) == Counter(map(repr, leg.events))
 
