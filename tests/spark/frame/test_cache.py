@@ -27,6 +27,7 @@ from asyncwait.backends.spark import (
 )
 from asyncwait.backends.spark.frame._cache import shared
 from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._plan import AsPickled, pickled
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Mode, Retry
@@ -260,6 +261,19 @@ def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
     assert len({first, *others}) == 8
     with Progress(session=session) as progress:
         assert identity(progress=progress) == first
+
+
+def test_a_function_travels_as_it_was_when_it_was_planned() -> None:
+    """However often and late: what it is found by is a digest of that."""
+    number = [1]
+
+    async def fn() -> int:
+        return number[0]
+
+    planned = AsPickled(pickled(fn, "fn"))
+    number[0] = 2
+    arrived = cloudpickle.loads(cloudpickle.dumps(planned))
+    assert asyncio.run(arrived()) == 1
 
 
 async def twice(value: Any) -> tuple[int]:

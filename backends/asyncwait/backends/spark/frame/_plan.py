@@ -1,5 +1,6 @@
 """What the driver does: it works out the columns, and adds the operator to the plan of Spark."""
 
+import pickle
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -145,15 +146,28 @@ def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> Data
         name: which the plan of Spark and its pages show.
         columns: of what it makes.
     """
+    carried: Any = AsPickled(pickled(work, name))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return work.run(batches)  # type: ignore[no-any-return]
+        return carried.run(batches)  # type: ignore[no-any-return]
 
     run.__name__ = run.__qualname__ = name
     if work.names is not None:
         df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
     with pandas_notice_ignored():
         return df.mapInArrow(run, columns)
+
+
+class AsPickled(Struct):
+    """Something as it was when it was pickled; so it arrives, and what is kept of it is its own.
+
+    A session of Connect would pickle it anew for each action, with what has changed since.
+    """
+
+    pickled: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickle.loads, (self.pickled,)
 
 
 def pickled(work: Any, what: str) -> bytes:
