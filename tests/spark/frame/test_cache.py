@@ -252,7 +252,7 @@ def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
             identity(on_error="column"),
         ],
     )
-    zone = session.conf.get("spark.sql.session.timeZone")
+    zone = str(session.conf.get("spark.sql.session.timeZone"))
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
         others.append(identity())
