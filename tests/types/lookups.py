@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, assert_type
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
-from asyncwait.backends.spark import lookup_join
+from asyncwait.backends.spark import lookup_join, ordered_wait
 from asyncwait.spec import Cache
 
 
@@ -54,3 +54,5 @@ def frames(df: Any) -> None:
     lookup_join(df, FunctionTable(towns), on="id", columns="", how="outer")  # type: ignore[arg-type]
     lookup_join(df, FunctionTable(towns), on="id", columns="", on_error="log")  # type: ignore[arg-type]
     lookup_join(df, NoTable(), on="id", columns="")  # type: ignore[arg-type]
+    ordered_wait(df, towns, "town string", cache=Cache(10, ttl=1, key=str))
+    ordered_wait(df, towns, "town string", cache=Full())  # type: ignore[arg-type]

@@ -11,9 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
+from asyncwait.backends.spark import _kept
 from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.backends.spark.frame._schema import ERROR_TYPE
-from asyncwait.backends.spark.join import _chunks, _kept
+from asyncwait.backends.spark.join import _chunks
 from asyncwait.backends.spark.join._chunks import Shape
 from asyncwait.backends.spark.join._keys import keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options

@@ -42,6 +42,8 @@ def open_operator(
     fn: Any,
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
+    *,
+    store: Store | None = None,
 ) -> AbstractAsyncContextManager[PoolResults]:
     """Open a pool operator; see `asyncwait.spec.OpenOperator`.
 
@@ -49,12 +51,20 @@ def open_operator(
     of, which serves no further call. They don't share what they set in their contexts, or
     cancellations.
 
+    Args:
+        config: see `OpenOperator`, and so are the next three.
+        fn: the user's.
+        elements: the input.
+        restore: what goes first.
+        store: see `open_plain`.
+
     Raises:
         InvalidConfig: an argument is not what it should be.
     """
     parts = check_arguments(config, fn, elements, restore, "pool", *_KNOWN)
     core = Core(config, restore)
-    return _Pool(config, parts, core, partial(Feeder, core, elements), PoolResults(core))
+    feed = partial(Feeder, core, elements)
+    return _Pool(config, parts, core, feed, PoolResults(core), store=store)
 
 
 def open_plain(

@@ -6,6 +6,7 @@ from math import isnan, nan
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.journal import Attempt, Journal
@@ -16,6 +17,7 @@ from asyncwait.backends.spark.frame._batches import (
     PaidBatchFunction,
     PaidBlockingBatchFunction,
 )
+from asyncwait.backends.spark.frame._cache import SharedFunction, Sharing, asked_by_rows, record_of
 from asyncwait.backends.spark.frame._calls import (
     BlockingRowFunction,
     Results,
@@ -33,7 +35,7 @@ from asyncwait.backends.spark.frame._pace import (
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
-from asyncwait.spec import Batch, Mode, OperatorConfig, Retry
+from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit import FunctionParts, PlainFunction, PlainOne, PlainSource
 
@@ -56,18 +58,27 @@ class Options(Struct, frozen=True):
     endpoint: Endpoint | None = None
     journal: Journal | None = None
     batch: Batch | None = None
+    cache: Cache | None = None
 
 
 class Opening:
     """Opens the operator of one task."""
 
     def __init__(
-        self, fn: Any, shape: Shape, zone: tzinfo | None, options: Options, attempt: Attempt | None
+        self,
+        fn: Any,
+        shape: Shape,
+        zone: tzinfo | None,
+        options: Options,
+        attempt: Attempt | None,
+        *,
+        sharing: Sharing | None = None,
     ) -> None:
         self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
         self._shape = shape
         self._options = options
         self._attempt = attempt
+        self._sharing = sharing
         self._blocks = is_plain_function(self._parts.call)
         self._retry = repeating(options.retry, many=options.many)
         self._results = Results(
@@ -86,7 +97,6 @@ class Opening:
         function = (PlainFunction if options.many else PlainOne)(of_rows, batched=batched)
         function.failure = failure_handler(options.on_error, self._parts, self._results)
         rows = PlainSource(paced)
-        rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         config = OperatorConfig(
             options.mode,
             options.capacity,
@@ -95,11 +105,18 @@ class Opening:
             options.max_held,
             batch=options.batch,
         )
+        if (sharing := self._sharing) is not None and options.cache is not None:
+            rows.record = self._shared
+            config = replace(config, cache=asked_by_rows(options.cache))
+            return pool.open_operator(config, function, rows, store=sharing.store)
+        rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:
         """Return the source, and the function of rows, not called for what is completed."""
+        if self._sharing is not None:
+            return source, SharedFunction(self._parts, self._results, self._sharing)
         payloads = self._payloads()
         kind, paid = self._kinds()
         of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
@@ -133,7 +150,13 @@ class Opening:
         return Payloads(self._attempt, self._shape.results, end, self._retry, many=many)
 
     def _keyed(self, row: InputRow) -> RowRecord:
-        return RowRecord(row, key=tuple(map(_as_key, row.cells(self._shape.key))))
+        return RowRecord(row, key=self._key_of(row))
+
+    def _shared(self, row: InputRow) -> RowRecord:
+        return record_of(row, self._key_of(row) if self._options.mode == "key-ordered" else ())
+
+    def _key_of(self, row: InputRow) -> tuple[Any, ...]:
+        return tuple(map(_as_key, row.cells(self._shape.key)))
 
 
 def _as_key(cell: Any) -> Any:

@@ -1,6 +1,8 @@
 """What the driver does: it works out the columns, and adds the operator to the plan of Spark."""
 
+import pickle
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +17,7 @@ from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._schema import ERROR, arrow_schema, require_different
-from asyncwait.backends.spark.frame._settings import Call, require_values
+from asyncwait.backends.spark.frame._settings import Call, require_keys, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
@@ -69,9 +71,16 @@ class FramePlan:
         if (journal := options.journal) is not None:
             settings = (*journal.settings, *call.settings())
             options = replace(options, journal=replace(journal, settings=settings))
-        self.work = Enrichment(fn, self._shape, zone, options, odd_names(self._travels()))
+        names_fn, identity = f"fn {shown(fn)}, or one of its handlers,", b""
+        if (cache := options.cache) is not None:
+            if cache.key is None:
+                require_keys(call.given)
+            depends = (fn, call.settings(), zone, replace(options, endpoint=None))
+            identity = identity_of(depends, names_fn)
+        odd = odd_names(self._travels())
+        self.work = Enrichment(fn, self._shape, zone, options, odd, identity)
         """What each task does."""
-        pickled(self.work, f"fn {shown(fn)}, or one of its handlers,")
+        pickled(self.work, names_fn)
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
@@ -137,15 +146,28 @@ def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> Data
         name: which the plan of Spark and its pages show.
         columns: of what it makes.
     """
+    carried: Any = AsPickled(pickled(work, name))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return work.run(batches)  # type: ignore[no-any-return]
+        return carried.run(batches)  # type: ignore[no-any-return]
 
     run.__name__ = run.__qualname__ = name
     if work.names is not None:
         df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
     with pandas_notice_ignored():
         return df.mapInArrow(run, columns)
+
+
+class AsPickled(Struct):
+    """Something as it was when it was pickled; so it arrives, and what is kept of it is its own.
+
+    A session of Connect would pickle it anew for each action, with what has changed since.
+    """
+
+    pickled: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickle.loads, (self.pickled,)
 
 
 def pickled(work: Any, what: str) -> bytes:
@@ -162,3 +184,11 @@ def pickled(work: Any, what: str) -> bytes:
             "a client belongs into `open()` of an object, which runs there"
         )
         raise InvalidConfig(text) from error
+
+
+def identity_of(things: Any, what: str) -> bytes:
+    """Return a digest of how something travels; see `pickled`.
+
+    What is kept of a table or a function is found again by it: others travel as other bytes.
+    """
+    return blake2b(pickled(things, what), digest_size=16).digest()

@@ -121,6 +121,31 @@ def require_values(fields: Iterable[sql.StructField]) -> None:
                 raise InvalidConfig(f"columns has a column {field.name} {why}")
 
 
+def require_keys(fields: Iterable[sql.StructField]) -> None:
+    """Refuse columns whose values are no keys of a cache, before a job fails with them."""
+    for field in fields:
+        if not isinstance(field.dataType, _COMPARABLE):
+            kind = field.dataType.simpleString()
+            raise InvalidConfig(
+                f"cache: column {field.name} is {kind}, whose values are no keys; name others in "
+                "`columns`, or give Cache(key=...) a function of what `fn` is given"
+            )
+
+
+_COMPARABLE = (
+    sql.BooleanType,
+    sql.NumericType,
+    sql.StringType,
+    sql.BinaryType,
+    sql.DateType,
+    sql.TimestampType,
+    sql.TimestampNTZType,
+    sql.TimeType,
+    sql.DayTimeIntervalType,
+    sql.NullType,
+)
+
+
 def _no_value(kind: sql.DataType) -> str | None:
     if isinstance(kind, sql.YearMonthIntervalType):
         return f"of type {kind.simpleString()}, of which Python has no values; cast it before"

@@ -16,6 +16,7 @@ from asyncwait.backends.journal import Attempt
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
+from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
@@ -38,6 +39,7 @@ class Enrichment(Struct, frozen=True):
         options: of the operator.
         names: of the columns, where those that come with the rows are made up; None if they are
             the true ones.
+        identity: of all on which it depends what a cache keeps.
     """
 
     fn: Any
@@ -45,6 +47,7 @@ class Enrichment(Struct, frozen=True):
     zone: str
     options: Options
     names: tuple[str, ...] | None = None
+    identity: bytes = b""
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, enriched; in a task of Spark."""
@@ -59,9 +62,13 @@ class Enrichment(Struct, frozen=True):
         with (
             reporting(self.options.endpoint, name, counts.figures),  # opening and closing, too
             self._attempt(name) as attempt,
-            self.partition(batches, name.partition, attempt, reader=counts.reader) as opened,
+            shared(self.options.cache, self.identity) as sharing,
+            self.partition(
+                batches, name.partition, attempt, sharing, reader=counts.reader
+            ) as opened,
         ):
             counts.statistics, counts.attempt = opened.figures, attempt
+            counts.sharing = sharing
             for batch in opened:
                 counts.rows_out += batch.num_rows
                 yield batch
@@ -78,6 +85,7 @@ class Enrichment(Struct, frozen=True):
         batches: Iterator[pa.RecordBatch],
         number: int,
         attempt: Attempt | None = None,
+        sharing: Sharing | None = None,
         **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which has to be closed."""
@@ -89,8 +97,10 @@ class Enrichment(Struct, frozen=True):
             shape = replace(shape, results=pa.schema([*results, error]))
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        opening = Opening(self.fn, self.shape, zone_named(self.zone), self.options, attempt)
-        rows = FrameRows(shape, None if attempt is None else self._keys(attempt).look)
+        zone = zone_named(self.zone)
+        opening = Opening(self.fn, self.shape, zone, self.options, attempt, sharing=sharing)
+        codec = FrameRows if sharing is None else SharedRows
+        rows = codec(shape, None if attempt is None else self._keys(attempt).look)
         return Partition(batches, opening.on, rows, **options)
 
     def _keys(self, attempt: Attempt) -> Keys:
@@ -106,6 +116,7 @@ class _Counts:
         self.rows_out = 0
         self.statistics: Callable[[], Statistics] = Statistics
         self.attempt: Attempt | None = None
+        self.sharing: Sharing | None = None
         self._source: ThreadedSource | None = None
 
     def reader(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> ThreadedSource:
@@ -114,11 +125,15 @@ class _Counts:
         return self._source
 
     def figures(self) -> TaskFigures:
-        """Return what is so at this moment; for any thread. What is in the journal is no call."""
+        """Return what is so at this moment; for any thread.
+
+        What is in the journal is no call, nor is what is kept.
+        """
         statistics = self.statistics()
         found = 0 if self.attempt is None else self.attempt.found
+        sharing, calls = self.sharing, max(0, statistics.calls - found)
         return TaskFigures.of(
-            replace(statistics, calls=max(0, statistics.calls - found)),
+            replace(statistics, calls=calls if sharing is None else sharing.calls),
             rows_in=0 if self._source is None else self._source.given,
             rows_out=self.rows_out,
             errors=statistics.failures_handled,

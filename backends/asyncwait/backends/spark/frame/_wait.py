@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.progress import Progress
-from asyncwait.spec import Batch, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
-from asyncwait.toolkit import FunctionParts
+from asyncwait.toolkit import FunctionParts, Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,6 +55,7 @@ class FrameWait(Protocol):
         error_column: str = "error",
         many: bool = False,
         batch: Batch | None = None,
+        cache: Cache | None = None,
         max_in_flight: int | None = None,
         calls_per_second: float | None = None,
         adaptive: bool = False,
@@ -85,6 +86,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         error_column: str = "error",
         many: bool = False,
         batch: Batch | None = None,
+        cache: Cache | None = None,
         max_in_flight: int | None = None,
         calls_per_second: float | None = None,
         adaptive: bool = False,
@@ -138,6 +140,15 @@ def frame_wait(mode: Mode) -> FrameWait:
                 row. Capacity is to be several times the size of a batch. What the journal has is
                 in no list. `batch` can't be combined with `calls_per_second` or `adaptive`; with a
                 journal, `split` is refused.
+            cache: has rows with equal values, of what `fn` is given, share calls, and keeps what
+                these give in the worker process, where the next task finds it whose function,
+                schema, columns, options and time zone are pickled to the same bytes; see
+                `asyncwait.spec.Cache`, whose `key` is a function of what `fn` is given. A process
+                keeps it for the eight functions, or tables of joins, that it used last. A row in
+                which a value is null or NaN has a call of its own, unless `key` gives something
+                else. Arrays, maps and structs are no keys, and need a `key`. `fn` has to be a
+                coroutine function, and `batch`, `calls_per_second`, `adaptive` and `journal` are
+                refused. None for a call for each row.
             max_in_flight: calls at a time in the whole job; each task has its share.
             calls_per_second: calls that begin in a second in the whole job, repeated ones too; each
                 task has its share. Rows wait for theirs before their deadlines run.
@@ -165,7 +176,8 @@ def frame_wait(mode: Mode) -> FrameWait:
 
         Raises:
             InvalidConfig: an argument is wrong.
-            MissingExtra: pyspark is not installed, or older than 4.1.
+            MissingExtra: pyspark is not installed, or older than 4.1; or there is a cache, and
+                cachetools is not installed.
             JournalMismatch: the journal is of other calls: another job, another version of the
                 function, other columns, types, schema or time zone. An InvalidConfig, too.
             JournalError: the journal can't be read, or a later version of asyncwait has written it.
@@ -179,9 +191,11 @@ def frame_wait(mode: Mode) -> FrameWait:
 
         _require(fn, on_error, progress)
         held = _held(max_held, capacity)
-        OperatorConfig(mode, capacity, timeout, retry, held, batch=batch)
+        OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
         ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
         capacity, pace = ceilings.share(df, capacity)
+        if cache is not None:
+            _require_cache(cache, fn, pace, journal)
         kept = journal_of(journal, fn, retry)
         if batch is not None:
             OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
@@ -199,6 +213,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             endpoint=None if progress is None else progress.endpoint,
             journal=kept,
             batch=batch,
+            cache=cache,
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, carry, key)
         planned = FramePlan(df, fn, results, asked, options)
@@ -245,6 +260,26 @@ def _require_batches(batch: Batch, pace: "Pace", journal: Journal | None) -> Non
     if batch.split and journal is not None:
         expected = "False with a journal: what that has may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)
+
+
+def _require_cache(cache: Cache, fn: Any, pace: "Pace", journal: Any) -> None:
+    """Refuse what a cache doesn't go with."""
+    Store(cache)
+    if is_plain_function(fn.__call__ if isinstance(fn, type) else FunctionParts.of(fn).call):
+        expected = "a coroutine function with `cache`; await asyncio.to_thread(...) in one"
+        raise InvalidConfig.of("fn", fn, expected)
+    turns = "with `cache`: rows take their turns before they ask for what is kept"
+    if pace.per_second is not None:
+        expected = f"None {turns}; set `max_in_flight`"
+        raise InvalidConfig.of("calls_per_second", pace.per_second, expected)
+    if pace.adaptive:
+        raise InvalidConfig.of("adaptive", True, f"False {turns}; set `max_in_flight`")
+    if journal is not None:
+        expected = (
+            "None with `cache`: it holds what calls gave, and rows that share them make none; "
+            "call for distinct rows with a journal, and join the results"
+        )
+        raise InvalidConfig.of("journal", journal, expected)
 
 
 def _require_function(fn: Any) -> None:

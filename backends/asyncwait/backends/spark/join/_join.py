@@ -44,7 +44,7 @@ def lookup_join(
 
     What is kept belongs to a worker process, where the next task finds it that looks up in a table
     which is pickled to the same bytes, with the same columns and cache. A process keeps it for the
-    eight tables that it used last.
+    eight tables, or functions with a cache, that it used last.
 
     Args:
         df: the left side, streaming or not.

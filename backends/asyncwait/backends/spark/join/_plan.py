@@ -1,6 +1,5 @@
 """What the driver does: it works out the columns, and adds the join to the plan of Spark."""
 
-from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +8,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
 
 from asyncwait.backends.lookup._open import tabled
-from asyncwait.backends.spark.frame._plan import mapped, odd_names, pickled, quoted
+from asyncwait.backends.spark.frame._plan import (
+    identity_of,
+    mapped,
+    odd_names,
+    pickled,
+    quoted,
+)
 from asyncwait.backends.spark.frame._schema import (
     ERROR,
     ERROR_TYPE,
@@ -70,7 +75,7 @@ class JoinPlan:
         )
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
         keys, rows = arrow_schema(sides.keys, "columns"), arrow_schema(sides.rows, "columns")
-        depends = pickled((table, options.cache, keys, rows, zone), f"table {shown(table)}")
+        depends = (table, options.cache, keys, rows, zone)
         self.work = Join(
             table,
             shape,
@@ -78,7 +83,7 @@ class JoinPlan:
             rows,
             zone,
             options,
-            blake2b(depends, digest_size=16).digest(),
+            identity_of(depends, f"table {shown(table)}"),
             odd_names(tuple(df.columns)),
         )
         """What each task does."""

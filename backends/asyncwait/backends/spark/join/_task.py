@@ -12,11 +12,11 @@ from asyncwait.backends.lookup import Full, Table, WholeTable
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.spark._kept import kept
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark.frame._task import find_flush, require_text, zone_named
 from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
-from asyncwait.backends.spark.join._kept import kept
 from asyncwait.backends.spark.join._looking import Chunks, Looking
 from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting

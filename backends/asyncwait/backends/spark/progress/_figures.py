@@ -6,7 +6,8 @@ from msgspec.structs import asdict
 from asyncwait.spec import Statistics
 
 LOOKED_UP = ("hits", "shared", "loads", "stale", "null_keys")
-"""What rows are that a lookup join has looked up: each is one of these."""
+"""What rows are that a lookup join has looked up: each is one of these. So is, where rows share
+calls by a cache, each attempt of a row."""
 
 
 class TaskName(Struct, frozen=True):
@@ -36,7 +37,8 @@ class TaskName(Struct, frozen=True):
 class TaskFigures(Statistics, frozen=True, kw_only=True):
     """What the operator in a task is doing at this moment, and has done since it was opened.
 
-    Of a lookup join `calls` are requests, and each of its rows is one of `LOOKED_UP`.
+    Of a lookup join `calls` are requests, and each of its rows is one of `LOOKED_UP`. With a cache
+    `calls` are those of the function, and each attempt of a row is one of `LOOKED_UP`.
     """
 
     rows_in: int = 0
@@ -75,15 +77,15 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     found: int = 0
     """Rows whose results were in the journal."""
     hits: int = 0
-    """Rows of a lookup join that were answered from what is kept."""
+    """Rows of a lookup join, or attempts of rows with a cache, that were given what is kept."""
     shared: int = 0
-    """Those that wait, or waited, for a request which another row has begun."""
+    """Those that wait, or waited, for a request or call which another row has begun."""
     loads: int = 0
-    """Those whose key was asked for because of them."""
+    """Those because of which their key was asked for, or called for."""
     stale: int = 0
-    """Those that were given rows that are no longer good, since the table failed."""
+    """Those that were given what is no longer good, since the table or the call failed."""
     null_keys: int = 0
-    """Those whose key no row can have."""
+    """Those whose key is null: no row of a table has it, and no call is shared."""
     in_flight: int = 0
     """Rows admitted and not yet handed on."""
     calls: int = 0

@@ -1,4 +1,4 @@
-"""What tables have given, for the next task of this process that looks up in the same one.
+"""What tables and functions have given, for the next task of this process that asks the same one.
 
 Spark has a worker run one task after the other. A task takes what is kept out of here, so that
 nobody else has it meanwhile, and puts it back at its end.
@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 MOST = 8
-"""Tables of which something is kept; of more, that of the one that was used longest ago goes."""
+"""Tables and functions of which something is kept; that of the one used longest ago goes first."""
 
 K = TypeVar("K")
 
@@ -21,10 +21,10 @@ _lock = Lock()
 
 @contextmanager
 def kept(identity: bytes, make: Callable[[], K]) -> Generator[K]:
-    """Lend what is kept of a table, or what `make` makes for the first time.
+    """Lend what is kept of a table or function, or what `make` makes for the first time.
 
     Args:
-        identity: of the table, and of all on which it depends what is kept.
+        identity: of that, and of all on which it depends what is kept.
         make: makes it while nothing is kept.
     """
     with _lock:

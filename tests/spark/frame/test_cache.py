@@ -1,0 +1,357 @@
+"""Rows that share calls by their values, without Spark and on a real one."""
+
+import asyncio
+import gc
+import os
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from msgspec.structs import replace
+from pyspark import cloudpickle
+from pyspark.sql import Row
+
+from asyncwait.backends.spark import (
+    EmbeddedSpark,
+    Progress,
+    _kept,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
+from asyncwait.backends.spark.frame._cache import shared
+from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._plan import AsPickled, pickled
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Mode, Retry
+
+# A worker can't import the tests, so what they define travels whole.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+CACHE = Cache(100, ttl=600)
+
+SAID = pa.schema([("said", pa.string())])
+
+USERS = [1, 2, 1, 1, 2, 3]
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    """What one test keeps, the next does not find."""
+    yield
+    _kept._kept.clear()
+
+
+class Noted:
+    """Notes for what it is called, and says it."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.asked: list[Any] = []
+        self.failures = failures
+
+    async def __call__(self, value: Any) -> tuple[str]:
+        """Answer a moment later, so that calls run side by side."""
+        self.asked.append(value)
+        await asyncio.sleep(0)
+        if self.failures:
+            self.failures -= 1
+            raise LookupError(str(value))
+        return (f"{value}",)
+
+
+def run(fn: Any, columns: dict[str, Any], given: Any = "user", **options: Any) -> list[Any]:
+    """What comes out of a partition: the place of each row, and its results."""
+    identity = options.pop("identity", b"")
+    work = _work(fn, given, identity, options)
+    table = pa.table({"place": [*range(len(next(iter(columns.values()))))], **columns})
+    batches = iter(table.to_batches(4))
+    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+
+
+def _work(fn: Any, given: Any, identity: bytes, options: dict[str, Any]) -> Enrichment:
+    asked = {"retry": None, "on_error": None, "cache": CACHE, **options}
+    mode, timeout = asked.pop("mode", "ordered"), asked.pop("timeout", None)
+    shape = Shape(given, ("place",), SAID, ("user",))
+    return Enrichment(fn, shape, "UTC", Options(mode, timeout, 8, None, **asked), identity=identity)
+
+
+@pytest.mark.parametrize("mode", ["ordered", "unordered", "key-ordered"])
+def test_equal_rows_share_a_call_and_each_goes_out_with_its_own_columns(mode: Mode) -> None:
+    """From what is kept, too."""
+    fn = Noted()
+    expected = [(place, str(user)) for place, user in enumerate(USERS)]
+    for _ in range(2):
+        assert sorted(run(fn, {"user": USERS}, mode=mode)) == expected
+    assert sorted(fn.asked) == [1, 2, 3]
+
+
+def test_a_row_of_several_columns_is_one_key() -> None:
+    """Equal in all that the function is given; what is carried is not."""
+    fn = Noted()
+    found = run(fn, {"user": [1, 1, 1], "town": ["a", "b", "a"]}, ("user", "town"))
+    rows = [Row(user=1, town="a"), Row(user=1, town="b")]
+    assert (fn.asked, [said for _, said in found]) == (
+        rows,
+        [str(rows[0]), str(rows[1]), str(rows[0])],
+    )
+
+
+def test_several_results_are_shared_and_none_is_called_for_again() -> None:
+    """A collection that is empty is kept only with `missing_ttl`."""
+    asked: list[int] = []
+
+    async def parts(user: int) -> list[tuple[str]]:
+        asked.append(user)
+        return [(f"{user}{part}",) for part in range(user)]
+
+    out = [(0, "20"), (0, "21"), (2, "20"), (2, "21")]
+    for _ in range(2):
+        assert run(parts, {"user": [2, 0, 2]}, many=True) == out
+    assert Counter(asked) == {2: 1, 0: 2}
+    for _ in range(2):
+        cache = replace(CACHE, missing_ttl=600)
+        assert run(parts, {"user": [2, 0, 2]}, many=True, cache=cache, identity=b"2") == out
+    assert Counter(asked) == {2: 2, 0: 3}
+
+
+def test_a_row_with_a_null_has_a_call_of_its_own() -> None:
+    """NaN is like null, in a part, too; a key may say otherwise."""
+    fn, names = Noted(), {"user": [1, 1, None, None], "town": [None, None, "a", "a"]}
+    run(fn, names, ("user", "town"))
+    run(fn, {"user": [float("nan")] * 2})
+    assert len(fn.asked) == 6
+
+    fn = Noted()
+    run(fn, names, ("user", "town"), cache=replace(CACHE, key=repr))
+    assert len(fn.asked) == 2
+
+
+def test_two_instants_an_hour_apart_are_two() -> None:
+    """Where clocks are set back, Python takes them for equal, in one time zone."""
+    zone = pa.timestamp("us", "Europe/Berlin")
+    instants = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1, 0)]
+    fn = Noted()
+    found = run(fn, {"user": pa.array(instants, zone)})
+    assert len(fn.asked) == 2
+    assert [said[-6:] for _, said in found] == ["+02:00", "+01:00", "+02:00"]
+
+
+def test_what_is_kept_holds_nothing_of_the_input() -> None:
+    """A batch is far more than the results of a row."""
+    batches = [pa.record_batch({"place": [0], "user": [7]})]
+    gone = weakref.ref(batches[0])
+    for _ in _work(Noted(), "user", b"", {}).run(iter([batches.pop()])):
+        pass
+    gc.collect()
+    assert gone() is None
+    with shared(CACHE, b"") as sharing:
+        assert sharing is not None
+        assert len(sharing.store.entries) == 1
+
+
+def test_a_failure_is_one_of_each_row_that_shares_it_and_is_never_kept() -> None:
+    """Errors name each row by its own key; what stands in for a failure is not kept, either."""
+    fn = Noted(failures=1)
+    with pytest.raises(CallFailed, match="row user=1: the call failed: LookupError"):
+        run(fn, {"user": [1, 1]})
+
+    fn = Noted(failures=1)
+    assert run(fn, {"user": [1, 1]}, on_error=lambda user, _: (f"no {user}",)) == [
+        (0, "no 1"),
+        (1, "no 1"),
+    ]
+    assert run(fn, {"user": [1, 1]}) == [(0, "1"), (1, "1")]
+    assert fn.asked == [1, 1]
+
+
+def test_a_failed_load_is_repeated_once_for_all() -> None:
+    """`on_result` is asked of what the function gave; errors have a column beside."""
+    fn, seen = Noted(failures=1), list[Any]()
+    retry = Retry(max_attempts=3, initial=0.001, on_result=seen.append)
+    options: dict[str, Any] = {"retry": retry, "on_error": "column", "error_column": "error"}
+    assert run(fn, {"user": [1, 1]}, **options) == [(0, "1", None), (1, "1", None)]
+    assert (fn.asked, seen) == ([1, 1], [("1",), ("1",)])
+
+
+def test_each_row_keeps_its_own_deadline() -> None:
+    """A call that nobody waits for any more is cancelled; the handler gives each row its own."""
+
+    class Slow(Noted):
+        async def __call__(self, value: Any) -> Any:
+            self.asked.append(value)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.asked.append("cancelled")
+
+        def timeout(self, user: int) -> tuple[str]:
+            return (f"late {user}",)
+
+    fn = Slow()
+    assert run(fn, {"user": [1, 1]}, timeout=0.01) == [(0, "late 1"), (1, "late 1")]
+    assert fn.asked == [1, "cancelled"]
+
+
+class Written:
+    """Writes down each call, and says a number of its own."""
+
+    def __init__(self, folder: Path, number: int = 0) -> None:
+        self._log = folder / "log"
+        self.number = number
+
+    async def __call__(self, user: int) -> tuple[int]:
+        """Write it down, and answer."""
+        with self._log.open("a") as file:
+            file.write(f"{self.number} called for {user} in {os.getpid()}\n")
+        return (self.number,)
+
+    def calls(self) -> Counter[str]:
+        """What was written, and how often."""
+        return Counter(self._log.read_text().splitlines())
+
+
+def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: Path) -> None:
+    """In whichever task or action, or form that is planned anew; functions share nothing."""
+    df = spark.session.range(0, 60, 1, 2).selectExpr("id", "id % 4 AS user")
+    for _ in range(4):
+        for number in range(2):
+            fn = Written(tmp_path, number)
+            out = ordered_wait(df, fn, "number long", columns="user", cache=CACHE)
+            assert {row.number for row in out.collect()} == {number}
+
+    calls = Written(tmp_path).calls()
+    assert len({line.split(" in ")[0] for line in calls}) == 2 * 4
+    assert set(calls.values()) == {1}  # in each worker
+    assert calls.total() <= 4 * 2 * 4  # of 64 without anything kept from task to task
+
+
+def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
+    """Schema, columns, options and time zone count; who watches does not."""
+    session = spark.session
+    df = session.range(1).selectExpr("id", "id AS user")
+
+    def identity(schema: str = "number long", columns: Any = "user", **options: Any) -> bytes:
+        plan = ordered_wait.plan(df, twice, schema, columns=columns, cache=CACHE, **options)
+        return plan.work.identity
+
+    first, others = (
+        identity(),
+        [
+            identity("number int"),
+            identity(columns=["user"]),
+            identity(columns="id"),
+            identity(many=True),
+            identity(retry=Retry()),
+            identity(on_error="column"),
+        ],
+    )
+    zone = str(session.conf.get("spark.sql.session.timeZone"))
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        others.append(identity())
+    finally:
+        session.conf.set("spark.sql.session.timeZone", zone)
+    assert len({first, *others}) == 8
+    with Progress(session=session) as progress:
+        assert identity(progress=progress) == first
+
+
+def test_a_function_travels_as_it_was_when_it_was_planned() -> None:
+    """However often and late: what it is found by is a digest of that."""
+    number = [1]
+
+    async def fn() -> int:
+        return number[0]
+
+    planned = AsPickled(pickled(fn, "fn"))
+    number[0] = 2
+    arrived = cloudpickle.loads(cloudpickle.dumps(planned))
+    assert asyncio.run(arrived()) == 1
+
+
+async def twice(value: Any) -> tuple[int]:
+    """Answer at once."""
+    return (2 * len(value) if isinstance(value, list) else 2 * value,)
+
+
+@pytest.mark.parametrize("wait", [unordered_wait, key_ordered_wait])
+def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark, wait: Any) -> None:
+    """Each is one of five, and those that were called for are calls."""
+    df = spark.session.range(0, 40, 1, 1).selectExpr("id", "nullif(id % 4, 3) AS user")
+    with Progress(session=spark.session) as progress:
+        fn = wait(
+            df,
+            lately,
+            "number long",
+            columns="user",
+            key="id",
+            cache=CACHE,
+            on_error="column",
+            progress=progress,
+        )
+        found = fn.orderBy("id").collect()
+
+    assert [row.number for row in found] == [None if n % 4 == 3 else n % 4 for n in range(40)]
+    figures = progress.figures()
+    assert (figures.rows_done, figures.loads, figures.null_keys, figures.calls) == (40, 3, 10, 13)
+    assert figures.hits + figures.shared == 27
+    assert "3 loaded, 0 stale, 10 null\n" in progress.summary()
+
+
+async def lately(user: int | None) -> tuple[int | None]:
+    """Answer a moment later, with null for null."""
+    await asyncio.sleep(0.01)
+    return (user,)
+
+
+def test_values_that_are_no_keys_need_one(spark: EmbeddedSpark) -> None:
+    """The column is named."""
+    df = spark.session.range(4).selectExpr("array(id % 2, 9) AS pair", "map('a', id) AS m", "id")
+    with pytest.raises(InvalidConfig, match=r"cache: column pair is array<bigint>, .*key=\.\.\."):
+        ordered_wait(df, twice, "number long", columns="pair", cache=CACHE)
+    with pytest.raises(InvalidConfig, match="cache: column m is map<string,bigint>, whose values"):
+        ordered_wait(df, twice, "number long", columns=["id", "m"], cache=CACHE)
+    out = ordered_wait(
+        df, twice, "number long", columns="pair", carry=["id"], cache=replace(CACHE, key=tuple)
+    )
+    assert out.collect() == [Row(id=n, number=4) for n in range(4)]
+
+
+def blocking(value: int) -> tuple[int]:
+    """Answer from a thread."""
+    return (value,)
+
+
+class Blocking:
+    """The same."""
+
+    def __call__(self, value: int) -> tuple[int]:
+        """Answer."""
+        return (value,)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no cache": ({"cache": 7}, "cache must be a Cache or None, got 7"),
+    "batch": ({"batch": Batch()}, "cache must be None with a `batch`"),
+    "rate": ({"calls_per_second": 9, "max_tasks": 1}, "calls_per_second must be None with `cache`"),
+    "adaptive": ({"adaptive": True}, "adaptive must be False with `cache`: .* `max_in_flight`"),
+    "journal": ({"journal": "/nowhere"}, "journal must be None with `cache`: .* distinct rows"),
+    "plain": ({"fn": blocking}, r"fn must be a coroutine function with `cache`; await asyncio\.to"),
+    "plain class": ({"fn": Blocking}, "fn must be a coroutine function with `cache`"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_go_together_is_refused_by_name(spark: EmbeddedSpark, name: str) -> None:
+    """Before a job runs."""
+    changes, told = REFUSED[name]
+    options = {"fn": twice, "schema": "number long", "columns": "id", "cache": CACHE, **changes}
+    with pytest.raises(InvalidConfig, match=told):
+        ordered_wait(spark.session.range(2), options.pop("fn"), **options)
