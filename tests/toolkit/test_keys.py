@@ -1,13 +1,15 @@
 """Which keys are the same: as in a dict, those without a hash included."""
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncwait.spec import Record
-from asyncwait.toolkit import ByKey, invalid_key
+from asyncwait.spec import Cache, Record
+from asyncwait.toolkit import ByKey, Store, invalid_key, stand_in
 
 KEYS = st.recursive(
     st.sampled_from([None, 0, 1, 1.0, True, False, "", "1", "x", -1, -2, (1,), (1.0,)]),
@@ -117,3 +119,42 @@ def test_a_key_that_can_not_be_compared_is_named_with_its_record() -> None:
     assert error.record == Record("v", key="k")
     assert repr(cause) in str(error)
     assert error.__cause__ is cause
+
+
+class Coin(tuple[Any, ...]):
+    """A tuple that is equal to itself alone, whatever its parts are."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+SAME_CLOCK = [datetime(2024, 10, 27, 2, 30, tzinfo=UTC, fold=fold) for fold in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, True), (1, 1.0), ((1,), (True,)), (Coin([1]), Coin([1])), SAME_CLOCK],
+)
+def test_keys_that_differ_have_different_stand_ins(one: Any, other: Any) -> None:
+    """What only looks alike to a dict, or by its parts, is given no result of the other."""
+    assert stand_in(one) != stand_in(other)
+    assert stand_in(one) == stand_in(one)
+
+
+def test_a_key_that_has_changed_keeps_no_other_from_going() -> None:
+    """A store begins anew when it meets a key that it can't find any more."""
+
+    @dataclass(unsafe_hash=True)
+    class Number:
+        number: int
+
+    store, key = Store(Cache(2, 60)), Number(1)
+    store.put(stand_in(key), ("a",), 0, 0)
+    key.number = 2
+
+    for number in range(3):
+        store.put(number, (number,), 0, 0)
+
+    assert {number: store.entries[number].results for number in (1, 2)} == {1: (1,), 2: (2,)}
+    assert len(store.entries) == 2
