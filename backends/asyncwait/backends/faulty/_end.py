@@ -365,7 +365,7 @@ class KeepsCancellationsToItself(ResultStream):
         return isinstance(error, asyncio.CancelledError)
 
 
-@breaks("END-11", loop="trio")
+@breaks("END-11", loop="trio", is_bound=True)  # on asyncio the loop ends, and its consumer
 class ForgetsShieldedConsumers(Output):
     """Wakes nobody up when it is cancelled from outside: whoever reads is cancelled as well."""
 

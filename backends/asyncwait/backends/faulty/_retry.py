@@ -304,7 +304,7 @@ class SwallowsErrorsOfPredicates(ResultHandler):
                 raise
 
 
-@breaks("RETRY-14", loop="trio")
+@breaks("RETRY-14", loop="trio", is_bound=True)  # on asyncio its task is cancelled, and not a scope
 class SleepsOnWhenItIsLeft(Attempt):
     """Backs off in the call's own task, and lets nobody wake it."""
 

@@ -15,6 +15,9 @@ read-while-what-was-restored-waits: STAT-1, STAT-2
 read-with-fences-in-between: STAT-1, STAT-3, STAT-9
     A watermark takes room, and is neither in flight nor held.
     0: a ~1 b ~2; a: 200 gives a1; b: 40 gives b1; figures_at 80 160
+read-while-two-are-called-at-two-times: STAT-10
+    At 120 the older has been called for 120 ms, and the newer for 40.
+    0: a; 80: b; a b: 160 gives *1; source_ends_at 400; figures_at 120 200
 read-in-unordered-mode: STAT-1, STAT-3, STAT-10
     c is out at 40, and b is held by the watermark until a has come.
     unordered; 0: a c ~1 b; a: 200 gives a1; b c: 40 gives *1; figures_at 80 160
