@@ -42,6 +42,7 @@ def test_what_it_lacks_is_this() -> None:
         "max-held",
         "copies",
         "batches",
+        "cache",
         "statistics",
         "callbacks",
         "event-time",

@@ -8,6 +8,7 @@ from asyncwait.backends.watching.conformance import family
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Scenario
 
 OF_FIGURES = [
@@ -21,7 +22,9 @@ NTH, GENERATED = 6, 20
 
 def broken(name: str, scenarios: list[Scenario]) -> list[set[str]]:
     """The rules that are broken in each scenario in which some are."""
-    runs = zip(scenarios, family()[name]().run(scenarios), strict=True)
+    backend = family()[name]()
+    fitting = [adapted(each, backend.capabilities) for each in scenarios]
+    runs = zip(fitting, backend.run(fitting), strict=True)
     found = [set(dict(judge(*run, CHECKS).violations())) for run in runs]
     return [each for each in found if each]
 

@@ -103,10 +103,8 @@ class LetsLoadsAheadHang(LoadCall):
 class KeepsFailures(ResultCache):
     """Has each later record of a key fail as the first did."""
 
-    def __init__(
-        self, operator: AsyncWaitOperator, settings: Cache, load_class: type[LoadCall]
-    ) -> None:
-        super().__init__(operator, settings, load_class)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.failures: dict[Any, Outcome] = {}
 
     def despite(self, load: LoadCall, failure: Raised) -> Outcome:

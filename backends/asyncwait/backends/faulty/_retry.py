@@ -210,7 +210,7 @@ class CallsAgainWithoutCancelling(ResultHandler):
             self.start()
 
 
-@breaks("RETRY-10", behind="STAT-8", why="the call that it forgets is not counted as abandoned")
+@breaks("RETRY-10")
 class CallsAgainWhileItsCallEnds(ResultHandler):
     """Calls again when the back-off is over, be the last call still cleaning up."""
 
