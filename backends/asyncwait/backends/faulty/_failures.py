@@ -420,8 +420,8 @@ class BlamesTheLastAttemptForTheDeadline(ResultHandler):
 @breaks(
     "FAIL-12",
     is_bound=True,
-    behind="CTX-2",
-    why="a task that runs several calls has one context for them",
+    behind="FAIL-8",
+    why="a task that somebody cancels between two calls ends the operator",
 )
 class RunsOneCallAfterTheOtherInATask(Attempt):
     """Keeps the task of a call for the next one, whoever else keeps it."""

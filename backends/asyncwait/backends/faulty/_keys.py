@@ -195,7 +195,7 @@ class GivesNoRoomToWhoWaitsForAKey(KeyLines):
         return following
 
 
-@breaks("KEY-10")
+@breaks("KEY-10", behind="TIME-7", why="a record whose key is freed late is decided uncalled")
 class CountsTheWaitForTheKey(ResultHandler):
     """Has the time of a record begin when it is admitted."""
 
