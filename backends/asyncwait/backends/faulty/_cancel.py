@@ -12,7 +12,7 @@ from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import Attempt, Outcome, Output, Raised, StreamTask
 
 
-@breaks("CANCEL-1", is_bound=True)
+@breaks("CANCEL-1", is_bound=True, behind="FAIL-8", why="what the scope cancels ends the operator")
 class CancelsByAScope(Attempt):
     """Cancels each wait of a call, that of its clean-up too, as a scope of anyio does."""
 

@@ -402,7 +402,7 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
             raise late from None
 
 
-@breaks("POLICY-7")
+@breaks("POLICY-7", behind="FAIL-10", why="the cause that it names is another")
 class BlamesTheLastAttemptForTheDeadline(ResultHandler):
     """Gives what the last attempt raised as the cause, where the handler has nothing."""
 

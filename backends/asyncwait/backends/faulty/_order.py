@@ -68,7 +68,7 @@ class StartsCallsInAnyOrder(StreamTask):
 
 @breaks(
     "ORD-5",
-    behind="CAP-4",
+    behind="CAP-3",
     why="the second of two equal records is not called although there is room",
 )
 class TakesEqualRecordsForOne(ResultHandler):
