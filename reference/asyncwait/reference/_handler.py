@@ -73,7 +73,11 @@ class Attempt(TaskCall):
         elif self.operator.cache is not None:
             self.operator.cache.ask(self)
         else:
-            super().start()
+            self.start_alone()
+
+    def start_alone(self) -> None:
+        """Have the function called in a task, for this record alone."""
+        super().start()
 
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
         """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""

@@ -12,16 +12,13 @@ from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import Attempt, Outcome, Output, Raised, StreamTask
 
 
-@breaks("CANCEL-1", is_bound=True, behind="FAIL-8", why="what the scope cancels ends the operator")
+@breaks("CANCEL-1", is_bound=True)
 class CancelsByAScope(Attempt):
     """Cancels each wait of a call, that of its clean-up too, as a scope of anyio does."""
 
-    def start(self) -> None:
-        if self.operator.function.invoke is not None:
-            super().start()
-        else:
-            self.scope = anyio.CancelScope()
-            self.operator.spawn(self.run, self.scope)
+    def start_alone(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.operator.spawn(self.run, self.scope)
 
 
 class _KnowsItsTask(Attempt):

@@ -110,7 +110,7 @@ class TakesNoneForAnEmptyCollection(Records):
         return super().collect(record, lambda: () if (given := supply()) is None else given)
 
 
-@breaks("TIME-10")
+@breaks("TIME-10", behind="TIME-1", why="a record that is decided is asked for, and never due")
 class FiresForCompletedRecords(Timers):
     """Leaves the timers of completed records running, and late ones fail or ask: FLINK-5652."""
 

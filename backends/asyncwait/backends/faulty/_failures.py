@@ -402,7 +402,7 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
             raise late from None
 
 
-@breaks("POLICY-7", behind="FAIL-10", why="the cause that it names is another")
+@breaks("POLICY-7")
 class BlamesTheLastAttemptForTheDeadline(ResultHandler):
     """Gives what the last attempt raised as the cause, where the handler has nothing."""
 
@@ -420,16 +420,14 @@ class BlamesTheLastAttemptForTheDeadline(ResultHandler):
 @breaks(
     "FAIL-12",
     is_bound=True,
-    behind="FAIL-8",
-    why="a task that somebody cancels between two calls ends the operator",
+    behind="CTX-2",
+    why="a task that runs several calls has one context for them",
 )
 class RunsOneCallAfterTheOtherInATask(Attempt):
     """Keeps the task of a call for the next one, whoever else keeps it."""
 
-    def start(self) -> None:
-        if self.operator.function.invoke is not None:
-            super().start()
-        elif idle := vars(self.operator).setdefault("idle", []):
+    def start_alone(self) -> None:
+        if idle := vars(self.operator).setdefault("idle", []):
             idle.pop().set_result(self)
         else:
             self.operator.spawn(self.work, idle, self)

@@ -195,16 +195,17 @@ class GivesNoRoomToWhoWaitsForAKey(KeyLines):
         return following
 
 
-@breaks("KEY-10", behind="TIME-7", why="a record whose key is freed late is decided uncalled")
+@breaks("KEY-10")
 class CountsTheWaitForTheKey(ResultHandler):
-    """Has the time of a record begin when it is admitted."""
+    """Has the time of a record begin when it is admitted, and waits for its key."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.admitted_at = self.operator.clock()
 
     def due_after(self, timeout: float) -> float:
-        return self.admitted_at + timeout
+        waits = self.operator.keys is not None and self.operator.gathered is None
+        return self.admitted_at + timeout if waits else super().due_after(timeout)
 
 
 class FreesEachKeyOnce(AsyncWaitOperator):

@@ -69,7 +69,7 @@ class StartsCallsInAnyOrder(StreamTask):
 @breaks(
     "ORD-5",
     behind="CAP-3",
-    why="the second of two equal records is not called although there is room",
+    why="the second of two equal records waits for room that there is",
 )
 class TakesEqualRecordsForOne(ResultHandler):
     """Calls the function once for equal records in flight, like a set of pending items by value."""

@@ -40,9 +40,9 @@ nobody-comes-back-behind-the-end: BAT-3, BAT-4
     a: 40 raises own, 40 gives a1; b: 40 gives b1; c d: 160 gives *1
 one-that-backs-off-is-late: BAT-3, TIME-2
     a is back at 120; it waits for c, whose deadline ends its back-off at 160.
-    capacity 8; timeout 160; handled; retry initial=40; batch max_size=2 max_wait=4000;
-    0: c d; 40: a b; c: 40 raises RetryAfter with retry_after=4000, late gives c?; d: 40 gives d1;
-    a: 40 raises own, 40 gives a1; b: 40 gives b1
+    capacity 8; timeout 160; handled; retry initial=80; batch max_size=2 max_wait=4000;
+    0: c d; 40: a b; c: 120 raises own, late gives c?; d: 120 gives d1; a: raises own, gives a1;
+    b: gives b1
 a-last-attempt-comes-back-no-more: BAT-3
     The last attempts of a and b run until 480; c is back at 200 and goes at once.
     capacity 8; retry max_attempts=2; batch max_size=2 max_wait=4000; 0: a b c d;
