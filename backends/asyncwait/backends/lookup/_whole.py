@@ -100,16 +100,7 @@ class Whole(OpenTable):
     async def outcomes(
         self, keys: Sequence[Any], times: Sequence[int] | None = None
     ) -> list[Outcome]:
-        """Return the rows of each key, or what it has failed with.
-
-        Args:
-            keys: which may repeat, unless there is `times`.
-            times: how many rows have each of them; None for one.
-
-        Raises:
-            CallFailed: a key can't be hashed, or compared with itself.
-            RuntimeError: the table is closed.
-        """
+        """Return the rows of each key, or what it has failed with; see `Cached.outcomes`."""
         if not self._is_too_old():
             return [*self._look_up(keys, times)]
         return [self._too_old(key) for key in keys]

@@ -221,7 +221,7 @@ class Asking:
         """Have a key loaded that nobody waits for, unless it is already."""
         with _INCOMPARABLE:
             if place not in self._loading:
-                load = self._loading[place] = Load(place, value, self.close, True, True)
+                load = self._loading[place] = Load(place, value, self.close, is_ahead=True)
                 self._start(load)
 
     def _start(self, load: Load) -> None:

@@ -20,8 +20,7 @@ class Load(Struct, eq=False):
         place: the stand-in of the key; `NULL_KEY` for a call that nobody shares.
         value: which the function is called with.
         close: called when the last record has left.
-        is_ahead: whether it began ahead of time, for nobody.
-        in_background: whether it runs on although nobody waits for it: until somebody does.
+        is_ahead: whether it began ahead of time, for nobody; it runs on until somebody has left it.
         is_open: whether others may join.
         first: the record that has begun it; None if it runs in the background.
         entries: those that have joined; some may have left, of which few are decided.
@@ -38,7 +37,6 @@ class Load(Struct, eq=False):
     value: Any
     close: "Callable[[Load], object]"
     is_ahead: bool = False
-    in_background: bool = False
     is_open: bool = True
     first: Entry | None = None
     entries: list[Entry] = []
@@ -53,7 +51,6 @@ class Load(Struct, eq=False):
         entry.worker = self
         if not (self.entries or self.is_ahead):
             self.first = entry
-        self.in_background = False
         if len(self.entries) >= self.most:  # What hangs may be joined, and left, for ever.
             self.entries = [each for each in self.entries if each.results is None]
             self.most = 64 + 2 * len(self.entries)
@@ -68,7 +65,7 @@ class Load(Struct, eq=False):
     @property
     def is_wanted(self) -> bool:
         """Whether somebody waits for it, or nobody has to."""
-        return self.in_background or self.staying > 0
+        return self.staying > 0 or (self.is_ahead and not self.entries)
 
     @property
     def lingers(self) -> bool:

@@ -6,7 +6,7 @@ kind if their texts differ by nothing but what differs from one scenario to anot
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from asyncwait.conformance.judging._history import History, LegHistory
-from asyncwait.conformance.judging._observe import NEVER, Item, Output
+from asyncwait.conformance.judging._observe import NEVER, Call, Item, Output
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import PLANNED_ERRORS, identity
+from asyncwait.spec.scenario import PLANNED_ERRORS, FailureAsked, identity
 
 LONGEST_KIND = 160
 """Characters of a kind: a text may quote what is of any length."""
@@ -191,6 +191,22 @@ def first_failures(leg: LegHistory) -> list[Item]:
     """Return the records that failed first; several if it was in one instant."""
     noticed = leg.facts.instants(leg.fail_at)[-1]
     return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
+
+
+def item_of(leg: LegHistory, call: Call) -> Item | None:
+    """Return the record of a call."""
+    number = call.record
+    return None if number is None or number >= len(leg.records) else leg.records[number]
+
+
+def failures_asked(leg: LegHistory) -> Mapping[Item, FailureAsked]:
+    """Return what the failure handler was asked first, by the record that it was about."""
+    found: dict[Item, FailureAsked] = {}
+    for _, event in leg.seen(FailureAsked):
+        number = leg.facts.numbers.of(event, identity(event.value))
+        if number is not None and number < len(leg.records):
+            found.setdefault(leg.records[number], event)
+    return found
 
 
 _NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}

@@ -51,11 +51,7 @@ class Enrichment(Struct, frozen=True):
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, enriched; in a task of Spark."""
-        try:
-            yield from self._run(batches)
-        except Exception as error:  # of whatever kind: PySpark is to be told of it
-            require_text(error)
-            raise
+        return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         name, counts, flush = TaskName.here(), _Counts(), find_flush()
@@ -157,6 +153,15 @@ def zone_named(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except Exception:  # an offset such as +02:00, or a machine without the names of time zones
         return None
+
+
+def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches; whatever is raised is one that PySpark can be told of: see `require_text`."""
+    try:
+        yield from rows
+    except Exception as error:
+        require_text(error)
+        raise
 
 
 def require_text(error: Exception) -> None:

@@ -15,7 +15,7 @@ from asyncwait.backends.lookup._open import kept_by, tabled
 from asyncwait.backends.spark._kept import kept
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
-from asyncwait.backends.spark.frame._task import find_flush, require_text, zone_named
+from asyncwait.backends.spark.frame._task import find_flush, telling, zone_named
 from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
 from asyncwait.backends.spark.join._looking import Chunks, Looking
 from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
@@ -77,11 +77,7 @@ class Join(Struct, frozen=True):
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, joined; in a task of Spark."""
-        try:
-            yield from self._run(batches)
-        except Exception as error:  # of whatever kind: PySpark is to be told of it
-            require_text(error)
-            raise
+        return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         counts, flush = Counts(), find_flush()

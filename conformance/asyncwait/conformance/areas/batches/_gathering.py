@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Rest
+from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Rest, item_of
 from asyncwait.spec.scenario import HookRun
 
 
@@ -135,12 +135,6 @@ def present(leg: LegHistory, rest: Rest) -> Sequence[Item]:
         if item.is_stored and not (is_silent or item.is_out_before(rest.seq + 1)):
             there.append(item)
     return there
-
-
-def item_of(leg: LegHistory, call: Call) -> Item | None:
-    """Return the record of a call."""
-    number = call.record
-    return None if number is None or number >= len(leg.records) else leg.records[number]
 
 
 def waits_for(leg: LegHistory, call: Call, at: float) -> bool:

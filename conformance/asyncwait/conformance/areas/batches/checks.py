@@ -1,11 +1,10 @@
 """BAT: when a batch goes, what it holds, and what becomes of each of its records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from asyncwait.conformance.areas.batches._gathering import (
     Wait,
     batches,
-    item_of,
     may_be_bounded,
     moments,
     most_attempts,
@@ -25,23 +24,15 @@ from asyncwait.conformance.judging import (
     LegHistory,
     Rest,
     failure_named,
+    failures_asked,
     first_failures,
+    item_of,
     key_of,
     leg_check,
     readings,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import FailureAsked, Misuse, identity
-
-
-def _handled(leg: LegHistory) -> Mapping[Item, FailureAsked]:
-    """Return what the failure handler was asked first, by the record that it was about."""
-    found: dict[Item, FailureAsked] = {}
-    for _, event in leg.seen(FailureAsked):
-        number = leg.facts.numbers.of(event, identity(event.value))
-        if number is not None and number < len(leg.records):
-            found.setdefault(leg.records[number], event)
-    return found
+from asyncwait.spec.scenario import Misuse
 
 
 def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
@@ -258,7 +249,7 @@ def each_record_has_its_own_answer(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("BAT-9")
 def an_exception_fails_its_record_alone(leg: LegHistory) -> Iterator[Finding]:
     """Where a batch gives an exception for one record, those that it answered are answered."""
-    asked = leg.once(_handled)
+    asked = leg.once(failures_asked)
     for batch in leg.batches:
         ends = {call.ended.how for call in batch if call.ended is not None}
         if not {"raised", "returned"} <= ends:
@@ -294,7 +285,7 @@ def _is_raised(batch: Sequence[Call]) -> bool:
 @leg_check("BAT-10")
 def what_a_batch_raises_is_of_all_its_records(leg: LegHistory) -> Iterator[Finding]:
     """Each record that waited for a batch that raised is called again, or has failed."""
-    asked = leg.once(_handled)
+    asked = leg.once(failures_asked)
     for batch in leg.batches:
         if not _is_raised(batch):
             continue
@@ -328,7 +319,7 @@ def an_owed_answer_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
     failed = first_failures(leg)
     if failed and all(item in items and item.wrong == "InvalidResult" for item in failed):
         yield from failure_named(leg, "InvalidResult")
-    handled = leg.once(_handled)
+    handled = leg.once(failures_asked)
     for item in items:
         if item.failure == "InvalidResult" and item in handled:
             event = handled[item]

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from asyncwait.conformance.judging import ROUNDING, Call, Item, LegHistory, Load
+from asyncwait.conformance.judging import ROUNDING, Call, LegHistory, Load
 from asyncwait.spec.scenario import FOR_THE_PROGRAM
 
 
@@ -84,12 +84,6 @@ def failed_loads(leg: LegHistory) -> Iterator[Load]:
 
 def _error_of(load: Load) -> str:
     return load.calls[0].step.error
-
-
-def item_of(leg: LegHistory, call: Call) -> Item | None:
-    """Return the record of a call."""
-    number = call.record
-    return None if number is None or number >= len(leg.records) else leg.records[number]
 
 
 def waits(call: Call, at: float) -> bool:

@@ -11,7 +11,6 @@ from asyncwait.conformance.areas.cache._keeping import (
     hits,
     is_of_another_type,
     is_told,
-    item_of,
     loads_of_keys,
     met,
     trigger,
@@ -26,12 +25,14 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     Load,
+    failures_asked,
     figures_read,
     first_stray,
+    item_of,
     leg_check,
     readings,
 )
-from asyncwait.spec.scenario import FailureAsked, FiguresRead, identity
+from asyncwait.spec.scenario import FiguresRead
 
 
 @leg_check("CACHE-1")
@@ -118,7 +119,7 @@ def _behind_all(leg: LegHistory, load: Load) -> Call | None:
 @leg_check("CACHE-4")
 def a_failed_load_has_failed_for_all_that_wait(leg: LegHistory) -> Iterator[Finding]:
     """Each of them has failed or is called again, and nobody later has what it came to."""
-    asked = leg.once(_handled)
+    asked = leg.once(failures_asked)
     for load in failed_loads(leg):
         for call in load.given_later:
             if call.at > load.ended_at and is_told(leg, call):
@@ -133,16 +134,6 @@ def a_failed_load_has_failed_for_all_that_wait(leg: LegHistory) -> Iterator[Find
             yield lost
             if lost is not None:
                 return
-
-
-def _handled(leg: LegHistory) -> Mapping[Item, FailureAsked]:
-    """Return what the failure handler was asked first, by the record that it was about."""
-    found: dict[Item, FailureAsked] = {}
-    for _, event in leg.seen(FailureAsked):
-        number = leg.facts.numbers.of(event, identity(event.value))
-        if number is not None and number < len(leg.records):
-            found.setdefault(leg.records[number], event)
-    return found
 
 
 def _unharmed(leg: LegHistory, item: Item, call: Call, *, is_asked: bool) -> Finding:
@@ -308,7 +299,7 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
 @leg_check("CACHE-9")
 def old_results_stand_in_for_a_failure(leg: LegHistory) -> Iterator[Finding]:
     """A call whose load failed is given old results that there are, and nobody else is."""
-    asked = leg.once(_handled)
+    asked = leg.once(failures_asked)
     for load in failed_loads(leg):
         for call in load.waiting:
             item = item_of(leg, call)
