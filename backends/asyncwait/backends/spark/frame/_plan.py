@@ -27,7 +27,7 @@ class Asked(Struct, frozen=True):
     """Columns as the user names them; see `ordered_wait`."""
 
     columns: Any
-    carry: Any
+    keep: Any
     key: Any
 
 
@@ -56,8 +56,8 @@ class FramePlan:
         given = names_of("columns", [asked.columns] if one else asked.columns, names)
         new = {field.name.lower() for field in results.fields}
         old = tuple(name for name in names if name.lower() not in new)
-        carried = old if asked.carry is None else names_of("carry", asked.carry, names)
-        require_different([*carried, *results.fieldNames()], "carry")
+        carried = old if asked.keep is None else names_of("keep", asked.keep, names)
+        require_different([*carried, *results.fieldNames()], "keep")
         key = [asked.key] if isinstance(asked.key, str) else asked.key
         keys = () if key is None else names_of("key", key, names)
         self._shape = Shape(given[0] if one else given, carried, arrow_schema(results), keys)
@@ -100,7 +100,7 @@ class FramePlan:
     def _columns_out(self, error_column: str | None) -> sql.StructType:
         fields = {field.name: field for field in self._df.schema.fields}
         carried = [fields[name] for name in self._shape.carried]
-        arrow_schema(sql.StructType(carried), "carry")
+        arrow_schema(sql.StructType(carried), "keep")
         results = self._results.fields
         if error_column is None:
             return sql.StructType([*carried, *results])

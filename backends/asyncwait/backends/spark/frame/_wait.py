@@ -45,7 +45,7 @@ class FrameWait(Protocol):
         schema: "str | StructType | None" = None,
         *,
         columns: str | Sequence[str] | None = None,
-        carry: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
         key: str | Sequence[str] | None = None,
         timeout: float | None = None,
         capacity: int = 100,
@@ -76,7 +76,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         schema: "str | StructType | None" = None,
         *,
         columns: str | Sequence[str] | None = None,
-        carry: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
         key: str | Sequence[str] | None = None,
         timeout: float | None = None,
         capacity: int = 100,
@@ -114,7 +114,7 @@ def frame_wait(mode: Mode) -> FrameWait:
                 says that it returns.
             columns: what it is given of each row: a name for that value alone, or several for a
                 Row; None for all. Timestamps have a time zone, structs and maps are dicts.
-            carry: the columns that go out as they came, in front of the results, and never become
+            keep: the columns that go out as they came, in front of the results, and never become
                 Python's; None for all that `schema` does not name.
             key: column or columns by which errors name a row; None for its place in its partition.
                 In key-ordered mode rows of equal keys are called one after the other; all NaN are
@@ -172,7 +172,7 @@ def frame_wait(mode: Mode) -> FrameWait:
                 called again.
 
         Returns:
-            A DataFrame of the carried columns and the results.
+            A DataFrame of the columns kept and the results.
 
         Raises:
             InvalidConfig: an argument is wrong.
@@ -215,7 +215,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             batch=batch,
             cache=cache,
         )
-        results, asked = schema_of(schema, fn, many=many), Asked(columns, carry, key)
+        results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
         planned = FramePlan(df, fn, results, asked, options)
         if (kept := planned.work.options.journal) is not None:
             kept.prepare()
