@@ -6,11 +6,11 @@ from asyncwait.conformance.areas.batches._gathering import (
     Wait,
     batches,
     may_be_bounded,
-    moments,
     most_attempts,
     present,
     raises,
     running,
+    settled,
     some_may_come,
     waits,
     waits_for,
@@ -41,7 +41,7 @@ def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
     if planned is None:
         return
     every = leg.once(waits)
-    for rest in moments(leg):
+    for rest in leg.once(settled):
         gathering = [wait for wait in every if wait.lasts_at(rest)]
         if gathering and running(leg, rest) < planned.in_flight:
             yield rest, gathering
