@@ -99,10 +99,9 @@ class Asking:
         in_bulk, asked, self._asked = core.decides_in_bulk, self._asked, None
         while pending:
             entry = pending.popleft()
-            if is_light and entry.started is None:  # It is written out what `begin` does there.
+            if is_light and entry.started is None:  # What `begin` does, without its count.
                 entry.started = now = clock()
                 entry.attempts = 1
-                core.calls += 1
                 called.append(entry)
                 if has_deadlines and core.due == inf:
                     sweep.expect(now)
