@@ -110,6 +110,10 @@ OVERLOOKED = {
         "form callback; capacity 1; 0: a b a; a: 40 gives A; b: 40 gives",
     "a source that takes its time to close, and then raises":
         "0: a; a: 40 gives A; close_takes 40; close_error",
+    "a record gathers from a moment between ticks, to which its time is added": (
+        "key-ordered; batch max_size=3 max_wait=40; retry max_attempts=3 initial=40 jitter=50; "
+        "120: a/x b/x; a: raises, gives a2; b: gives b1; source_ends_at 520"
+    ),
     **{
         f"a call that completes, and raises when to try again: {ms} ms": (
             "form callback; retry initial=40 on_result=empty; 0: a; "

@@ -72,7 +72,7 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
     for rest, gathering in _gathered(leg):
         for wait in gathering:
             due = leg.facts.instants(wait.sure + planned.max_wait)[-1]
-            if due < min(times[rest.seq + 1], leg.over_at, wait.item.decided_at):
+            if due < min(times[rest.seq + 1], leg.over_at, wait.item.decided_at) - ROUNDING:
                 yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
                 return
     for batch in leg.batches:
