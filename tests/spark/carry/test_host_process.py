@@ -57,15 +57,20 @@ class Machine:
         self.clients.append(HostClient(self.folder, cloudpickle.dumps(made)))
         return self.clients[-1]
 
+    def end(self) -> None:
+        """End the host and all visitors."""
+        for client in self.clients:
+            client.close()
+        end_host(self.folder)
+        until(lambda: not self.folder.path.exists())
+
 
 @pytest.fixture
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """A machine on which nothing is left."""
     made = Machine(HostFolder(tmp_path_factory.mktemp("h") / "host"))
     yield made
-    for client in made.clients:
-        client.close()
-    end_host(made.folder)
+    made.end()
 
 
 def asked(client: HostClient, made: CarryWork, number: int = 1) -> int:
@@ -109,6 +114,23 @@ def test_a_host_without_visits_ends_and_leaves_nothing(machine: Machine) -> None
     until(lambda: not lives(process))
 
     assert asked(client, made) != process
+
+
+def test_what_a_killed_host_leaves_goes_when_another_one_starts(machine: Machine) -> None:
+    """A host that lives stays."""
+    made = tells_its_process()
+    folders = [HostFolder(machine.folder.path.with_name(name)) for name in ("one", "two")]
+    neighbours = [Machine(folder) for folder in folders]
+    killed, alive = (asked(each.client(made), made) for each in neighbours)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not lives(killed))
+
+    asked(machine.client(made), made)
+
+    assert [folder.path.exists() for folder in folders] == [False, True]
+    for each in neighbours:
+        each.end()
+    until(lambda: not lives(alive))
 
 
 def test_a_function_that_does_not_open_is_an_error_of_the_visit(machine: Machine) -> None:

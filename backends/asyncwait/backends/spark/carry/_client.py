@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -26,6 +27,12 @@ from asyncwait.spec.texts import one_line
 
 _START = 60.0
 """Seconds that a host is given to begin to answer."""
+
+_HOSTS = 5
+"""Hosts that a visit asks, one after the other."""
+
+_DYING = 0.05
+"""Seconds in which a host that is killed may still take connections, and answers none."""
 
 
 class HostClient:
@@ -51,19 +58,30 @@ class HostClient:
         if self._here is not None:
             return self._here.visit(visit)
         try:
-            answer = self._ask(message(Asked(visit)))
+            answer = self._answer(message(Asked(visit)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
             self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)
             return self._here.visit(visit)
-        except OSError:  # It has ended meanwhile; whatever it held is called again.
-            self.close()
-            answer = self._ask(message(Asked(visit)))
         said = read_answer(answer)
         if said.broken is not None:
             self.close()
             raise NoCallHost(f"the call host has broken down: {said.broken}")
         return said.outcomes()
+
+    def _answer(self, question: bytes) -> bytes:
+        """Return what a host answers; where one has ended meanwhile, another one calls again.
+
+        Raises:
+            NoCallHost: they end one after the other.
+        """
+        for _ in range(_HOSTS):
+            try:
+                return self._ask(question)
+            except OSError:
+                self.close()
+                time.sleep(_DYING)
+        raise NoCallHost(f"{_HOSTS} call hosts have ended, one after the other, without an answer")
 
     def _ask(self, question: bytes) -> bytes:
         if self._socket is None:
@@ -83,6 +101,7 @@ class HostClient:
     def _started(self) -> socket.socket:
         """Start the process, and wait until it answers."""
         folder = self._folder
+        folder.sweep()
         folder.socket.unlink(missing_ok=True)
         folder.job.write_bytes(self._job)
         command = [sys.executable, "-m", f"{__package__}._serve", str(folder.path)]

@@ -3,9 +3,10 @@
 import fcntl
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from asyncwait.spec import AsyncWaitError
@@ -65,6 +66,23 @@ class HostFolder:
         except FileNotFoundError:
             return False
 
+    def sweep(self) -> None:
+        """Remove what hosts that were killed have left beside it."""
+        for lock in self.path.parent.glob("*/lock"):
+            if lock.parent == self.path or is_answered(lock.parent / "socket"):
+                continue
+            with suppress(OSError), lock.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                HostFolder(lock.parent).remove()
+
     def remove(self) -> None:
         """Remove it; under the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def is_answered(path: Path) -> bool:
+    """Whether a process listens on a socket."""
+    with socket.socket(socket.AF_UNIX) as made, suppress(OSError):
+        made.connect(str(path))
+        return True
+    return False
