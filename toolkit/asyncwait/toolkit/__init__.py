@@ -2,6 +2,7 @@
 
 from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of, results_of
+from asyncwait.toolkit._call_table import CallTable, Cancel, LaneCalls, Served, Start
 from asyncwait.toolkit._calls import (
     BackOffs,
     CallScope,
@@ -28,6 +29,7 @@ from asyncwait.toolkit._function import (
     join_errors,
 )
 from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
+from asyncwait.toolkit._lane import Lane
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -60,9 +62,13 @@ __all__ = [
     "Bell",
     "ByKey",
     "CallScope",
+    "CallTable",
+    "Cancel",
     "FunctionParts",
     "JoinableTasks",
     "KeyedWait",
+    "Lane",
+    "LaneCalls",
     "NoAnswer",
     "OpenPlain",
     "OperatorContext",
@@ -71,7 +77,9 @@ __all__ = [
     "PlainResults",
     "PlainSource",
     "PlainWait",
+    "Served",
     "SingleEntry",
+    "Start",
     "Store",
     "answers_of",
     "attempt_timed_out",

@@ -1,0 +1,264 @@
+"""What a host of calls knows: which run, which wait, and what has come of them. It has no clock."""
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias
+
+from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
+
+Start: TypeAlias = Callable[[str, str, InFlight], Any]
+"""Begins a call for a lane, by a version of the function; returns what it is cancelled by."""
+
+Cancel: TypeAlias = Callable[[Any], object]
+"""Ends a call that nobody wants; from then on it is not told to be completed."""
+
+_NOT_ENDED = Failed("it has not ended")
+
+
+class Served:
+    """A visit that has begun and has no answer yet.
+
+    Records whose results wait for each other are in one group: all of the lane in ordered mode,
+    those of a key in key-ordered mode.
+
+    Args:
+        visit: what the host was told.
+    """
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.finished: list[Identity] = []
+        """What is finished and in its turn."""
+        self.failed: set[Identity] = set()
+        """What has failed and is in its turn."""
+        self._groups: dict[Hashable, deque[Identity]] = {}
+        self._group_of: dict[Identity, Hashable] = {}
+        self._outcomes: dict[Identity, Outcome] = {}
+        for item in visit.wanted:
+            self._group_of[item.identity] = group = self.group(item)
+            self._groups.setdefault(group, deque()).append(item.identity)
+
+    def group(self, item: InFlight) -> Hashable:
+        """Return what is the same of all whose results wait for each other."""
+        match self.visit.terms.mode:
+            case "ordered":
+                return b""
+            case "key-ordered":
+                return item.key
+            case "unordered":
+                return item.identity
+
+    def note(self, identity: Identity, outcome: Outcome) -> None:
+        """Take note of what came of a call."""
+        if identity not in self._group_of:
+            return
+        self._outcomes[identity] = outcome
+        group = self._groups[self._group_of[identity]]
+        while group and group[0] in self._outcomes:
+            if isinstance(self._outcomes[group[0]], Failed):
+                self.failed.add(group[0])
+                break
+            self.finished.append(group.popleft())
+
+    def again(self, identity: Identity) -> None:
+        """Take note that a call which failed begins anew."""
+        self._outcomes.pop(identity, None)
+        self.failed.discard(identity)
+
+    def is_over(self, *, is_late: bool) -> bool:
+        """Whether there is nothing left to wait for.
+
+        Args:
+            is_late: the budget is over.
+        """
+        left = len(self.visit.wanted) - len(self.finished)
+        has_room = is_late and left <= self.visit.terms.capacity
+        return bool(self.failed) or has_room or not left
+
+
+class LaneCalls:
+    """The calls of one lane, by one version of the function.
+
+    Args:
+        start: begins a call.
+        cancel: ends one.
+    """
+
+    def __init__(self, start: Start, cancel: Cancel) -> None:
+        self.start = start
+        self.cancel = cancel
+        self.served: list[Served] = []
+        """The visits that wait for an answer."""
+        self.wanted: dict[Identity, InFlight] = {}
+        self.running: dict[Identity, Any] = {}
+        self.done: dict[Identity, Outcome] = {}
+        self.waiting: deque[InFlight] = deque()
+        """What begins as soon as there is room."""
+        self.behind: dict[bytes, deque[InFlight]] = {}
+        """In key-ordered mode, by key: what is neither finished nor under way."""
+        self.busy: set[bytes] = set()
+        """In key-ordered mode, keys of which a record is under way, or may begin."""
+
+    def begin(self, served: Served) -> None:
+        """Serve a visit: forget what nobody wants, and call what is wanted and not there."""
+        self.served.append(served)
+        self.latest = served.visit
+        self.wanted = self._asked_for()
+        self.forget({*self.wanted, *(kept for s in self.served for kept in s.visit.kept)})
+        for identity, outcome in self.done.items():
+            served.note(identity, outcome)
+        self.queue()
+
+    def forget(self, but: set[Identity]) -> None:
+        """Forget all but what visits that are being served want or have kept."""
+        for identity in [each for each in self.running if each not in but]:
+            self.cancel(self.running.pop(identity))
+        self.done = {each: outcome for each, outcome in self.done.items() if each in but}
+
+    def queue(self) -> None:
+        """Find out anew what is to be called, and in which order."""
+        by_key = self.latest.terms.mode == "key-ordered"
+        self.waiting.clear()
+        self.behind.clear()
+        self.busy = {self.wanted[each].key for each in self.running if each in self.wanted}
+        for identity, item in self.wanted.items():
+            if identity in self.running or self._is_well(identity):
+                continue
+            if by_key:
+                self.behind.setdefault(item.key, deque()).append(item)
+            elif identity not in self.done:
+                self.waiting.append(item)
+        for key in [*self.behind]:
+            self.offer(key)
+        self.fill()
+
+    def _is_well(self, identity: Identity) -> bool:
+        return not isinstance(self.done.get(identity, _NOT_ENDED), Failed)
+
+    def offer(self, key: bytes) -> None:
+        """Let the first record of a key begin, unless one is under way, or it has failed."""
+        behind = self.behind.get(key)
+        if behind and key not in self.busy and behind[0].identity not in self.done:
+            self.busy.add(key)
+            self.waiting.append(behind.popleft())
+
+    def fill(self) -> None:
+        """Begin calls while there is room."""
+        while self.waiting and len(self.running) < self.latest.terms.capacity:
+            item = self.waiting.popleft()
+            terms = self.latest.terms
+            self.running[item.identity] = self.start(self.latest.lane, terms.version, item)
+
+    def completed(self, identity: Identity, outcome: Outcome) -> None:
+        """Keep what came of a call, and begin the next one; if it was forgotten, do nothing."""
+        if self.running.pop(identity, None) is None:
+            return
+        self.done[identity] = outcome
+        for served in self.served:
+            served.note(identity, outcome)
+        if self.latest.terms.mode == "key-ordered" and identity in self.wanted:
+            self._end_of(self.wanted[identity].key, outcome)
+        self.fill()
+
+    def _end_of(self, key: bytes, outcome: Outcome) -> None:
+        self.busy.discard(key)
+        if isinstance(outcome, Failed):
+            self.queue()  # It need not be the first of its key, where rows come in another order.
+        else:
+            self.offer(key)
+
+    def answer(self, served: Served) -> dict[Identity, Outcome]:
+        """Return what a visit gets, and keep it, but for failures."""
+        answer = {each: self.done[each] for each in (*served.finished, *served.failed)}
+        self.drop_failed(tuple(served.failed))
+        self.end(served)
+        return answer
+
+    def drop_failed(self, failed: tuple[Identity, ...]) -> None:
+        """Forget failures that a visit is told, so that its next attempt calls again."""
+        for identity in failed:
+            del self.done[identity]
+            for other in self.served:
+                other.again(identity)
+
+    def abandon(self, served: Served) -> None:
+        """Take note that nobody waits for the answer of a visit any more."""
+        self.end(served)
+
+    def end(self, served: Served) -> None:
+        """Serve a visit no longer."""
+        self.served.remove(served)
+        if self.served:  # Their order counts now, and they want what has failed.
+            self.wanted = {**self._asked_for(), **self.wanted}
+            self.queue()
+
+    def _asked_for(self) -> dict[Identity, InFlight]:
+        """Return what the visits that are being served want, the latest first."""
+        return {item.identity: item for s in reversed(self.served) for item in s.visit.wanted}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to be remembered."""
+        return not (self.served or self.running or self.done or self.waiting)
+
+
+class CallTable:
+    """The calls of all lanes that visit a host.
+
+    A host begins each visit, tells what comes of calls, waits until `Served.is_over`, and answers.
+
+    Args:
+        start: begins a call; it must not complete it before it returns.
+        cancel: ends one.
+    """
+
+    calls_class = LaneCalls
+    served_class = Served
+
+    def __init__(self, start: Start, cancel: Cancel) -> None:
+        self.start = start
+        self.cancel = cancel
+        self._lanes: dict[tuple[str, str], LaneCalls] = {}
+
+    def begin(self, visit: Visit) -> Served:
+        """Begin to serve a visit; another version's calls for its lane end."""
+        served = self.served_class(visit)
+        home = self.home_of(visit.lane, visit.terms.version)
+        for lane, version in [key for key in self._lanes if key[0] == home[0] and key != home]:
+            calls = self._lanes[lane, version]
+            if not calls.served:
+                calls.forget(set())
+                del self._lanes[lane, version]
+        if home not in self._lanes:
+            self._lanes[home] = self.calls_class(self.start, self.cancel)
+        self._lanes[home].begin(served)
+        return served
+
+    def home_of(self, lane: str, version: str) -> tuple[str, str]:
+        """Return where the calls of a lane are kept."""
+        return lane, version
+
+    def completed(self, lane: str, version: str, identity: Identity, outcome: Outcome) -> None:
+        """Take note of what came of a call; if nobody wants it any more, nothing happens."""
+        calls = self._lanes.get(self.home_of(lane, version))
+        if calls is not None:
+            calls.completed(identity, outcome)
+
+    def answer(self, served: Served) -> dict[Identity, Outcome]:
+        """Return the answer to a visit, which ends."""
+        home = self.home_of(served.visit.lane, served.visit.terms.version)
+        answer = self._lanes[home].answer(served)
+        if self._lanes[home].is_idle:
+            del self._lanes[home]
+        return answer
+
+    def abandon(self, served: Served) -> None:
+        """End a visit without an answer: whoever waited for it has gone."""
+        visit = served.visit
+        self._lanes[self.home_of(visit.lane, visit.terms.version)].abandon(served)
+
+    def held(self, lane: str) -> frozenset[Identity]:
+        """Return whose calls run or are kept, for a lane."""
+        name = self.home_of(lane, "")[0]
+        of_lane = (calls for home, calls in self._lanes.items() if home[0] == name)
+        return frozenset(id_ for calls in of_lane for id_ in (*calls.running, *calls.done))

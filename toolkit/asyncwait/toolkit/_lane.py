@@ -1,0 +1,107 @@
+"""What a visit of a lane does: from a state, rows and a host's answer to outputs and a state."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+from asyncwait.spec.carry import (
+    Failed,
+    Finished,
+    Host,
+    Identity,
+    InFlight,
+    LaneState,
+    Outcome,
+    Row,
+    Terms,
+    Visit,
+    VisitFailed,
+)
+
+DIGEST_BYTES = 16
+
+
+class Lane:
+    """The visits of a lane, each a function of the state that it gets.
+
+    Args:
+        name: unique among all lanes that visit the same host.
+        terms: of all visits.
+    """
+
+    def __init__(self, name: str, terms: Terms) -> None:
+        self.name = name
+        self.terms = terms
+
+    def visit(
+        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
+    ) -> tuple[tuple[Finished, ...], LaneState]:
+        """Return what comes out, and the new state.
+
+        Args:
+            state: that which the last visit has left.
+            stamp: of the micro-batch: the same whenever it is played, and no other batch's.
+            rows: what the batch brings, in the order of the lane.
+            host: where the calls are.
+
+        Raises:
+            VisitFailed: a call has failed; the host begins a new one when it is visited again.
+        """
+        flight = (*state.in_flight, *self.identified(state, stamp, rows))
+        visit = self.asks(state, stamp, flight)
+        answer = host.visit(visit)
+        taken = self.takes(flight, answer)
+        gone = {item.identity for item in taken}
+        left = tuple(item for item in flight if item.identity not in gone)
+        held = self.holds(state, stamp)
+        return self.emits(state, stamp), LaneState(stamp, left, (*held, *taken))
+
+    def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
+        """Yield the records of rows with their identities.
+
+        Occurrences are counted on from those that the batch has brought before.
+        """
+        seen = Counter(each.digest for each in state.identities if each.stamp == stamp)
+        for row in rows:
+            digest = blake2b(row.record, digest_size=DIGEST_BYTES).digest()
+            yield InFlight(Identity(digest, stamp, seen[digest]), row.record, row.key)
+            seen[digest] += 1
+
+    def asks(self, state: LaneState, stamp: int, flight: tuple[InFlight, ...]) -> Visit:
+        """Return what the host is told."""
+        held = self.holds(state, stamp)
+        return Visit(self.name, self.terms, flight, tuple(each.identity for each in held))
+
+    def emits(self, state: LaneState, stamp: int) -> tuple[Finished, ...]:
+        """Return what comes out: what an earlier batch has finished, so that it can't change."""
+        return () if state.stamp == stamp else state.finished
+
+    def holds(self, state: LaneState, stamp: int) -> tuple[Finished, ...]:
+        """Return what stays for the next batch: what an earlier visit of this one has finished."""
+        return state.finished if state.stamp == stamp else ()
+
+    def wants_timer(self, state: LaneState) -> bool:
+        """Whether the lane has to be visited again, though no rows come."""
+        return bool(state.in_flight or state.finished)
+
+    def takes(
+        self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]
+    ) -> tuple[Finished, ...]:
+        """Return what is finished and in its turn.
+
+        Raises:
+            VisitFailed: a record's turn has come, and its call has failed.
+        """
+        taken: list[Finished] = []
+        held_up: set[bytes] = set()
+        for item in flight:
+            outcome = answer.get(item.identity)
+            if outcome is None:
+                if self.terms.mode == "ordered":
+                    break
+                held_up.add(item.key)
+            elif self.terms.mode == "unordered" or item.key not in held_up:
+                if isinstance(outcome, Failed):
+                    raise VisitFailed(self.name, item, outcome.reason)
+                taken.append(Finished(item.identity, outcome))
+        return tuple(taken)
