@@ -111,7 +111,7 @@ def on_spark(job: Job, url: str, folder: Path, *, quiet: bool) -> Result:
             Fetch(url, -(-job.capacity // TASKS)),
             "temperature double, wind double",
             columns="icao",
-            carry=["icao", "country"],
+            keep=["icao", "country"],
             capacity=job.capacity,
             max_in_flight=job.capacity,  # of all tasks together
             adaptive=True,

@@ -16,7 +16,7 @@ from pathlib import Path
 from joining import WAYS, Plan, Run, joined
 from prices import server
 
-FIGURES = "hit rate", "ms, half of orders", "ms, 99 in 100", "requests/s", "keys a request"
+FIGURES = "hit rate", "median ms", "p99 ms", "requests/s", "keys a request"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,7 +45,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     from matplotlib import pyplot as plt  # only now it is known where to draw
 
     figure, panels = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
-    titles = "hit rate", "latency of an order, ms, half of them", "requests a second"
+    titles = "hit rate", "median latency of an order, ms", "requests a second"
     for place, (axes, title) in enumerate(zip(panels, titles, strict=True)):
         for run in runs:
             moments = run.moments()

@@ -9,7 +9,9 @@
  *       await results.return();
  *     }
  */
-import { CallFailed, CallTimedOut, InvalidResult, TooManyAbandonedCalls } from './errors.js';
+import { Gathering } from './batches.js';
+import { CallTimedOut, TooManyAbandonedCalls } from './errors.js';
+import { collect, gave, outcomesOf, raised } from './outcomes.js';
 import { Ordered, Unordered } from './queues.js';
 import { afterFailure, afterResults } from './retry.js';
 
@@ -29,12 +31,15 @@ const realClock = { now: () => performance.now(), setTimeout, clearTimeout };
  * @param {AsyncIterator} source gives elements: `{ type: 'record', value, timestamp, key }`,
  *   `{ type: 'watermark', timestamp }`, `{ type: 'status', idle }`, `{ type: 'latency', ... }`
  * @param {object} fn `call(value, signal)` returns a promise of a collection of results; where it has
- *   them, `timeout(value)` gives results for what is late, and `open()` and `close()` run around all calls
+ *   them, `timeout(value)` gives results for what is late, and `open()` and `close()` run around all calls.
+ *   With `batch`, `call(values, signal)` returns a promise of such a collection for each value, in a list
+ *   in the same order or in a Map from values; an Error among them fails its record alone
  * @param {object} [options]
  * @param {'ordered' | 'unordered'} [options.mode]
  * @param {number} [options.capacity] records in flight at most
  * @param {number} [options.timeout] ms from a record's first call to its deadline
  * @param {import('./retry.js').Retry} [options.retry]
+ * @param {import('./batches.js').Batch} [options.batch]
  * @param {AbortSignal} [options.signal] who aborts it does not want to wait for `open` any more
  */
 export async function openOperator(source, fn, options = {}) {
@@ -55,6 +60,7 @@ class AsyncWait {
   #timeout;
   #retry;
   #clock;
+  #gathering; // where records share calls
 
   #queue;
   #used = 0; // slots
@@ -71,12 +77,13 @@ class AsyncWait {
   #isOver = false;
   #left;
 
-  #running = new Map(); // promises of calls, by their attempts
+  #running = new Map(); // promises of calls
   #timers = new Set();
-  #abandoned = new Set(); // attempts that run on
+  #abandoned = new Set(); // calls that run on
   #abandonedEver = 0;
+  #mostAbandoned;
 
-  constructor(source, fn, { mode = 'ordered', capacity = 100, timeout, retry, clock, queues } = {}) {
+  constructor(source, fn, { mode = 'ordered', capacity = 100, timeout, retry, batch, clock, queues } = {}) {
     this.#source = source;
     this.#fn = fn;
     this.#capacity = capacity;
@@ -84,6 +91,20 @@ class AsyncWait {
     this.#retry = retry;
     this.#clock = clock ?? realClock;
     this.#queue = new { ...QUEUES, ...queues }[mode]();
+    this.#gathering = batch && this.#gatheringFor(batch);
+    this.#mostAbandoned = batch ? batch.inFlight : capacity;
+  }
+
+  #gatheringFor(batch) {
+    return new Gathering(batch, this.#retry?.maxAttempts ?? 1, {
+      now: () => this.#clock.now(),
+      after: (ms, action) => this.#after(ms, action),
+      cancel: (timer) => this.#cancel(timer),
+      call: (entries) => this.#call(entries),
+      isLate: (entry) => this.#isLate(entry),
+      hasEnded: () => this.#hasEnded && !this.#waiting,
+      isStuck: () => this.#used >= this.#capacity && !this.#handing && !this.#queue.isReady,
+    });
   }
 
   [Symbol.asyncIterator]() {
@@ -144,6 +165,7 @@ class AsyncWait {
     if (done) {
       this.#hasEnded = true;
       this.#closeSource();
+      this.#gathering?.lookSoon();
     } else if (element.type === 'latency') {
       this.#markers.push(element);
     } else {
@@ -163,42 +185,77 @@ class AsyncWait {
     const isFence = FENCES.has(element.type);
     const entry = isFence ? { fence: element } : { record: element, attempts: 0 };
     this.#queue.add(entry);
-    if (!isFence) this.#call(entry);
+    if (isFence) this.#gathering?.lookSoon();
+    else this.#start(entry);
   }
 
   // ---- calls ----
 
-  #call(entry) {
+  /** Have the function called for a record: now, or together with others. */
+  #start(entry) {
+    if (this.#gathering) this.#gathering.join(entry);
+    else this.#call([entry]);
+  }
+
+  #call(entries) {
+    const call = { entries, controller: new AbortController() };
+    for (const entry of entries) this.#begin(entry, call);
+    const promise = this.#invoke(call).then(
+      (given) => this.#returned(call, given),
+      (error) => this.#threw(call, error),
+    );
+    this.#running.set(call, promise);
+    return call;
+  }
+
+  #begin(entry, call) {
     if (entry.attempts === 0 && this.#timeout !== undefined) {
       entry.deadline = this.#clock.now() + this.#timeout;
       entry.timer = this.#after(this.#timeout, () => this.#late(entry));
     }
     entry.attempts += 1;
-    const attempt = new AbortController();
-    entry.attempt = attempt;
-    const answered = (outcome) => this.#answered(entry, attempt, outcome);
-    const promise = this.#begin(entry, attempt).then(
-      (given) => answered(() => collect(entry, given)),
-      (error) => answered(() => failed(entry, error)),
-    );
-    this.#running.set(attempt, promise);
+    entry.call = call;
   }
 
-  #begin({ record }, { signal }) {
+  #invoke({ entries, controller: { signal } }) {
+    const values = valuesOf(entries);
     try {
-      return Promise.resolve(this.#fn.call(record.value, signal));
+      return Promise.resolve(this.#fn.call(this.#gathering ? values : values[0], signal));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  /** A call has ended; its outcome counts if it is the one that its record waits for. */
-  #answered(entry, attempt, outcome) {
-    this.#running.delete(attempt);
-    this.#abandoned.delete(attempt);
-    if (this.#isOver || entry.attempt !== attempt) return;
-    entry.attempt = undefined;
-    if (this.#isLate(entry)) {
+  #returned(call, given) {
+    let outcomes;
+    try {
+      outcomes = this.#gathering ? outcomesOf(valuesOf(call.entries), given) : [gave(given)];
+    } catch (error) {
+      this.#threw(call, error);
+      return;
+    }
+    this.#ended(call, outcomes, false);
+  }
+
+  #threw(call, error) {
+    const outcomes = call.entries.map(() => raised(error));
+    this.#ended(call, outcomes, true);
+  }
+
+  /** A call has ended; what it came to counts for the records that still wait for it. */
+  #ended(call, outcomes, hasThrown) {
+    this.#running.delete(call);
+    this.#abandoned.delete(call);
+    this.#gathering?.ended(call, hasThrown);
+    const now = this.#clock.now();
+    call.entries.forEach((entry, place) => {
+      if (entry.call === call && !this.#isOver) this.#answered(entry, outcomes[place], now);
+    });
+  }
+
+  #answered(entry, outcome, now) {
+    entry.call = undefined;
+    if (this.#isLate(entry, now)) {
       this.#late(entry);
       return;
     }
@@ -212,18 +269,18 @@ class AsyncWait {
   /** The back-off of a record is over; a busy loop may have noticed that behind its deadline. */
   #repeat(entry) {
     if (this.#isLate(entry)) this.#late(entry);
-    else this.#call(entry);
+    else this.#start(entry);
   }
 
-  #isLate({ deadline }) {
-    return this.#clock.now() > deadline;
+  #isLate({ deadline }, now = this.#clock.now()) {
+    return now > deadline;
   }
 
   /** The results of an outcome, or for how long to back off. */
   #judged(entry, outcome) {
     let results;
     try {
-      results = outcome();
+      results = outcome(entry);
     } catch (failure) {
       const wait = afterFailure(this.#retry, entry, failure);
       if (wait === undefined) throw failure;
@@ -236,8 +293,7 @@ class AsyncWait {
   #late(entry) {
     this.#cancel(entry.timer);
     this.#cancel(entry.backOff);
-    if (entry.attempt) this.#abort(entry.attempt);
-    entry.attempt = undefined;
+    this.#leaveCall(entry);
     this.#attempt(() => this.#decide(entry, collect(entry, this.#standIn(entry))));
   }
 
@@ -254,13 +310,22 @@ class AsyncWait {
     return given;
   }
 
-  #abort(attempt) {
-    attempt.abort();
+  /** A record does not wait for its call any more; if nobody does, the call is aborted. */
+  #leaveCall(entry) {
+    const { call } = entry;
+    entry.call = undefined;
+    if (!call || call.entries.some((other) => other.call === call)) return;
+    this.#gathering?.left(call);
+    this.#abort(call);
+  }
+
+  #abort(call) {
+    call.controller.abort();
     this.#after(GRACE, () => {
-      if (!this.#running.has(attempt)) return;
-      this.#abandoned.add(attempt);
+      if (!this.#running.has(call)) return;
+      this.#abandoned.add(call);
       this.#abandonedEver += 1;
-      if (this.#abandoned.size > this.#capacity) {
+      if (this.#abandoned.size > this.#mostAbandoned) {
         this.#fail(new TooManyAbandonedCalls(undefined, `${this.#abandoned.size} calls run on`));
       }
     });
@@ -277,6 +342,7 @@ class AsyncWait {
 
   #decide(entry, results) {
     this.#cancel(entry.timer);
+    this.#gathering?.decided(entry);
     entry.results = results;
     this.#queue.finish(entry);
     this.#emit();
@@ -354,7 +420,8 @@ class AsyncWait {
     this.#isOver = true;
     for (const timer of this.#timers) this.#clock.clearTimeout(timer);
     this.#timers.clear();
-    for (const attempt of this.#running.keys()) attempt.abort();
+    this.#gathering?.close();
+    for (const { controller } of this.#running.keys()) controller.abort();
     this.#closeSource();
   }
 
@@ -389,19 +456,4 @@ class AsyncWait {
   }
 }
 
-/** The collection that a call or a handler has given, as an array. */
-function collect({ record, attempts }, given) {
-  const isCollection = typeof given?.[Symbol.iterator] === 'function';
-  if (!isCollection || typeof given === 'string' || ArrayBuffer.isView(given)) {
-    throw new InvalidResult(record, `expected a collection of results, got ${given}`, { attempts });
-  }
-  try {
-    return [...given];
-  } catch (cause) {
-    throw new CallFailed(record, `the results broke: ${cause}`, { cause, attempts });
-  }
-}
-
-function failed({ record, attempts }, cause) {
-  throw new CallFailed(record, `the call failed: ${cause}`, { cause, attempts });
-}
+const valuesOf = (entries) => entries.map(({ record }) => record.value);

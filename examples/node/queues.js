@@ -14,10 +14,15 @@ export class Ordered {
   /** The results of a record are there. */
   finish() {}
 
+  /** Whether something may come out. */
+  get isReady() {
+    const [head] = this.#entries;
+    return Boolean(head && (head.fence || head.results));
+  }
+
   /** The next entry that may come out, which is none of ours any more; undefined for none. */
   shift() {
-    const [head] = this.#entries;
-    return head && (head.fence || head.results) ? this.#entries.shift() : undefined;
+    return this.isReady ? this.#entries.shift() : undefined;
   }
 }
 
@@ -47,12 +52,16 @@ export class Unordered {
     entry.segment.finished.push(entry);
   }
 
-  shift() {
+  get isReady() {
     const [first] = this.segments;
-    if (first.finished.length > 0) {
-      first.size -= 1;
-      return first.finished.shift();
-    }
-    return first.size === 0 && first.fence ? this.segments.shift().fence : undefined;
+    return first.finished.length > 0 || Boolean(first.size === 0 && first.fence);
+  }
+
+  shift() {
+    if (!this.isReady) return undefined;
+    const [first] = this.segments;
+    if (first.finished.length === 0) return this.segments.shift().fence;
+    first.size -= 1;
+    return first.finished.shift();
   }
 }

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
+import anyio
 import pytest
 from lookups import Scripted, counts
 
@@ -62,3 +63,28 @@ async def test_a_key_that_has_no_hash_is_refused() -> None:
             await opened.get_many(["b", ["a"]])
 
     assert table.asked == []
+
+
+class Odd:
+    """Of one hash, and not to be compared with those of another number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Odd) or other.number != self.number:
+            raise ValueError(self.number)
+        return True
+
+
+async def test_keys_that_can_not_be_compared_are_different() -> None:
+    """No request has two of them: a table could not answer by a mapping."""
+    async with open_table(Scripted(), cache=Cache(2, 60, refresh_ahead=0.1)) as opened:
+        for number in range(3):
+            keys = [Odd(1), "a", Odd(2), Odd(1)]
+            assert await opened.get_many(keys) == [(key,) for key in keys]
+            assert await opened.get(Odd(number)) == (Odd(number),)
+            await anyio.sleep(10)

@@ -1,5 +1,6 @@
 """Leaving a table: what is under way ends, and nothing is begun any more."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -7,7 +8,7 @@ import pytest
 from lookups import CLOSED, Scripted, outcome, outcomes
 from operators import seconds_now
 
-from asyncwait.backends.lookup import OpenTable, open_table
+from asyncwait.backends.lookup import Full, OpenTable, lookup, open_table
 from asyncwait.spec import (
     Batch,
     Cache,
@@ -117,3 +118,55 @@ async def test_a_back_off_ends_when_the_table_is_left() -> None:
 
     assert found == [(3, CLOSED)]
     assert len(table.asked) == 1
+
+
+class Stuck(Scripted):
+    """A table that can be read whole once, if at all, and can't be closed."""
+
+    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+        """Give a row, or raise."""
+        if self.trouble is not None:
+            raise self.trouble
+        yield "a", "a"
+
+    async def close(self) -> None:
+        """Raise."""
+        raise OSError("close")
+
+
+@pytest.mark.parametrize("cache", [None, Full()])
+async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
+    """It comes out of leaving, or is a note on what comes out of it."""
+    table, error = Stuck(), ValueError("body")
+
+    with pytest.raises(OSError, match="close"):
+        async with open_table(table, cache=cache) as opened:
+            assert await opened.get("a") == ("a",)
+    with pytest.raises(ValueError, match="body") as caught:
+        async with open_table(table, cache=cache):
+            raise error
+    assert caught.value is error
+    assert error.__notes__ == ["Closing the operator raised, too: OSError('close')"]
+
+
+async def test_what_closing_raises_hides_no_reading() -> None:
+    """A table that can't be read is closed."""
+    table = Stuck()
+    table.trouble = LookupError("gone")
+
+    with pytest.raises(LookupError) as caught:
+        async with open_table(table, cache=Full()):
+            pass
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]
+
+
+@pytest.mark.parametrize("cache", [None, Full()])
+async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> None:
+    """As the pool does with a function."""
+    with pytest.raises(OSError, match="close"):
+        async with lookup("aaa", Stuck(), cache=cache) as results:
+            assert await anext(results) == ("a", ("a",))
+    with pytest.raises(ValueError, match="body") as caught:
+        async with lookup("aaa", Stuck(), cache=cache):
+            raise ValueError("body")
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]

@@ -98,6 +98,19 @@ async def test_a_request_that_has_no_place_yet_is_shared_whoever_gives_up() -> N
     assert table.asked == [(0, ["z"]), (4.375, ["a"])]
 
 
+async def test_a_request_that_was_cancelled_has_its_place_until_it_has_ended() -> None:
+    """So there are never more at a time than may be."""
+    table = Scripted()
+    table.clean_up = 2
+
+    async with open_table(table, batch=Batch(max_wait=0, in_flight=1)) as opened:
+        with anyio.move_on_after(0.5):
+            await opened.get("a")
+        assert await outcome(opened, "b") == (3.5, ["b"])
+
+    assert table.log[1:4] == [(0, ["a"]), "cancelled", (2.5, ["b"])]
+
+
 async def test_an_attempt_that_was_late_begins_another_request() -> None:
     """Although somebody still waits for the one that hangs, and who gives up later shares it."""
     table = Hangs(times=1)

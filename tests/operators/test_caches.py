@@ -74,6 +74,29 @@ async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> No
 
 
 @each_that_caches
+async def test_figures_add_up_while_a_key_is_told(name: str) -> None:
+    """For each record, and where no key is told (CACHE-11)."""
+    seen: list[Statistics] = []
+
+    async def fn(value: int) -> int:
+        return value
+
+    def key(value: int) -> int:
+        seen.append(results.statistics())
+        return 6 // value
+
+    async with PLAIN_FORMS[name]["ordered"](
+        [1, 1, 0, 2, 1, 0, 2, 2], fn, cache=Cache(99, HELD, key=key), on_error="skip", capacity=2
+    ) as results:
+        assert [each async for each in results] == [1, 1, 2, 1, 2, 2]
+        seen.append(results.statistics())
+
+    assert len(seen) == 9
+    for told in seen:
+        assert told.calls == told.hits + told.shared + told.loads + told.null_keys
+
+
+@each_that_caches
 async def test_the_key_is_the_value_itself_unless_something_else_is_said(name: str) -> None:
     """Then one that has no hash fails."""
     got, called, _ = await all_of(name, ["a", "b", "a", ["a"]])

@@ -11,7 +11,8 @@ import pytest
 import standalone_job
 from standalone import standalone
 
-WITHIN = 200.0
+WITHIN = 500.0
+"""Seconds; on a machine with nothing else to do it takes twenty."""
 
 
 def calls(folder: Path) -> int:
@@ -20,7 +21,7 @@ def calls(folder: Path) -> int:
     return len(notes.read_text().split()) if notes.exists() else 0
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
     """Each row comes once, in order; what the lost worker had completed is found."""
     with standalone(tmp_path) as cluster:

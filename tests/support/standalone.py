@@ -16,7 +16,7 @@ import pyspark
 
 from asyncwait.backends.java import find_java
 
-_START_WITHIN = 120.0
+_START_WITHIN = 300.0
 _NO_VECTOR = """\
 #!/bin/sh
 # Trimmed runtimes have no such module, which Spark asks for, and only its machine learning uses.

@@ -129,12 +129,32 @@ class Coin(tuple[Any, ...]):
     __hash__ = object.__hash__
 
 
+class Odd:
+    """Of one hash, and not to be compared with others of it."""
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
+        raise ValueError
+
+
 SAME_CLOCK = [datetime(2024, 10, 27, 2, 30, tzinfo=UTC, fold=fold) for fold in (0, 1)]
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [(1, True), (1, 1.0), ((1,), (True,)), (Coin([1]), Coin([1])), SAME_CLOCK],
+    [
+        (1, True),
+        (1, 1.0),
+        ((1,), (True,)),
+        (Coin([1]), Coin([1])),
+        (Odd(), Odd()),
+        ((1, Odd()), (1, Odd())),
+        SAME_CLOCK,
+    ],
 )
 def test_keys_that_differ_have_different_stand_ins(one: Any, other: Any) -> None:
     """What only looks alike to a dict, or by its parts, is given no result of the other."""

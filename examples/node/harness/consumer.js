@@ -53,6 +53,8 @@ export class Consumer {
       case 'pause':
         return this.#recorder.clock.sleep(n, signal).catch(() => {});
       case 'block':
+        // Who blocks does not come between a promise that is settled and whoever hears of it.
+        await this.#recorder.clock.elsewhere();
         return this.#recorder.block(n);
       case 'leave':
         return this.#end('left');

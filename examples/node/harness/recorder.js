@@ -5,6 +5,7 @@ export class Recorder {
   events = [];
   #passing = new Set();
   #calls = 0;
+  #batches = 0;
   #ordinals = new Map();
   #plans;
 
@@ -39,11 +40,19 @@ export class Recorder {
     return this.#plans.get(identity(value));
   }
 
+  /** Note that the function is called with several values; return the same for each as of a call. */
+  batchStarted(values) {
+    if (values.length === 0) this.add('misuse', { what: 'batch-empty', detail: 'a call without values' });
+    const batch = this.#batches;
+    this.#batches += 1;
+    return values.map((value) => this.callStarted(value, batch));
+  }
+
   /** Note a call; return its number, and the step of its plan. */
-  callStarted(value) {
+  callStarted(value, batch) {
     const number = this.#calls;
     this.#calls += 1;
-    this.add('call', { call: number, value });
+    this.add('call', { call: number, value, batch });
     const key = identity(value);
     const ordinal = this.#ordinals.get(key) ?? 0;
     this.#ordinals.set(key, ordinal + 1);

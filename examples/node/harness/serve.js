@@ -9,7 +9,7 @@ import { Source } from './source.js';
 const PROTOCOL = 2;
 
 /** What no scenario asks of a program that has not declared it. */
-const PARTS = ['restore', 'crashes', 'requests', 'figures_at', 'failures_handled', 'max_held', 'copies', 'contexts', 'batch'];
+const PARTS = ['restore', 'crashes', 'requests', 'figures_at', 'failures_handled', 'max_held', 'copies', 'contexts', 'cache'];
 
 /**
  * Play scenarios until there are no more requests.
@@ -57,10 +57,11 @@ export async function play(openOperator, scenario) {
 }
 
 /** What the operator is given, in its own words. */
-function config({ mode, capacity = 4, timeout, retry }) {
+function config({ mode, capacity = 4, timeout, retry, batch }) {
   const given = { mode, capacity };
   if (timeout !== undefined && timeout !== null) given.timeout = Number(timeout);
   if (retry) given.retry = retryOf(retry);
+  if (batch) given.batch = batchOf(batch);
   return given;
 }
 
@@ -93,6 +94,10 @@ function retryOf({ max_attempts = 3, initial = 40, multiplier = 2, cap = 60_000,
     onError: ON_ERROR[on_error],
     onResult: ON_RESULT[on_result],
   };
+}
+
+function batchOf({ max_size: maxSize = 2, max_wait: maxWait = 40, in_flight: inFlight = 2, split = false }) {
+  return { maxSize, maxWait, inFlight, split };
 }
 
 /** Chance that is the same in every run, so that a scenario can be played again. */

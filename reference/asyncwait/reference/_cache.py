@@ -149,13 +149,14 @@ class ResultCache:
         An attempt without a key has failed, as if its call had raised (CACHE-1).
         """
         attempt.begin()
+        self.null_keys += 1  # while its key is told, and if none is (CACHE-11)
         try:
             place = self.place_of(attempt.handler.record.value)
         except BaseException as error:
             reraise_fatal(error)
-            self.null_keys += 1
             attempt.post(attempt.on_outcome, Raised(error, self.operator.clock()))
         else:
+            self.null_keys -= 1
             self.ask_for(place, attempt)
 
     def place_of(self, value: Any) -> Any:

@@ -178,7 +178,10 @@ class OperatorConfig(Struct, frozen=True):
 
     @property
     def most_calls(self) -> int:
-        """Calls of the function that may run at a time: `capacity`, or `in_flight` batches."""
+        """Calls of the function that records may wait for: `capacity`, or `in_flight` batches.
+
+        As many that were cancelled may run on.
+        """
         return self.capacity if self.batch is None else self.batch.in_flight
 
     def require_only(self, operator: str, *supported: str) -> None:

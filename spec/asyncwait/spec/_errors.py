@@ -108,4 +108,4 @@ class InvalidKey(OperatorError):
 
 
 class TooManyAbandonedCalls(OperatorError):
-    """More cancelled calls run on than may run at a time: `capacity`, or `in_flight` batches."""
+    """More cancelled calls run on than records may wait for: `capacity`, or `in_flight` batches."""

@@ -30,8 +30,9 @@ class Batch(Struct, frozen=True, kw_only=True):
         max_size: records in one call at most; no more than the capacity.
         max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
             to wait for nobody but records that are there already.
-        in_flight: calls that run at a time at most; a capacity of `max_size` times that has room
-            for all of them, as the defaults have.
+        in_flight: calls that records wait for at a time, at most; a capacity of `max_size` times
+            that has room for all of them, as the defaults have. As many that were cancelled may
+            run on besides, until they have cleaned up; more of them fail the operator.
         split: how poisonous records are found: where a whole call has raised or taken too long, its
             records are called again in batches of half its size at most. In its last attempt each
             record is alone. It needs a `retry` of two attempts at least.

@@ -319,7 +319,7 @@ def test_values_that_are_no_keys_need_one(spark: EmbeddedSpark) -> None:
     with pytest.raises(InvalidConfig, match="cache: column m is map<string,bigint>, whose values"):
         ordered_wait(df, twice, "number long", columns=["id", "m"], cache=CACHE)
     out = ordered_wait(
-        df, twice, "number long", columns="pair", carry=["id"], cache=replace(CACHE, key=tuple)
+        df, twice, "number long", columns="pair", keep=["id"], cache=replace(CACHE, key=tuple)
     )
     assert out.collect() == [Row(id=n, number=4) for n in range(4)]
 

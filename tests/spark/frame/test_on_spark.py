@@ -116,9 +116,9 @@ def test_the_schema_may_be_what_the_function_says_that_it_returns(cities: DataFr
     out = ordered_wait(first, place)
     assert out.schema.simpleString() == f"struct<id:bigint,city:string,{of_a_place}>"
     assert out.collect() == [Row(id=0, city="c0", lat=None, names={"c0": 0})]
-    out = ordered_wait(first, spot, carry=[])
+    out = ordered_wait(first, spot, keep=[])
     assert out.schema.simpleString() == "struct<lat:double,tags:array<string>>"
-    out = ordered_wait(first, both, many=True, carry=[])
+    out = ordered_wait(first, both, many=True, keep=[])
     assert out.schema.simpleString() == f"struct<place:struct<{of_a_place}>,seen:timestamp>"
     assert out.collect()[0].place == Row(lat=1.5, names={"x": 0})
 
@@ -147,7 +147,7 @@ def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark, zone
             assert row.day == date(2026, 2, 28)
             return row
 
-        through = ordered_wait(df, same, df.schema, carry=[]).collect()
+        through = ordered_wait(df, same, df.schema, keep=[]).collect()
         past = ordered_wait(df, lambda _: (1,), "one int").drop("one").collect()
         expected = df.collect()
     assert repr(through) == repr(expected)
@@ -166,7 +166,7 @@ def test_odd_names_of_columns_are_fine(
 ) -> None:
     """With dots, blanks and quotes."""
     df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c d`, 3L AS `e``f`, 4L AS unused")
-    options: dict[str, Any] = {"columns": ["a.b", "c d", "e`f"], "carry": ["e`f"]}
+    options: dict[str, Any] = {"columns": ["a.b", "c d", "e`f"], "keep": ["e`f"]}
     journal = str(tmp_path / "journal") if keeps else None
     out = ordered_wait(df, lambda row: (sum(row),), "`the sum` long", journal=journal, **options)
     assert out.collect()[0].asDict() == {"e`f": 3, "the sum": 6}
@@ -250,8 +250,8 @@ FIELD = StructField("n", LongType())
         ((echo, "n interval year"), {}, "schema", "interval year"),
         ((echo, "n varchar(3)"), {}, "schema", "varchar(3)"),
         ((echo, "n long"), {"columns": ["x"]}, "columns", "id, city, got 'x' (str)"),
-        ((echo, "n long"), {"carry": "id"}, "carry", "'id' (str)"),
-        ((echo, "id long"), {"carry": ["id"]}, "carry", "'id' (str)"),
+        ((echo, "n long"), {"keep": "id"}, "keep", "'id' (str)"),
+        ((echo, "id long"), {"keep": ["id"]}, "keep", "'id' (str)"),
         ((echo, "n long"), {"key": "x"}, "key", "id, city, got 'x' (str)"),
         ((echo, "n long"), {"capacity": 0}, "capacity", "0 (int)"),
         ((echo, "n long"), {"timeout": -1}, "timeout", "-1 (int)"),
@@ -380,9 +380,9 @@ def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
 def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:
     """It is told before the job runs, and what to do."""
     df = spark.session.sql("select interval '1-2' year to month span, 1L id")
-    with pytest.raises(InvalidConfig, match=r"^carry .*span.*interval year to month"):
+    with pytest.raises(InvalidConfig, match=r"^keep .*span.*interval year to month"):
         ordered_wait(df, echo, "n long", columns="id")
-    assert ordered_wait(df, echo, "n long", columns="id", carry=["id"]).columns == ["id", "n"]
+    assert ordered_wait(df, echo, "n long", columns="id", keep=["id"]).columns == ["id", "n"]
 
 
 def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> None:
@@ -447,7 +447,7 @@ def test_inputs_and_settings_that_differ_share_no_result(
     def run(expression: str, columns: Any = "c", schema: str = "r string", **options: Any) -> Any:
         df = session.sql(f"SELECT {expression} AS c, 1 AS d")
         journal, called = Journal(path, "job", "1"), options.pop("fn", fn)
-        options |= {"columns": columns, "carry": [], "journal": journal}
+        options |= {"columns": columns, "keep": [], "journal": journal}
         return ordered_wait(df, called, schema, **options).collect()
 
     for number, expression in enumerate(EXPRESSIONS):

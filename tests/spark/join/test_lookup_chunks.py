@@ -357,6 +357,27 @@ def test_rows_before_a_key_that_fails_come_out() -> None:
     assert table.log[-1] == "close"
 
 
+def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
+    """As behind `limit`, where no error of its own is under way; on one it is a note."""
+
+    class Stuck(Noted):
+        async def close(self) -> None:
+            raise OSError("close")
+
+    table = Stuck()
+    given = [pa.RecordBatch.from_pydict({"user": [user]}) for user in range(3)]
+    work = _work(table, {"cache": None})
+    rows: Any = work.run(iter(given))
+    next(rows)
+    with pytest.raises(OSError, match="close"):
+        rows.close()
+
+    table.rows = {1: LookupError("gone")}
+    with pytest.raises(CallFailed) as caught:
+        [*work.run(iter(given))]
+    assert "OSError('close')" in caught.value.__notes__[-1]
+
+
 def test_a_function_gives_rows_in_place_of_an_error() -> None:
     """Once for each key; its rows are held to the columns, too."""
     table = Noted()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark import cloudpickle
-from pyspark.errors import AnalysisException, PythonException
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 from remains import wait_until
@@ -82,8 +82,6 @@ def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
     assert left.collect() == expected(is_left=True, least=2)
     assert inner.collect() == expected(is_left=False, least=2)
     assert left.columns == ["id", "user", "town", "size"]
-    with pytest.raises(AnalysisException, match="nowhere"):
-        lookup_join(orders, table, where="t.nowhere > 1", **USERS)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +248,25 @@ def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:
         assert [row.asDict() for row in out] == [{"a.b": 1, "c`d": 2, "_rows": 3, "e.f": 7}]
 
 
+def test_the_table_of_a_condition_is_no_column(spark: EmbeddedSpark) -> None:
+    """A column `t` can't be named there, and an error column of that name tells of errors alone."""
+    df = spark.session.range(1, 4).selectExpr("id AS user", "named_struct('size', 9) AS t")
+    table = FunctionTable(towns)
+
+    out = lookup_join(df, table, where="t.size = 1", **USERS).collect()
+    assert [(row.user, row.t.size, row.size) for row in out] == [
+        (1, 9, None),
+        (2, 9, 1),
+        (3, 9, None),
+    ]
+    with pytest.raises(InvalidConfig, match=r"where 't IS NULL' can't be read: .*`t` cannot be"):
+        lookup_join(df, table, where="t IS NULL", **USERS)
+
+    options: dict[str, Any] = {**USERS, "on_error": "column", "error_column": "t"}
+    out = lookup_join(df.drop("t"), table, where="t.size = 1", **options).collect()
+    assert [(row.user, row.size) for row in out] == [(1, None), (2, 1), (3, None)]
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "types that differ": (
         {"columns": "id string, town string"},
@@ -275,6 +292,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "how": ({"how": "outer"}, 'how must be "left" or "inner", got'),
     "where": ({"where": " "}, "where must be a condition in SQL, or None"),
+    "a condition on nothing": ({"where": "t.no > 1"}, "where 't.no > 1' can't be read: .*`no`"),
+    "a condition and more": (
+        {"where": "t.size > 9) OR (true"},
+        r"where 't.size > 9\) OR \(true' can't be read: .*SYNTAX_ERROR",
+    ),
+    "a condition with a name": ({"where": "true AS x"}, "where 'true AS x' can't be read: "),
     "on_error": ({"on_error": "ignore"}, 'on_error must be "fail", "skip", "column" or'),
     "progress": ({"progress": 1}, "progress must be a Progress, or None"),
     "no table": ({"table": towns}, "table must be a table with open()"),

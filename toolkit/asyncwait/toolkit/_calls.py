@@ -125,21 +125,25 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
         InvalidResult: it gave something else that is no collection of results.
         CallFailed: the collection that it gave raised while it was read.
     """
-    record, attempts = failure.record, failure.attempts
+    record, attempts, cause = failure.record, failure.attempts, failure.__cause__
     if handler is None or record is None:
-        raise failure from failure.__cause__
+        raise failure from cause
+    traceback = getattr(cause, "__traceback__", None)
     try:
         given = handler(record.value, failure)
     except BaseException as error:
         reraise_fatal(error)
-        if error is failure or error is failure.__cause__:
-            raise failure from failure.__cause__
+        if error is failure or error is cause:
+            raise failure from cause
         reason = f"{failure.reason}, and the failure handler raised {shown(error)}"
-        if error.__context__ is None or error.__context__ is failure.__cause__:
+        if error.__context__ is None or error.__context__ is cause:
             error.__context__ = failure  # so that the traceback tells of both
         raise type(failure)(record, reason, attempts) from error
+    finally:
+        if cause is not None:  # It may be that of many records, and the handler has raised it.
+            cause.__traceback__ = traceback
     if given is None:
-        raise failure from failure.__cause__
+        raise failure from cause
     try:
         return collect_results(record, given)
     except OperatorError as error:

@@ -1,8 +1,8 @@
 """Which keys are the same: those of an order as in a dict, those of a cache as in a database.
 
 To a dict 1, 1.0, True and Decimal(1) are one key. So in a cache each key has a *stand-in*, which is
-equal to another one only if both keys are equal and of one type. Most keys are their own: to find
-that out costs one look at their type.
+equal to another one only if both keys are equal and of one type, which no two are that can't be
+compared. Most keys are their own: to find that out costs one look at their type.
 """
 
 from datetime import datetime, time
@@ -98,6 +98,8 @@ def invalid_key(record: Record, error: Exception) -> InvalidKey:
 PLAIN_KEYS = frozenset({int, str, bytes})
 """Types whose values are equal to no value of another of these types."""
 
+_NUMBERS = frozenset({bool, float})
+
 _EQ: Any = tuple.__eq__
 _HASH: Any = tuple.__hash__
 
@@ -124,4 +126,18 @@ def stand_in(key: Any) -> Any:
     hash(key)
     if isinstance(key, datetime | time):  # Where clocks are set back, Python takes two for equal.
         return kind, key, key.fold
-    return kind, key
+    return (kind, key) if kind in _NUMBERS else _Apart((kind, key))
+
+
+class _Apart(tuple[Any, ...]):
+    """Stands for a key that may raise when it is compared: that is another key, then."""
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+    __ne__ = object.__ne__
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return _EQ(self, other)  # type: ignore[no-any-return]
+        except Exception:
+            return False

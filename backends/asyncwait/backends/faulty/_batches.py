@@ -51,6 +51,16 @@ class WaitsForThoseInTheirLastAttempt(Gathering):
         return len(self.away) > 0
 
 
+@breaks("BAT-3")
+class WaitsForRoomThatOnlyItMakes(StreamTask):
+    """Waits where there is no room, once a record is back from its back-off."""
+
+    def nothing_more_comes(self) -> bool:
+        assert self.operator.gathered is not None
+        is_back = any(attempt.number > 1 for attempt in self.operator.gathered.waiting)
+        return super().nothing_more_comes() and not (is_back and self.end is None)
+
+
 @breaks("BAT-4")
 class WaitsForNobodyBehindTheEnd(StreamTask):
     """Has a batch go at once as soon as nothing more is read, whoever backs off."""

@@ -60,11 +60,15 @@ class Cached(OpenTable):
             is_last=self.is_last,
         )
 
-    async def close(self) -> None:
-        """End what is under way, wait for it, and close the table; no lookup begins meanwhile."""
+    async def close(self, error: BaseException | None = None) -> None:
+        """End what is under way, wait for it, and close the table; no lookup begins meanwhile.
+
+        Args:
+            error: with which it is left; what closing raises is a note on that.
+        """
         self._loads.close()
         self._entries = {}  # so that `peek` finds nothing, and no hit costs a look at `closed`
-        await close_behind(self._group, self._table)
+        await close_behind(self._group, self._table, error)
 
     def hurry(self) -> None:
         """Let no key wait for others in vain."""

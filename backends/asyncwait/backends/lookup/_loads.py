@@ -11,6 +11,7 @@ for it may serve rows of anybody. Without batches no load waits for further keys
 
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
+from operator import is_
 from typing import Any, TypeAlias
 
 import anyio
@@ -111,7 +112,8 @@ class Loads:
             RuntimeError: the table is closed.
         """
         self.require_open()
-        if self._batch is None and len(set(asked.values())) == len(asked):
+        # A key that stands for itself is equal to no other.
+        if self._batch is None and all(map(is_, asked, asked.values())):
             self._start(asked, background)
             return
         for place, key in asked.items():
@@ -136,8 +138,7 @@ class Loads:
     def _gather(self, place: Any, key: Any, background: bool) -> None:  # noqa: FBT001 - as in Load
         """Put a key into the load that gathers, or into a new one."""
         load = self._gathering
-        if load is not None and key in load.keys:
-            # 1 and True: a table answers by a mapping, in which they would be one key.
+        if load is not None and _clashes(key, load.keys):
             self._go(load)
             load = None
         if load is None:
@@ -235,6 +236,17 @@ class Loads:
             if self.by_key.get(key) is load and not isinstance(rows, Exception):
                 self._keep(key, rows, asked_at, now)
         return answers
+
+
+def _clashes(key: Any, others: set[Any]) -> bool:
+    """Tell whether a table can't answer for a key and others by one mapping.
+
+    To it 1 is True, and there is no place for keys of one hash that can't be compared.
+    """
+    try:
+        return key in others
+    except Exception:
+        return True
 
 
 def _as_failure(error: BaseException) -> Exception:

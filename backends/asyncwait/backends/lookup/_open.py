@@ -83,10 +83,15 @@ async def open_table(
     Raises:
         InvalidConfig: an argument is wrong.
         MissingExtra: there is a cache, and cachetools is not installed.
+        Exception: opening the table raised it, or closing, and the body nothing (END-18).
     """
     opened = tabled(table, cache, Policy(timeout, retry, retry_missing, batch))
     await opened.open()
+    error: BaseException | None = None
     try:
         yield opened
+    except BaseException as raised:
+        error = raised
+        raise
     finally:
-        await opened.close()
+        await opened.close(error)

@@ -9,7 +9,7 @@ from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._keys import LookedUp, place_of
 from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import PLAIN_KEYS, JoinableTasks, stand_in
+from asyncwait.toolkit import PLAIN_KEYS, JoinableTasks, join_errors, stand_in
 
 Rows: TypeAlias = Sequence[Any]
 """The rows of one key, none or many. They are shared by all who ask for the key: change none."""
@@ -108,15 +108,25 @@ def rows_with(wanted: Any, values: Sequence[Any], times: Sequence[int] | None) -
     return sum(count for value, count in zip(values, times, strict=True) if value == wanted)
 
 
-async def close_behind(tasks: JoinableTasks, table: Table) -> None:
-    """Wait until tasks have ended, and close the table, whatever cancels that."""
+async def close_behind(tasks: JoinableTasks, table: Table, error: BaseException | None) -> None:
+    """Wait until tasks have ended, and close the table, whatever cancels that.
+
+    What closing raises is a note on the `error` with which the table is left, if there is one.
+    """
     reason = await tasks.join()
-    try:
-        with anyio.CancelScope(shield=True):
+    first = join_errors(error if reason is None else reason, await close_table(table))
+    if first is not None and first is not error:
+        raise first
+
+
+async def close_table(table: Table) -> Exception | None:
+    """Close a table, whatever cancels that; return what it has raised."""
+    with anyio.CancelScope(shield=True):
+        try:
             await table.close()
-    finally:
-        if reason is not None:
-            raise reason
+        except Exception as error:
+            return error
+    return None
 
 
 def table_closed() -> RuntimeError:

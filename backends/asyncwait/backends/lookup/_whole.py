@@ -16,6 +16,7 @@ from asyncwait.backends.lookup._table import (
     Rows,
     WholeTable,
     close_behind,
+    close_table,
     places_of,
     rows_with,
     table_closed,
@@ -27,6 +28,7 @@ from asyncwait.toolkit import (
     JoinableTasks,
     close_source,
     is_own_cancellation,
+    join_errors,
     reraise_fatal,
     running_loop,
 )
@@ -74,20 +76,19 @@ class Whole(OpenTable):
                 await self._read()
             elif self._seconds_left() <= 0:
                 await self._read_again()  # before the first row, too
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._table.close()
+        except BaseException as error:
+            join_errors(error, await close_table(self._table))
             raise
         self._group = JoinableTasks(await anyio.create_task_group().__aenter__())
         if self._settings.reload is not None:
             self._group.start_soon(self._reload, self._settings.reload)
 
-    async def close(self) -> None:
-        """End reading, wait for it, and close the table; no lookup is answered meanwhile."""
+    async def close(self, error: BaseException | None = None) -> None:
+        """End reading, wait for it, and close the table; see `Cached.close`."""
         self._is_closed = True
         self._scope.shield = True  # see `JoinableTasks.join`
         self._scope.cancel()
-        await close_behind(self._group, self._table)
+        await close_behind(self._group, self._table, error)
 
     def peek(self, key: Any) -> Rows | None:
         """Return the rows of a key, which takes no request."""

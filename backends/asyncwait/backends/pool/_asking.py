@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from math import inf
@@ -25,9 +24,6 @@ from asyncwait.toolkit import (
 
 _AT_ONCE: Any = SimpleNamespace(scope=None, lingers=False)
 """Stands for the worker of a call that ends in the step in which it begins."""
-
-_INCOMPARABLE = suppress(Exception)
-"""For what keys raise when they are compared with others of the same hash."""
 
 
 def _isolated(key: Callable[[Any], Any], opened: Context) -> Callable[[Any], Any]:
@@ -103,10 +99,9 @@ class Asking:
         in_bulk, asked, self._asked = core.decides_in_bulk, self._asked, None
         while pending:
             entry = pending.popleft()
-            if is_light and entry.started is None:  # It is written out what `begin` does there.
+            if is_light and entry.started is None:  # What `begin` does, without its count.
                 entry.started = now = clock()
                 entry.attempts = 1
-                core.calls += 1
                 called.append(entry)
                 if has_deadlines and core.due == inf:
                     sweep.expect(now)
@@ -202,16 +197,12 @@ class Asking:
         if place is NULL_KEY:
             self._figures.null_keys += 1
         else:
-            try:
-                running = self._loading.get(place)
-                if running is not None and running.is_open:
-                    self._figures.shared += 1
-                    running.join(entry)
-                    return False
-                self._loading[place] = load
-            except Exception as error:  # of a comparison
-                self._has_no_key(entry, error)
+            running = self._loading.get(place)
+            if running is not None and running.is_open:
+                self._figures.shared += 1
+                running.join(entry)
                 return False
+            self._loading[place] = load
             self._figures.loads += 1
         load.join(entry)
         self._start(load)
@@ -219,10 +210,9 @@ class Asking:
 
     def _refresh(self, place: Any, value: Any) -> None:
         """Have a key loaded that nobody waits for, unless it is already."""
-        with _INCOMPARABLE:
-            if place not in self._loading:
-                load = self._loading[place] = Load(place, value, self.close, is_ahead=True)
-                self._start(load)
+        if place not in self._loading:
+            load = self._loading[place] = Load(place, value, self.close, is_ahead=True)
+            self._start(load)
 
     def _start(self, load: Load) -> None:
         self._running += 1
@@ -234,8 +224,7 @@ class Asking:
             load.is_open = False
             if load.entry is not None:
                 self._ending.append(load)
-            with _INCOMPARABLE:  # Nobody joins it all the same, and the next one takes its place.
-                self._loading.pop(load.place, None)
+            self._loading.pop(load.place, None)
 
     def ended(self, load: Load) -> None:
         """Take note that the call of a load has ended."""
@@ -267,12 +256,9 @@ class Asking:
         """Keep what a load has given, unless another one may have begun since."""
         if load.is_open and load.place is not NULL_KEY and not self._core.closed:
             before = self._store.evictions
-            with _INCOMPARABLE:  # Such a key is not kept.
-                self._store.put(load.place, results, load.began, now)
+            self._store.put(load.place, results, load.began, now)
             self._figures.evictions += self._store.evictions - before
 
     def stale(self, load: Load, now: float) -> tuple[Any, ...] | None:
         """Return what may be given although a load has failed."""
-        with _INCOMPARABLE:
-            return self._store.stale(load.place, now)
-        return None
+        return self._store.stale(load.place, now)

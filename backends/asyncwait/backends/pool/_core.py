@@ -142,7 +142,6 @@ class Core(State):
         """Admit and decide values, the first of some, as one; return the others."""
         if count := len(results):
             run = Entry(None, results=tuple(results), started=self.clock(), room=RUN)
-            self.calls += count
             self._inside += count
             self._decided += count
             self._most_in_flight = max(self._most_in_flight, self._inside)

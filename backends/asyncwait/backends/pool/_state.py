@@ -37,6 +37,11 @@ class CacheFigures(Struct):
     refreshes: int = 0
     evictions: int = 0
 
+    @property
+    def calls(self) -> int:
+        """All calls but that of a record which is asked for its key at present."""
+        return self.hits + self.shared + self.loads + self.stale + self.null_keys
+
     def given_stale(self, *, begun: bool) -> None:
         """Count a call, which has begun a load or shares one, as one that is given old results."""
         self.stale += 1
@@ -73,6 +78,7 @@ class State:
         "_gives_values",
         "_inside",
         "_interrupted",
+        "_is_cached",
         "_is_simple",
         "_line",
         "_lines",
@@ -148,6 +154,7 @@ class State:
         self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
         self.cached = CacheFigures()
+        self._is_cached = config.cache is not None
         self.output = Bell()
         """Rings when the consumer should look again."""
         self.room = Bell()
@@ -197,7 +204,7 @@ class State:
             in_flight=self._inside - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
             held=self._decided - self._fences,
-            calls=self.calls,
+            calls=self.cached.calls if self._is_cached else self.calls,
             batches=self.batches,
             retries=self.retries,
             timeouts=self.timeouts,

@@ -3,6 +3,7 @@
 from asyncwait.backends.java import MissingJava
 from asyncwait.backends.spark._gateway import SparkNotStarted
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
+from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._wait import (
     FrameWait,
@@ -15,6 +16,7 @@ from asyncwait.backends.spark.progress import JobFigures, Progress
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "Carry",
     "EmbeddedSpark",
     "FrameWait",
     "JobFigures",

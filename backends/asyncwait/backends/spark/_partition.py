@@ -138,7 +138,7 @@ class Partition:
         try:
             self.close()
         except Exception as error:
-            if exc is None:
+            if exc is None or isinstance(exc, GeneratorExit):  # who only leaves has no error
                 raise
             # What went wrong first says more than a source that does not close after it.
             exc.add_note(f"closing raised {shown(error)}")

@@ -183,7 +183,7 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     Args:
         max_size: records in one call at most.
         max_wait: ms that a record waits for others at most.
-        in_flight: calls that run at a time at most.
+        in_flight: calls that records wait for at a time, at most.
         split: whether a failed batch is called again in smaller ones.
         answers: what the function returns: a "list", or a "mapping" from values.
 

@@ -79,7 +79,7 @@ def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
             _put_in_its_place,
             _SCHEMA,
             columns="value",
-            carry=ELEMENT_SCHEMA.names,
+            keep=ELEMENT_SCHEMA.names,
             key="place" if config.mode == "key-ordered" else "value",
             timeout=config.timeout,
             capacity=config.capacity,

@@ -235,16 +235,19 @@ class Ceilings(Struct, frozen=True):
         if not isinstance(self.adaptive, bool):
             raise InvalidConfig.of("adaptive", self.adaptive, "True or False")
 
-    def share(self, df: Any, capacity: int) -> tuple[int, Pace]:
+    def share(self, df: Any, capacity: int, *, whole: bool = False) -> tuple[int, Pace]:
         """Return the capacity of one task, and its pace.
 
         Args:
             df: tells how many tasks run at a time, where nobody else does.
             capacity: what a task may have without these ceilings.
+            whole: they are not divided.
 
         Raises:
             InvalidConfig: there are more tasks than calls, or nobody knows how many there are.
         """
+        if whole:
+            return capacity, Pace(self.calls_per_second, self.adaptive, capacity)
         if self.max_in_flight is None and self.calls_per_second is None:
             return capacity, Pace(None, self.adaptive, capacity)
         tasks = self.max_tasks or _slots(df)

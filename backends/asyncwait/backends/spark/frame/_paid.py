@@ -138,7 +138,7 @@ class Payloads:
         self._end = end
         self._many = many
         self._again: Callable[[Any], Any] | None = None if retry is None else retry.on_result
-        fields: Any = tuple[tuple(_python_type(field.type) | None for field in results)]  # type: ignore[misc]
+        fields: Any = tuple[tuple(python_type(field.type) | None for field in results)]  # type: ignore[misc]
         self._decoder: Any = msgspec.msgpack.Decoder(list[fields] | int)
 
     def read(self, row: InputRow) -> Any:
@@ -209,15 +209,15 @@ class PaidBlockingFunction(PaidFunction):
         return self._of_rows(row) if row.paid is None else self._payloads.read(row)
 
 
-def _python_type(kind: pa.DataType) -> Any:
+def python_type(kind: pa.DataType) -> Any:
     """Return the type of the values that a column of that kind takes; see `Column.take`."""
     if types.is_list(kind) or types.is_large_list(kind):
-        return list[_python_type(kind.value_type) | None]  # type: ignore[misc]
+        return list[python_type(kind.value_type) | None]  # type: ignore[misc]
     if types.is_map(kind):
-        return list[tuple[_python_type(kind.key_type), _python_type(kind.item_type) | None]]  # type: ignore[misc]
+        return list[tuple[python_type(kind.key_type), python_type(kind.item_type) | None]]  # type: ignore[misc]
     if types.is_struct(kind):
         fields = [kind.field(number) for number in range(kind.num_fields)]
-        named = {field.name: _python_type(field.type) | None for field in fields}
+        named = {field.name: python_type(field.type) | None for field in fields}
         return TypedDict("Fields", named)  # type: ignore[operator]
     return next(python for is_kind, python in _TYPES if is_kind(kind))
 

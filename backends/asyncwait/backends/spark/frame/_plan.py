@@ -27,7 +27,7 @@ class Asked(Struct, frozen=True):
     """Columns as the user names them; see `ordered_wait`."""
 
     columns: Any
-    carry: Any
+    keep: Any
     key: Any
 
 
@@ -49,21 +49,22 @@ class FramePlan:
     ) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
-        self._df, self._fn, self._results = df, fn, results
+        self._df, self.fn, self._results = df, fn, results
         names: list[str] = df.columns
         require_different(names, "a column of df")
         one = isinstance(asked.columns, str)
         given = names_of("columns", [asked.columns] if one else asked.columns, names)
         new = {field.name.lower() for field in results.fields}
         old = tuple(name for name in names if name.lower() not in new)
-        carried = old if asked.carry is None else names_of("carry", asked.carry, names)
-        require_different([*carried, *results.fieldNames()], "carry")
+        carried = old if asked.keep is None else names_of("keep", asked.keep, names)
+        require_different([*carried, *results.fieldNames()], "keep")
         key = [asked.key] if isinstance(asked.key, str) else asked.key
         keys = () if key is None else names_of("key", key, names)
         self._shape = Shape(given[0] if one else given, carried, arrow_schema(results), keys)
         if options.mode == "key-ordered" and not keys:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
-        self._output = self._columns_out(options.error_column)
+        self.output = self._columns_out(options.error_column)
+        """The columns that go out."""
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
         fields = {field.name: field for field in df.schema.fields}
         call = Call([fields[name] for name in given], one, results, options.many, zone)
@@ -84,11 +85,17 @@ class FramePlan:
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
+        return mapped(self.input(), self.work, self.name, self.output)
+
+    def input(self) -> DataFrame:
+        """Return the columns that somebody needs."""
         df, travels = self._df, self._travels()
-        if list(travels) != df.columns:
-            df = df.select([col(quoted(name)) for name in travels])
-        name = getattr(self._fn, "__name__", type(self._fn).__name__)
-        return mapped(df, self.work, name, self._output)
+        return df if list(travels) == df.columns else df.select([col(quoted(n)) for n in travels])
+
+    @property
+    def name(self) -> str:
+        """What the plan of Spark, and its pages, call the operator."""
+        return getattr(self.fn, "__name__", type(self.fn).__name__)
 
     def _travels(self) -> tuple[str, ...]:
         """Return the columns that somebody needs."""
@@ -100,7 +107,7 @@ class FramePlan:
     def _columns_out(self, error_column: str | None) -> sql.StructType:
         fields = {field.name: field for field in self._df.schema.fields}
         carried = [fields[name] for name in self._shape.carried]
-        arrow_schema(sql.StructType(carried), "carry")
+        arrow_schema(sql.StructType(carried), "keep")
         results = self._results.fields
         if error_column is None:
             return sql.StructType([*carried, *results])

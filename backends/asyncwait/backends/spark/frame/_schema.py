@@ -60,8 +60,13 @@ def _from_ddl(what: str, text: str) -> Any:
     try:
         return sql.StructType.fromDDL(text)
     except Exception as error:  # of the JVM's parser, in many classes
-        reason = str(error).strip().partition("\n")[0]
-        raise InvalidConfig(f"{what} {shown(text)} can't be read: {one_line(reason)}") from error
+        raise unreadable(what, text, error) from error
+
+
+def unreadable(what: str, text: str, error: Exception) -> InvalidConfig:
+    """Return what is said of a text that Spark can't read, or understand."""
+    reason = str(error).strip().partition("\n")[0]
+    return InvalidConfig(f"{what} {shown(text)} can't be read: {one_line(reason)}")
 
 
 def _from_annotation(fn: Any, *, many: bool) -> Any:

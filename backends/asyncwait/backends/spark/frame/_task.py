@@ -49,6 +49,15 @@ class Enrichment(Struct, frozen=True):
     names: tuple[str, ...] | None = None
     identity: bytes = b""
 
+    @property
+    def written(self) -> Shape:
+        """The shape with the results as they go out: rows may tell of an error in their place."""
+        if self.options.error_column is None:
+            return self.shape
+        error = pa.field(self.options.error_column, ERROR_TYPE)
+        results = [each.with_nullable(True) for each in self.shape.results]
+        return replace(self.shape, results=pa.schema([*results, error]))
+
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, enriched; in a task of Spark."""
         return telling(self._run(batches))
@@ -85,12 +94,7 @@ class Enrichment(Struct, frozen=True):
         **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which has to be closed."""
-        shape = replace(self.shape, partition=number)
-        if self.options.error_column is not None:
-            error = pa.field(self.options.error_column, ERROR_TYPE)
-            # A row may tell of an error in place of its results.
-            results = [each.with_nullable(True) for each in shape.results]
-            shape = replace(shape, results=pa.schema([*results, error]))
+        shape = replace(self.written, partition=number)
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
         zone = zone_named(self.zone)

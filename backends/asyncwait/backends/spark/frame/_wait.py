@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import require_pyspark
+from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
@@ -45,7 +46,7 @@ class FrameWait(Protocol):
         schema: "str | StructType | None" = None,
         *,
         columns: str | Sequence[str] | None = None,
-        carry: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
         key: str | Sequence[str] | None = None,
         timeout: float | None = None,
         capacity: int = 100,
@@ -62,6 +63,7 @@ class FrameWait(Protocol):
         max_tasks: int | None = None,
         progress: Progress | None = None,
         journal: Journal | str | None = None,
+        carry: Carry | None = None,
     ) -> "DataFrame":
         """Return the DataFrame of the results."""
         ...
@@ -76,7 +78,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         schema: "str | StructType | None" = None,
         *,
         columns: str | Sequence[str] | None = None,
-        carry: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
         key: str | Sequence[str] | None = None,
         timeout: float | None = None,
         capacity: int = 100,
@@ -93,6 +95,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         max_tasks: int | None = None,
         progress: Progress | None = None,
         journal: Journal | str | None = None,
+        carry: Carry | None = None,
     ) -> "FramePlan":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
@@ -114,7 +117,7 @@ def frame_wait(mode: Mode) -> FrameWait:
                 says that it returns.
             columns: what it is given of each row: a name for that value alone, or several for a
                 Row; None for all. Timestamps have a time zone, structs and maps are dicts.
-            carry: the columns that go out as they came, in front of the results, and never become
+            keep: the columns that go out as they came, in front of the results, and never become
                 Python's; None for all that `schema` does not name.
             key: column or columns by which errors name a row; None for its place in its partition.
                 In key-ordered mode rows of equal keys are called one after the other; all NaN are
@@ -170,9 +173,14 @@ def frame_wait(mode: Mode) -> FrameWait:
                 `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
                 the session. A result of more than 64 MiB is not kept: its row fails, and is not
                 called again.
+            carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
+                call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
+                above are for all calls on a machine then, and `capacity` for those of a lane.
+                `cache`, `max_held` and `progress` are refused. None for micro-batches that are
+                drained.
 
         Returns:
-            A DataFrame of the carried columns and the results.
+            A DataFrame of the columns kept and the results.
 
         Raises:
             InvalidConfig: an argument is wrong.
@@ -193,7 +201,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         held = _held(max_held, capacity)
         OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
         ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
-        capacity, pace = ceilings.share(df, capacity)
+        capacity, pace = ceilings.share(df, capacity, whole=carry is not None)
         if cache is not None:
             _require_cache(cache, fn, pace, journal)
         kept = journal_of(journal, fn, retry)
@@ -215,8 +223,15 @@ def frame_wait(mode: Mode) -> FrameWait:
             batch=batch,
             cache=cache,
         )
-        results, asked = schema_of(schema, fn, many=many), Asked(columns, carry, key)
-        planned = FramePlan(df, fn, results, asked, options)
+        results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
+        if carry is None:
+            planned = FramePlan(df, fn, results, asked, options)
+        else:
+            from asyncwait.backends.spark.carry._plan import CarryPlan
+
+            given: Any = {"max_held": max_held, "cache": cache, "progress": progress}
+            _require_carry(carry, given)
+            planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
         if (kept := planned.work.options.journal) is not None:
             kept.prepare()
         return planned
@@ -280,6 +295,15 @@ def _require_cache(cache: Cache, fn: Any, pace: "Pace", journal: Any) -> None:
             "call for distinct rows with a journal, and join the results"
         )
         raise InvalidConfig.of("journal", journal, expected)
+
+
+def _require_carry(carry: Any, given: dict[str, Any]) -> None:
+    """Refuse what calls that stay in flight don't go with."""
+    if not isinstance(carry, Carry):
+        raise InvalidConfig.of("carry", carry, "a Carry, or None")
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidConfig.of(name, value, "None with `carry`")
 
 
 def _require_function(fn: Any) -> None:

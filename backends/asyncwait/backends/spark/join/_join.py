@@ -57,9 +57,9 @@ def lookup_join(
             which may hold more of them, and in which what is missing is null; of one column it may
             be the value itself. Nothing is converted: what does not fit fails its key.
         how: "left" gives a row without rows of the table nulls; "inner" leaves it out.
-        where: a condition in SQL that a row of the table has to fulfil, where its columns are
-            called `t.name`, and those of `df` by their names. A row of which none does is one
-            without rows of the table.
+        where: one condition in SQL that a row of the table has to fulfil, where its columns are
+            called `t.name`, and those of `df` by their names; one that is `t` can't be named. A row
+            of which none does is one without rows of the table.
         cache: what is kept of the table; None for nothing.
         timeout: seconds from a request to the deadline of the rows that wait for it, retries
             included; None for none.

@@ -6,6 +6,7 @@ import pyarrow as pa
 from msgspec import Struct
 from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
+from pyspark.sql.functions import expr
 
 from asyncwait.backends.lookup._open import tabled
 from asyncwait.backends.spark.frame._plan import (
@@ -20,6 +21,7 @@ from asyncwait.backends.spark.frame._schema import (
     ERROR_TYPE,
     arrow_schema,
     require_different,
+    unreadable,
 )
 from asyncwait.backends.spark.join._chunks import Shape
 from asyncwait.backends.spark.join._sides import Sides
@@ -64,6 +66,7 @@ class JoinPlan:
         self._lists = None
         if asked.where is not None:
             self._lists = _other_than([*df.columns, *added])
+        self._found = found
         self._columns = self._columns_out(found)
         errors = self._asked.error_column
         shape = Shape(
@@ -90,15 +93,36 @@ class JoinPlan:
         pickled(self.work, f"on_error {shown(options.on_error)}")
 
     def frame(self) -> DataFrame:
-        """Return the DataFrame of the joined rows."""
-        df = mapped(self._df, self.work, "lookup_join", self._columns)
-        if self._lists is None:
+        """Return the DataFrame of the joined rows.
+
+        Raises:
+            InvalidConfig: the condition is none.
+        """
+        df, where = mapped(self._df, self.work, "lookup_join", self._columns), self._asked.where
+        if where is None:
             return df
-        error = self._asked.error_column
-        condition = f"({self._asked.where}\n)"  # whatever comment it ends in
+        try:
+            self._require_condition(where)
+            return self._filtered(df, where)
+        except Exception as error:  # of the JVM, in many classes
+            raise unreadable("where", where, error) from error
+
+    def _require_condition(self, where: str) -> None:
+        """Have Spark read a condition by itself, where `t` is nothing but the table.
+
+        What is a whole condition closes no parenthesis that it has not opened.
+        """
+        df = self._df.drop("t")  # In the lambda, whose argument is `t`, nobody could name it.
+        table = df.sparkSession.createDataFrame([], self._found).alias("t")
+        _ = df.crossJoin(table).where(expr(where)).schema
+
+    def _filtered(self, df: DataFrame, where: str) -> DataFrame:
+        """Return the rows with those of the table that fulfil a condition."""
+        assert self._lists is not None
+        error, lists = self._asked.error_column, quoted(self._lists)
+        rows = f"filter({lists}, t -> ({where}\n))"  # whatever comment it ends in
         if error is not None:
-            condition = f"{quoted(error)} IS NOT NULL OR {condition}"
-        rows = f"filter({quoted(self._lists)}, t -> {condition})"
+            rows = f"if({quoted(error)} IS NULL, {rows}, {lists})"
         columns = [quoted(name) for name in self._df.columns]
         columns.append(f"{'inline_outer' if self._is_left else 'inline'}({rows})")
         return df.selectExpr(*columns, *([] if error is None else [quoted(error)]))

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Rest, item_of
 from asyncwait.spec.scenario import HookRun
 
@@ -40,6 +42,20 @@ def moments(leg: LegHistory) -> Sequence[Rest]:
         for rest in leg.rests
         if rest.waiting and not rest.failed and rest.at < leg.over_at and rest.seq >= opened[1]
     ]
+
+
+def settled(leg: LegHistory) -> Sequence[Rest]:
+    """Return those moments, and between them the instants at which a record surely was back.
+
+    Nothing tells of the end of a back-off; if no batch goes then, nothing moves.
+    """
+    back = {leg.facts.instants(wait.sure)[-1] for wait in leg.once(waits) if wait.sure < NEVER}
+    times = [*(event.at for event in leg.events), leg.end_at]
+    found: list[Rest] = []
+    for rest in moments(leg):
+        until = min(times[rest.seq + 1], leg.over_at)
+        found += [rest, *(replace(rest, at=at) for at in sorted(back) if rest.at < at < until)]
+    return found
 
 
 def _opened(leg: LegHistory) -> tuple[float, int]:

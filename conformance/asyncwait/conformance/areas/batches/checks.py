@@ -6,11 +6,11 @@ from asyncwait.conformance.areas.batches._gathering import (
     Wait,
     batches,
     may_be_bounded,
-    moments,
     most_attempts,
     present,
     raises,
     running,
+    settled,
     some_may_come,
     waits,
     waits_for,
@@ -41,7 +41,7 @@ def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
     if planned is None:
         return
     every = leg.once(waits)
-    for rest in moments(leg):
+    for rest in leg.once(settled):
         gathering = [wait for wait in every if wait.lasts_at(rest)]
         if gathering and running(leg, rest) < planned.in_flight:
             yield rest, gathering
@@ -72,7 +72,7 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
     for rest, gathering in _gathered(leg):
         for wait in gathering:
             due = leg.facts.instants(wait.sure + planned.max_wait)[-1]
-            if due < min(times[rest.seq + 1], leg.over_at, wait.item.decided_at):
+            if due < min(times[rest.seq + 1], leg.over_at, wait.item.decided_at) - ROUNDING:
                 yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
                 return
     for batch in leg.batches:

@@ -154,7 +154,7 @@ def results_are_given_while_they_are_good(leg: LegHistory) -> Iterator[Finding]:
     for load, call in hits(leg):
         if load.results:
             until = good_until(leg, load)
-            if call.at > until - ROUNDING and call.at >= until + ROUNDING:
+            if call.at >= until + ROUNDING:
                 text = f"call {call.number} of {call.value!r} was given results of load"
                 yield f"{text} {load.number}, good until {until:g}", call.at
                 return

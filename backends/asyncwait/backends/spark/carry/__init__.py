@@ -1,0 +1,1 @@
+"""Calls that stay in flight from one micro-batch to the next: see `Carry`."""

@@ -1,0 +1,56 @@
+"""What the user says of calls that stay in flight."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_number, require_whole
+
+
+class Carry(Struct, frozen=True, kw_only=True):
+    """Has calls of a streaming DataFrame stay in flight from one micro-batch to the next.
+
+    The stream is divided into lanes. A micro-batch visits each lane: it brings rows, waits for
+    `budget` seconds, and leaves the calls to a process of their own, the call host. What has become
+    finished comes out with the next micro-batch.
+
+    Args:
+        lanes: how many; each is one task, and one value in the state. None for as many as the
+            session has shuffle partitions, which it may not exceed.
+        lane_by: columns whose equal values share a lane; None for the `key` in key-ordered mode,
+            and else for all columns of the row that Spark can hash.
+        order_by: columns by which rows of a micro-batch are ordered within their lane, for example
+            the offset of a message. Micro-batches follow each other. To be given in ordered and
+            key-ordered mode.
+        budget: seconds that a micro-batch waits for results. Longer only until no more than
+            `capacity` calls of its lane are in flight.
+        pause: seconds after which a lane in flight is visited without rows, too.
+        lease: seconds that a call host goes on without a visit, for example while a killed driver
+            is started again.
+        version: of the function; results of another one are not taken. None for a digest of its
+            code; see `asyncwait.backends.journal.version_of`.
+
+    Raises:
+        InvalidConfig: an argument is out of its range.
+    """
+
+    lanes: int | None = None
+    lane_by: str | Sequence[str] | None = None
+    order_by: str | Sequence[str] | None = None
+    budget: float = 0.2
+    pause: float = 1.0
+    lease: float = 60.0
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.lanes is not None:
+            require_whole("lanes", self.lanes)
+        for name, lowest in (("budget", 0), ("pause", 0.001), ("lease", 1)):
+            given: Any = getattr(self, name)
+            if not is_number(given) or not lowest <= given < float("inf"):
+                raise InvalidConfig.of(name, given, f"a number of seconds >= {lowest:g}")
+        version: Any = self.version
+        if version is not None and (not isinstance(version, str) or not version):
+            raise InvalidConfig.of("version", version, "a text, or None")

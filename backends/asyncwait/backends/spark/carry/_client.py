@@ -1,0 +1,205 @@
+"""The call host, as a visit sees it: a connection to its process, which is started if need be."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from pyspark import cloudpickle
+
+from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
+from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.backends.spark.carry._wire import (
+    LENGTH,
+    Asked,
+    Ending,
+    message,
+    read_answer,
+)
+from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.threads import LoopThread
+from asyncwait.spec.carry import Identity, Outcome, Visit
+from asyncwait.spec.texts import one_line
+
+_START = 60.0
+"""Seconds that a host is given to begin to answer."""
+
+_HOSTS = 5
+"""Hosts that a visit asks, one after the other."""
+
+_DYING = 0.05
+"""Seconds in which a host that is killed may still take connections, and answers none."""
+
+
+class HostClient:
+    """A call host; its process is started by whoever visits it first.
+
+    Args:
+        folder: of the host.
+        job: what it does, pickled.
+    """
+
+    def __init__(self, folder: HostFolder, job: bytes) -> None:
+        self._folder = folder
+        self._job = job
+        self._socket: socket.socket | None = None
+        self._here: HostHere | None = None
+
+    def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
+        """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
+
+        Raises:
+            NoCallHost: there is none, or it has broken down.
+        """
+        if self._here is not None:
+            return self._here.visit(visit)
+        try:
+            answer = self._answer(message(Asked(visit)))
+        except _NoProcess as error:
+            sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
+            self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)
+            return self._here.visit(visit)
+        said = read_answer(answer)
+        if said.broken is not None:
+            self.close()
+            raise NoCallHost(f"the call host has broken down: {said.broken}")
+        return said.outcomes()
+
+    def _answer(self, question: bytes) -> bytes:
+        """Return what a host answers; where one has ended meanwhile, another one calls again.
+
+        Raises:
+            NoCallHost: they end one after the other.
+        """
+        for _ in range(_HOSTS):
+            try:
+                return self._ask(question)
+            except OSError:
+                self.close()
+                time.sleep(_DYING)
+        raise NoCallHost(f"{_HOSTS} call hosts have ended, one after the other, without an answer")
+
+    def _ask(self, question: bytes) -> bytes:
+        if self._socket is None:
+            self._socket = self._connected()
+        self._socket.sendall(question)
+        (length,) = LENGTH.unpack(_exactly(self._socket, LENGTH.size))
+        return _exactly(self._socket, length)
+
+    def _connected(self) -> socket.socket:
+        if (found := connection(self._folder)) is not None:
+            return found
+        with self._folder.locked():
+            if (found := connection(self._folder)) is not None:
+                return found
+            return self._started()
+
+    def _started(self) -> socket.socket:
+        """Start the process, and wait until it answers."""
+        folder = self._folder
+        folder.sweep()
+        folder.socket.unlink(missing_ok=True)
+        folder.job.write_bytes(self._job)
+        command = [sys.executable, "-m", f"{__package__}._serve", str(folder.path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        try:
+            with folder.log.open("wb") as log:
+                started = subprocess.run(
+                    command,
+                    env=environment,
+                    start_new_session=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    timeout=_START,
+                    check=False,
+                )
+        except OSError as error:
+            folder.remove()
+            raise _NoProcess(f"no call host can be started: {error}") from error
+        except subprocess.TimeoutExpired:
+            raise NoCallHost(f"the call host did not answer within {_START:g} s") from None
+        found = connection(folder)
+        if started.returncode or found is None:
+            said = one_line(folder.log.read_text(errors="replace")[-2_000:], 2_000)
+            folder.remove()
+            raise NoCallHost(f"the call host does not start: {said}")
+        return found
+
+    def close(self) -> None:
+        """Leave the host; one in this process ends."""
+        if self._here is not None:
+            self._here.close()
+            self._here = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+class _NoProcess(Exception):
+    """This machine lets nobody start a process here."""
+
+
+class HostHere:
+    """A call host in a thread of this process, which ends with it, and its calls, too.
+
+    Args:
+        work: what it does.
+        name: of the host.
+    """
+
+    def __init__(self, work: CarryWork, name: str) -> None:
+        self._loop = LoopThread(asyncio.new_event_loop)
+        self._host = self._loop.ask(_opened(work, name))
+
+    def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
+        """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`."""
+        return dict(self._loop.ask(self._host.visit(visit)))
+
+    def close(self) -> None:
+        """End all calls."""
+        self._loop.ask(self._host.aclose())
+        self._loop.stop()
+
+
+async def _opened(work: CarryWork, name: str) -> CallHost:
+    return CallHost(work, name)
+
+
+def connection(folder: HostFolder) -> socket.socket | None:
+    """Return a connection to the host in a folder; None if there is none."""
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.connect(str(folder.socket))
+    except OSError:
+        made.close()
+        return None
+    return made
+
+
+def end_host(folder: HostFolder) -> None:
+    """Tell the host in a folder, if there is one, that nobody will visit it any more."""
+    made = connection(folder)
+    if made is not None:
+        with made, suppress(OSError):
+            made.sendall(message(Ending()))
+            made.recv(1)
+
+
+def _exactly(connected: socket.socket, length: int) -> bytes:
+    """Return so many bytes.
+
+    Raises:
+        ConnectionError: the host has ended.
+    """
+    parts = bytearray()
+    while len(parts) < length:
+        part = connected.recv(min(length - len(parts), 1 << 20))
+        if not part:
+            raise ConnectionError("the call host has ended")
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,88 @@
+"""Where a call host lives: a folder of the user's own, with its socket and its lock."""
+
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from asyncwait.spec import AsyncWaitError
+
+
+class NoCallHost(AsyncWaitError):
+    """A call host can't be started, or has broken down."""
+
+
+class HostFolder:
+    """The folder of one host.
+
+    Args:
+        path: of it; its name tells hosts apart.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.socket = path / "socket"
+        self.job = path / "job"
+        self.log = path / "log"
+
+    @classmethod
+    def named(cls, name: str) -> "HostFolder":
+        """Return that of a host; it need not exist.
+
+        Raises:
+            NoCallHost: somebody else owns the folder in which all of them lie.
+        """
+        base = Path(tempfile.gettempdir()) / f"asyncwait-{os.getuid()}"
+        base.mkdir(mode=0o700, exist_ok=True)
+        found = base.lstat()
+        if found.st_uid != os.getuid() or found.st_mode & 0o077 or base.is_symlink():
+            text = f"expected a folder that only this user can enter, got {base}; remove it"
+            raise NoCallHost(text)
+        return cls(base / name)
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Hold the lock by which one host is started at a time; the folder exists meanwhile."""
+        while True:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            try:
+                file = (self.path / "lock").open("w")
+            except FileNotFoundError:  # A host that ends has removed the folder meanwhile.
+                continue
+            with file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if self._is_still(file.fileno()):
+                    yield
+                    return
+
+    def _is_still(self, lock: int) -> bool:
+        """Whether the lock that is held is still the one that others would take."""
+        try:
+            return os.path.samestat(os.fstat(lock), (self.path / "lock").stat())
+        except FileNotFoundError:
+            return False
+
+    def sweep(self) -> None:
+        """Remove what hosts that were killed have left beside it."""
+        for lock in self.path.parent.glob("*/lock"):
+            if lock.parent == self.path or is_answered(lock.parent / "socket"):
+                continue
+            with suppress(OSError), lock.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                HostFolder(lock.parent).remove()
+
+    def remove(self) -> None:
+        """Remove it; under the lock."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def is_answered(path: Path) -> bool:
+    """Whether a process listens on a socket."""
+    with socket.socket(socket.AF_UNIX) as made, suppress(OSError):
+        made.connect(str(path))
+        return True
+    return False

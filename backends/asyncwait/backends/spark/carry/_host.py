@@ -1,0 +1,166 @@
+"""The call host: it keeps the calls of all lanes of a job on one machine between micro-batches."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from traceback import format_exception
+
+from asyncwait.backends.journal import Attempt, key_of
+from asyncwait.backends.spark.carry._opening import CalledRow, Done
+from asyncwait.backends.spark.carry._records import OutcomeCodec
+from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
+from asyncwait.spec.texts import one_line
+from asyncwait.toolkit import CallTable
+
+
+class _Feed:
+    """The rows to be called, as the source of an operator, whoever wants them."""
+
+    def __init__(self) -> None:
+        self._rows: asyncio.Queue[CalledRow | None] = asyncio.Queue()
+
+    def put(self, row: CalledRow) -> None:
+        """Have a row called."""
+        self._rows.put_nowait(row)
+
+    def __aiter__(self) -> "_Feed":
+        return self
+
+    async def __anext__(self) -> CalledRow:
+        while (row := await self._rows.get()) is not None:
+            if row.is_wanted:
+                return row
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Give no row any more."""
+        self._rows.put_nowait(None)
+
+    def join(self) -> None:
+        """Return at once: nothing is read."""
+
+
+class CallHost:
+    """Holds calls and results of lanes, until no visit wants them any more.
+
+    It is used on one event loop.
+
+    Args:
+        work: what is called, and how.
+        name: of the host, the same for each that this one replaces.
+    """
+
+    def __init__(self, work: CarryWork, name: str) -> None:
+        self._work = work
+        self._name = name
+        self._closing = ExitStack()
+        self._attempt: Attempt | None = self._closing.enter_context(work.attempt(name))
+        self._table = CallTable(self._begin, CalledRow.cancel)
+        self._rows: dict[str, dict[Identity, CalledRow]] = {}
+        self._feed = _Feed()
+        self._changed = asyncio.Event()
+        self._broken: BaseException | None = None
+        self._runs = asyncio.create_task(self._run())
+
+    async def visit(self, visit: Visit) -> Sequence[tuple[Identity, Outcome]]:
+        """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
+
+        Raises:
+            BaseException: the function, or its `open`, has broken the operator.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + visit.terms.budget
+        self._read(visit)
+        served = self._table.begin(visit)
+        try:
+            while not served.is_over(is_late=(left := until - loop.time()) <= 0):
+                if self._broken is not None:
+                    raise self._broken
+                await self._wait(left if left > 0 else None)
+        except BaseException:
+            self._table.abandon(served)
+            raise
+        return [*self._table.answer(served).items()]
+
+    async def _wait(self, seconds: float | None) -> None:
+        """Wait until something is completed, at most so long."""
+        changed = self._changed
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await changed.wait()
+
+    def _begin(self, lane: str, version: str, item: InFlight) -> CalledRow:
+        row = self._rows.get(lane, {}).pop(item.identity, None)
+        if row is None:  # It failed, and a visit asks for it again.
+            terms = Terms(version)
+            (row,) = self._made(Visit(lane, terms, (item,)), (item,))
+        self._feed.put(row)
+        return row
+
+    def _read(self, visit: Visit) -> None:
+        """Make rows of what a visit wants called; one by one that takes ten times as long."""
+        rows, held = self._rows.get(visit.lane, {}), self._table.held(visit.lane)
+        known = rows.keys() | held
+        new = [item for item in visit.wanted if item.identity not in known]
+        wanted = {item.identity for item in visit.wanted}
+        kept = {identity: row for identity, row in rows.items() if identity in wanted}
+        made = zip(new, self._made(visit, new), strict=True) if new else ()
+        self._rows[visit.lane] = kept | {item.identity: row for item, row in made}
+
+    def _made(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
+        """Return records as rows, with what the journal has for them."""
+        rows = self._work.rows(visit, items)
+        if self._attempt is not None:
+            for row, item in zip(rows, items, strict=True):
+                row.key = key_of("carry 1", self._name, visit.lane, *item.identity)
+            found = self._attempt.find_all([row.key for row in rows])
+            for row, paid in zip(rows, found, strict=True):
+                row.paid = paid
+        return rows
+
+    async def _run(self) -> None:
+        """Run the operator for as long as the host lives."""
+        try:
+            opening = self._work.opening(self._attempt)
+            async with opening.on(self._feed) as results:
+                async for done in results:
+                    self._complete(done)
+        except BaseException as error:
+            self._broken = error
+            self._tell()
+            raise
+
+    def _complete(self, done: Done) -> None:
+        row = done.row
+        assert row.item is not None
+        outcome: Outcome
+        if done.error is not None:
+            outcome = Failed(_told(done.error))
+        else:
+            outcome = OutcomeCodec.encode(row.item.record, [each.fields for each in done.rows])
+        self._table.completed(row.lane, row.version, row.item.identity, outcome)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Wake whoever waits for something to be completed."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def aclose(self) -> None:
+        """End all calls."""
+        self._runs.cancel()
+        with self._closing, suppress(BaseException):
+            await self._runs
+
+
+def _told(error: BaseException) -> str:
+    """Return what a visit is told of a failure, and the traceback of its cause behind it."""
+    cause = error.__cause__
+    text = one_line(error, 2_000)
+    return text if cause is None else f"{text}\n{''.join(format_exception(cause))}"
+
+
+def broken_text(error: BaseException) -> str:
+    """Return what a visit is told of a host that can't go on."""
+    return f"{type(error).__name__}: {one_line(error, 2_000)}"

@@ -1,0 +1,165 @@
+"""The operator of a call host: one for all lanes, whose outputs say which row they belong to."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from anyio import CancelScope
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.backends import pool, threads
+from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark.frame._calls import failure_handler
+from asyncwait.backends.spark.frame._opening import Opening
+from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
+from asyncwait.spec import OperatorConfig, OperatorError
+from asyncwait.spec.carry import InFlight
+from asyncwait.toolkit import PlainOne, PlainSource, collect_results
+
+MOST_CALLS = 1_000_000
+"""Calls at a time, where lanes alone bound them."""
+
+
+class CalledRow(InputRow):
+    """A row whose call a lane wants.
+
+    Args:
+        lane: its name.
+        version: of the function.
+        item: the record in the lane's state.
+        is_wanted: not any more, if False.
+        scope: of the call that runs.
+    """
+
+    lane: str = ""
+    version: str = ""
+    item: InFlight | None = None
+    is_wanted: bool = True
+    scope: CancelScope | None = None
+
+    def cancel(self) -> None:
+        """End its call; whatever comes of it, nobody wants it."""
+        self.is_wanted = False
+        if self.scope is not None:
+            self.scope.cancel()
+
+
+class Done(Struct, frozen=True):
+    """What has come of a row.
+
+    Args:
+        row: of the call.
+        rows: that go out for it.
+        error: which fails its visit; None for none.
+    """
+
+    row: CalledRow
+    rows: tuple[OutputRow, ...]
+    error: OperatorError | None = None
+
+
+class HostOpening(Opening):
+    """Opens the operator of a call host, on the rows that lanes want called."""
+
+    def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
+        """Return the operator, whose results are `Done`; called on the loop."""
+        options = self._options
+        paced, of_rows = self._functions(source)
+        batched = options.batch is not None
+        kind = (_GroupedBatch if batched else _Grouped, _BlockingGrouped)[self._blocks]
+        if self._blocks and batched:
+            kind = _BlockingGroupedBatch
+        function = PlainOne(kind(of_rows), batched=batched)
+        function.failure = _grouped(failure_handler(options.on_error, self._parts, self._results))
+        rows = PlainSource(paced)
+        rows.record = RowRecord
+        config = OperatorConfig(
+            "unordered",
+            options.capacity,
+            options.timeout,
+            self._grouped_retry(),
+            batch=options.batch,
+        )
+        opens = threads.open_plain if self._blocks else pool.open_plain
+        return opens(config, function, rows)
+
+    def _grouped_retry(self) -> Any:
+        retry = self._retry
+        if retry is None or retry.on_result is None:
+            return retry
+        asks = retry.on_result
+        return replace(retry, on_result=lambda given: bool(given[0].rows) and asks(given[0].rows))
+
+
+def _done(row: Any, given: Any) -> Done:
+    """Return what a call gives, as one result."""
+    if isinstance(given, OutputRow):
+        return Done(row, (given,))
+    return Done(row, collect_results(RowRecord(row), given))
+
+
+class _Grouped(Around):
+    """The function of a row, whose call can be ended by whoever does not want it any more."""
+
+    def __init__(self, of_rows: Any) -> None:
+        super().__init__(of_rows)
+        on_time = getattr(of_rows, "timeout", None)
+        if on_time is not None:
+            self.timeout = lambda row: _unless_none(row, on_time(row))
+
+    async def __call__(self, row: CalledRow) -> Done:
+        if not row.is_wanted:
+            return Done(row, ())
+        with CancelScope() as row.scope:
+            return _done(row, await self._of_rows(row))
+        return Done(row, ())
+
+
+class _BlockingGrouped(_Grouped):
+    """The same for a function that blocks, whose call nobody can end."""
+
+    def __call__(self, row: CalledRow) -> Any:
+        """Call it, in a thread."""
+        return _done(row, self._of_rows(row)) if row.is_wanted else Done(row, ())
+
+
+class _GroupedBatch(_Grouped):
+    """The function of several rows, whose call goes on for those that are wanted."""
+
+    async def __call__(self, rows: Any) -> Any:
+        return _each(rows, await self._of_rows(rows))
+
+
+class _BlockingGroupedBatch(_Grouped):
+    """The same for a function that blocks."""
+
+    def __call__(self, rows: Any) -> Any:
+        """Call it, in a thread."""
+        return _each(rows, self._of_rows(rows))
+
+
+def _each(rows: Sequence[CalledRow], given: Sequence[Any]) -> list[Any]:
+    return [
+        each if isinstance(each, BaseException) else _done(row, each)
+        for row, each in zip(rows, given, strict=True)
+    ]
+
+
+def _unless_none(row: CalledRow, given: Any) -> Done | None:
+    return None if given is None else _done(row, given)
+
+
+def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Callable[[Any, OperatorError], Any]:
+    """Return a handler whose errors are results, too: they fail visits, and not the operator."""
+
+    def grouped(row: CalledRow, error: OperatorError) -> Any:
+        try:
+            given = handle(row, error)
+            if given is None:
+                raise error
+            return (Done(row, tuple(given)),)
+        except OperatorError as raised:
+            return (Done(row, (), raised),)
+
+    return grouped

@@ -1,0 +1,154 @@
+"""What the driver does: lanes, a shuffle by them, and the visits behind it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import types as sql
+from pyspark.sql.functions import array, col, element_at, expr, lit, pmod, size
+from pyspark.sql.functions import hash as hashed
+
+from asyncwait.backends.journal import version_of
+from asyncwait.backends.spark._session import pandas_notice_ignored
+from asyncwait.backends.spark.carry._carry import Carry
+from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
+from asyncwait.backends.spark.carry._processor import CarryProcessor
+from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
+from asyncwait.backends.spark.frame._schema import arrow_schema
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.carry import Terms
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+class CarryPlan(FramePlan):
+    """Which columns go where, and through which lanes.
+
+    Args:
+        carry: what the user says.
+        ceiling: calls at a time on one machine at most; None for what the lanes have.
+
+    Raises:
+        InvalidConfig: the DataFrame is no stream, or the session or an argument does not fit.
+    """
+
+    def __init__(self, *args: Any, carry: Carry, ceiling: int | None) -> None:
+        super().__init__(*args)
+        df = self.input()
+        _require_stream(df)
+        self._carry = carry
+        self._names = df.columns
+        self._lanes = _lanes(carry, df.sparkSession)
+        self._travelling = arrow_schema(df.schema, "columns")
+        self._job = self._work_of(ceiling)
+
+    def frame(self) -> DataFrame:
+        """Return the DataFrame of the results."""
+        packing = Packing(self._travelling, self._places(self._key()), (*self._names, "lane"))
+        packed = mapped(self._numbered(), packing, self.name, sql.StructType.fromDDL(PACKED))
+        processor = CarryProcessor(pickled(self._job, self.name))
+        with pandas_notice_ignored():
+            visited = packed.groupBy("lane").transformWithState(
+                processor, "rows binary", "Append", "ProcessingTime"
+            )
+        return mapped(visited, Unpacking(self._job.outcomes), self.name, self.output)
+
+    def _key(self) -> Sequence[str]:
+        return self.work.shape.key if self.work.options.mode == "key-ordered" else ()
+
+    def _places(self, names: Iterable[str]) -> list[int]:
+        return [self._names.index(name) for name in names]
+
+    def _numbered(self) -> DataFrame:
+        """Return the rows, and the lane of each behind them."""
+        df = self.input()
+        by, fields = self._carry.lane_by, df.schema.fields
+        columns: Sequence[str]
+        if by is not None:
+            columns = names_of("lane_by", [by] if isinstance(by, str) else by, self._names)
+        else:
+            columns = self._key() or [f.name for f in fields if not _has_map(f.dataType)]
+        lane = _lane(columns, _names_of_lanes(df.sparkSession, self._lanes))
+        return df.select(*(col(quoted(name)) for name in self._names), lane.alias("lane"))
+
+    def _work_of(self, ceiling: int | None) -> CarryWork:
+        carry, options = self._carry, self.work.options
+        order = () if carry.order_by is None else carry.order_by
+        ordered = names_of("order_by", [order] if isinstance(order, str) else order, self._names)
+        if not ordered and options.mode != "unordered":
+            expected = (
+                f"columns by which the rows of a micro-batch are ordered, in {options.mode} mode"
+            )
+            raise InvalidConfig.of("order_by", carry.order_by, expected)
+        calls = ceiling or self._lanes * options.capacity
+        pace = replace(options.pace, most=calls)
+        task = replace(self.work, options=replace(options, capacity=calls, pace=pace))
+        version = version_of(self.fn) if carry.version is None else carry.version
+        return CarryWork(
+            task,
+            self._travelling,
+            self._places(ordered),
+            Terms(version, options.mode, options.capacity, carry.budget),
+            max(1, round(carry.pause * 1_000)),
+            carry.lease,
+            (self._names, task.written.results.names),
+        )
+
+
+def _require_stream(df: DataFrame) -> None:
+    if not df.isStreaming:
+        raise InvalidConfig("carry is for streams, and df is not a stream: leave it out")
+    provider = df.sparkSession.conf.get(_PROVIDER, "")
+    if "RocksDB" not in (provider or ""):
+        raise InvalidConfig(
+            f"carry needs the state store of RocksDB; set {_PROVIDER} to {_ROCKSDB}"
+        )
+
+
+def _lanes(carry: Carry, session: Any) -> int:
+    partitions = int(session.conf.get(_PARTITIONS))
+    if carry.lanes is None:
+        return partitions
+    if carry.lanes > partitions:
+        expected = f"at most {partitions}, as many as {_PARTITIONS} says"
+        raise InvalidConfig.of("lanes", carry.lanes, expected)
+    return carry.lanes
+
+
+def _names_of_lanes(session: Any, lanes: int) -> Column:
+    """Return numbers for lanes, of which each shuffle partition has as few as can be.
+
+    Lanes 0 and 1 may fall into one partition; so of each partition the first number is taken that
+    Spark's hash puts there.
+    """
+    partitions = int(session.conf.get(_PARTITIONS))
+    numbers = session.range(64 * partitions).select(
+        "id", expr(f"pmod(hash(id), {partitions}) AS p")
+    )
+    first: dict[int, int] = {}
+    for row in numbers.collect():
+        first.setdefault(row.p, row.id)
+    return array(*(lit(first[each]).cast("long") for each in sorted(first)[:lanes]))
+
+
+def _has_map(kind: Any) -> bool:
+    match kind:
+        case sql.MapType() | sql.VariantType():
+            return True
+        case sql.ArrayType():
+            return _has_map(kind.elementType)
+        case sql.StructType():
+            return any(_has_map(field.dataType) for field in kind.fields)
+    return False
+
+
+def _lane(columns: Sequence[str], names: Column) -> Column:
+    """Return the lane of a row; columns that can't be hashed leave all rows to one lane."""
+    if not columns:
+        return element_at(names, 1)
+    digest = hashed(*(col(quoted(each)) for each in columns))
+    return element_at(names, (pmod(digest, size(names)) + 1).cast("int"))

@@ -1,0 +1,137 @@
+"""Rows as bytes, which travel, are kept, and come back as they were."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from math import isnan, nan
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from asyncwait.backends.spark.frame._paid import python_type
+from asyncwait.spec.carry import Row
+
+MOST_ROWS = 10_000
+"""Rows of a batch of output at most."""
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class RowCodec(Struct, frozen=True, dict=True):
+    """Rows of some columns, each as MessagePack; it travels.
+
+    Args:
+        columns: their Arrow types.
+    """
+
+    columns: pa.Schema
+
+    @cached_property
+    def kind(self) -> Any:
+        """The type of a row."""
+        return _row_type(self.columns)
+
+    @cached_property
+    def _decode(self) -> Callable[[bytes], Any]:
+        return msgspec.msgpack.Decoder(self.kind).decode
+
+    def encode(self, batch: pa.RecordBatch) -> list[bytes]:
+        """Return the rows of a batch, whose columns stand in this order."""
+        cells = [column.to_pylist() for column in batch.columns]
+        return [*map(_ENCODER.encode, zip(*cells, strict=True))]
+
+    def decode(self, records: Iterable[bytes]) -> list[tuple[Any, ...]]:
+        """Return rows as tuples."""
+        return [*map(self._decode, records)]
+
+    def batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+        """Return rows as a batch."""
+        return _batch(rows, self.columns)
+
+
+def _batch(rows: Sequence[tuple[Any, ...]], columns: pa.Schema) -> pa.RecordBatch:
+    cells = zip(*rows, strict=True)
+    arrays = [pa.array(each, field.type) for each, field in zip(cells, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
+def _row_type(columns: Iterable[pa.Field]) -> Any:
+    return tuple[tuple(python_type(field.type) | None for field in columns)]  # type: ignore[misc]
+
+
+class OutcomeCodec(Struct, frozen=True, dict=True):
+    """What has come of rows: the row itself, and the rows that its call gave; it travels.
+
+    Args:
+        rows: codec of the rows.
+        kept: places in there of what goes out as it came.
+        results: the columns that stand behind it.
+    """
+
+    rows: RowCodec
+    kept: Sequence[int]
+    results: pa.Schema
+
+    @cached_property
+    def _columns(self) -> pa.Schema:
+        kept = [self.rows.columns.field(place) for place in self.kept]
+        return pa.schema([*kept, *self.results])
+
+    @cached_property
+    def _decode(self) -> Callable[[bytes], Any]:
+        kind: Any = tuple[self.rows.kind, list[_row_type(self.results)]]  # type: ignore[misc,name-defined]
+        return msgspec.msgpack.Decoder(kind).decode
+
+    @staticmethod
+    def encode(record: bytes, results: Sequence[tuple[Any, ...]]) -> bytes:
+        """Return the outcome of a row."""
+        return _ENCODER.encode((msgspec.Raw(record), results))
+
+    def batches(self, outcomes: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that go out."""
+        rows = [
+            (*[record[place] for place in self.kept], *result)
+            for record, results in map(self._decode, outcomes)
+            for result in results
+        ]
+        for start in range(0, len(rows), MOST_ROWS):
+            yield _batch(rows[start : start + MOST_ROWS], self._columns)
+
+
+def packed(rows: Iterable[Row]) -> bytes:
+    """Return rows as one value."""
+    return _ENCODER.encode([(row.record, row.key) for row in rows])
+
+
+def unpacked(data: bytes) -> Iterator[Row]:
+    """Yield the rows in there."""
+    for record, key in _PAIRS.decode(data):
+        yield Row(record, key)
+
+
+_PAIRS = msgspec.msgpack.Decoder(list[tuple[bytes, bytes]])
+
+
+def packed_outcomes(outcomes: Sequence[bytes]) -> bytes:
+    """Return outcomes as one value."""
+    return _ENCODER.encode(outcomes)
+
+
+unpacked_outcomes = msgspec.msgpack.Decoder(list[bytes]).decode
+
+
+def key_bytes(cells: Sequence[Any]) -> bytes:
+    """Return a key that is equal where Spark takes cells for equal: NaN is one, and so is zero."""
+    return _ENCODER.encode([*map(_canonical, cells)])
+
+
+def _canonical(cell: Any) -> Any:
+    match cell:
+        case float():
+            return nan if isnan(cell) else cell + 0.0
+        case list() | tuple():
+            return [*map(_canonical, cell)]
+        case dict():
+            return {name: _canonical(each) for name, each in cell.items()}
+    return cell

@@ -1,0 +1,59 @@
+"""What a visit and a call host tell each other: lengths, and MessagePack behind them."""
+
+import struct
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.spec.carry import Failed, Identity, Outcome, Visit
+
+LENGTH = struct.Struct(">Q")
+
+
+class Ending(Struct, frozen=True, tag="ending", array_like=True):
+    """Tells a host that nobody will visit it any more."""
+
+
+class Asked(Struct, frozen=True, tag="visit", array_like=True):
+    """A visit."""
+
+    visit: Visit
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """What a host says.
+
+    Args:
+        results: what is finished.
+        failed: what has failed, and why.
+        broken: why the host can't go on, if it can't.
+    """
+
+    results: Sequence[tuple[Identity, bytes]] = ()
+    failed: Sequence[tuple[Identity, str]] = ()
+    broken: str | None = None
+
+    @classmethod
+    def of(cls, outcomes: Sequence[tuple[Identity, Outcome]]) -> "Answer":
+        """Return outcomes as a host says them."""
+        return cls(
+            [(who, what) for who, what in outcomes if not isinstance(what, Failed)],
+            [(who, what.reason) for who, what in outcomes if isinstance(what, Failed)],
+        )
+
+    def outcomes(self) -> dict[Identity, Outcome]:
+        """Return what a visit is given."""
+        failed = {who: Failed(why) for who, why in self.failed}
+        return {**dict(self.results), **failed}
+
+
+_encode = msgspec.msgpack.Encoder().encode
+read_question = msgspec.msgpack.Decoder(Asked | Ending).decode
+read_answer = msgspec.msgpack.Decoder(Answer).decode
+
+
+def message(what: Struct) -> bytes:
+    """Return what is sent."""
+    data = _encode(what)
+    return LENGTH.pack(len(data)) + data

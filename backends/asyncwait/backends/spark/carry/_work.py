@@ -1,0 +1,71 @@
+"""What a call host, and a visit, need to know of a job; it travels to the workers."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+
+from asyncwait.backends.journal import Attempt
+from asyncwait.backends.spark.carry._opening import CalledRow, HostOpening
+from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
+from asyncwait.backends.spark.frame._rows import FrameRows
+from asyncwait.backends.spark.frame._task import Enrichment, zone_named
+from asyncwait.spec.carry import InFlight, Terms, Visit
+
+
+class CarryWork(Struct, frozen=True, dict=True):
+    """The work of a job whose calls stay in flight.
+
+    Args:
+        task: what is called, with which options.
+        travelling: the columns of the rows.
+        order_by: places of the columns by which rows of a micro-batch are ordered.
+        terms: of all visits.
+        pause: milliseconds after which a lane in flight is visited again.
+        lease: seconds that a host goes on without a visit.
+        columns: of rows and of results, which tell this operator from others of its query.
+    """
+
+    task: Enrichment
+    travelling: pa.Schema
+    order_by: Sequence[int]
+    terms: Terms
+    pause: int
+    lease: float
+    columns: tuple[Sequence[str], Sequence[str]]
+
+    @cached_property
+    def records(self) -> RowCodec:
+        """Rows as bytes."""
+        return RowCodec(self.travelling)
+
+    @cached_property
+    def outcomes(self) -> OutcomeCodec:
+        """What has come of rows, as bytes."""
+        names = self.travelling.names
+        kept = [names.index(name) for name in self.task.shape.carried]
+        return OutcomeCodec(self.records, kept, self.task.written.results)
+
+    def rows(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
+        """Return records that a visit wants called as the function is given them."""
+        batch = self.records.batch(self.records.decode(item.record for item in items))
+        lane, version = visit.lane, visit.terms.version
+        return [
+            CalledRow(
+                row.value, row.batch, row.index, row.name, lane=lane, version=version, item=item
+            )
+            for row, item in zip(FrameRows(self.task.shape).decode(batch), items, strict=True)
+        ]
+
+    def opening(self, attempt: Attempt | None) -> HostOpening:
+        """Return what opens the operator of a host."""
+        task = self.task
+        return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
+
+    def attempt(self, host: str) -> AbstractContextManager[Any]:
+        """Return the journal, to be opened by a host, if there is one."""
+        journal = self.task.options.journal
+        return nullcontext() if journal is None else journal.attempt(f"host-{host}")

@@ -1,0 +1,182 @@
+"""The calls that a host holds, on the virtual clock."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from carried import told, visit, work
+
+from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.spec import Batch, Retry
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Play on the virtual clock."""
+    return run_virtual(lambda _: scene(), SpinWatch(100_000))
+
+
+class Service:
+    """Answers after so many seconds as `id` says, and notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.ended: list[int] = []
+
+    async def __call__(self, row: Any) -> dict[str, str]:
+        """Be asked."""
+        self.asked.append(row.id)
+        try:
+            await asyncio.sleep(row.id)
+        except asyncio.CancelledError:
+            self.ended.append(row.id)
+            raise
+        return {"told": f"{row.id}!"}
+
+
+def out(number: int) -> list[dict[str, Any]]:
+    """Return what goes out for a row."""
+    return [{"id": number, "told": f"{number}!"}]
+
+
+def test_a_call_goes_on_between_visits_and_its_result_is_kept() -> None:
+    """Each visit that wants it is given it, until one does not; nothing is called twice."""
+
+    async def scene() -> None:
+        service = Service()
+        made = work(service)
+        host = CallHost(made, "h")
+        assert told(made, await host.visit(visit(made, 0, 2))) == {0: out(0)}
+        await asyncio.sleep(5)
+        for _ in range(2):
+            assert told(made, await host.visit(visit(made, 0, 2))) == {0: out(0), 2: out(2)}
+        assert await host.visit(visit(made)) == []
+        assert service.asked == [0, 2]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_what_no_visit_wants_is_cancelled() -> None:
+    """Its call ends at once."""
+
+    async def scene() -> None:
+        service = Service()
+        made = work(service)
+        host = CallHost(made, "h")
+        await host.visit(visit(made, 50, 60))
+        await host.visit(visit(made, 60))
+        await asyncio.sleep(0.001)
+        assert service.ended == [50]
+        await host.aclose()
+        assert service.ended == [50, 60]
+
+    play(scene)
+
+
+def test_a_failure_is_told_once_and_its_row_called_again() -> None:
+    """The others go on meanwhile."""
+    asked: list[int] = []
+
+    async def fails_at_first(row: Any) -> dict[str, str]:
+        asked.append(row.id)
+        await asyncio.sleep(0.01 if row.id == 1 else 5)
+        if asked.count(1) == 1:
+            raise ValueError("no")
+        return {"told": f"{row.id}!"}
+
+    async def scene() -> None:
+        made = work(fails_at_first)
+        host = CallHost(made, "h")
+        failed = told(made, await host.visit(visit(made, 1, 2)))
+        assert failed == {1: "row id=1: the call failed: ValueError('no')"}
+        assert told(made, await host.visit(visit(made, 1, 2))) == {1: out(1)}
+        assert asked == [1, 2, 1]
+        await host.aclose()
+
+    play(scene)
+
+
+CASES: dict[str, tuple[dict[str, Any], Any]] = {
+    "skip": ({"on_error": "skip"}, []),
+    "handler": ({"on_error": lambda row, _: {"told": f"{row.id}?"}}, [{"id": 1, "told": "1?"}]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_made_of_a_failure_is_a_result(case: str) -> None:
+    """A row that is left out has come to its end, too."""
+    options, expected = CASES[case]
+
+    async def fails(_row: Any) -> Any:
+        raise ValueError
+
+    async def scene() -> None:
+        made = work(fails, **options)
+        host = CallHost(made, "h")
+        assert told(made, await host.visit(visit(made, 1))) == {1: expected}
+        await host.aclose()
+
+    play(scene)
+
+
+def test_rows_share_calls_and_each_has_its_own_results() -> None:
+    """A batch of a host may hold rows of several lanes."""
+    asked: list[list[int]] = []
+
+    async def many(rows: Any) -> Any:
+        asked.append([row.id for row in rows])
+        return [[{"told": "a"}, {"told": "b"}][: row.id] for row in rows]
+
+    async def scene() -> None:
+        made = work(many, many=True, batch=Batch(max_size=4, max_wait=0.01))
+        host = CallHost(made, "h")
+        both = await asyncio.gather(
+            host.visit(visit(made, 0, 1)), host.visit(visit(made, 2, lane="1"))
+        )
+        assert asked == [[0, 1, 2]]
+        assert [len(each) for answer in both for each in told(made, answer).values()] == [0, 1, 2]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_calls_are_repeated_as_retry_says() -> None:
+    """`on_result` is asked of what the function gives."""
+    asked: list[int] = []
+
+    async def slowly(row: Any) -> Any:
+        asked.append(row.id)
+        return {"told": "no" if len(asked) < 3 else "yes"}
+
+    async def scene() -> None:
+        retry = Retry(max_attempts=3, initial=0.01, on_result=lambda given: given["told"] == "no")
+        made = work(slowly, retry=retry)
+        host = CallHost(made, "h")
+        answer = told(made, await host.visit(visit(made, 1)))
+        assert answer == {1: [{"id": 1, "told": "yes"}]}
+        await host.aclose()
+
+    play(scene)
+
+
+def test_a_host_whose_function_does_not_open_says_so() -> None:
+    """To every visit."""
+
+    class Closed:
+        async def open(self) -> None:
+            raise OSError("no service")
+
+        async def __call__(self, row: Any) -> Any:
+            return {"told": str(row.id)}
+
+    async def scene() -> None:
+        made = work(Closed)
+        host = CallHost(made, "h")
+        for _ in range(2):
+            with pytest.raises(Exception, match="no service"):
+                await host.visit(visit(made, 1))
+        await host.aclose()
+
+    play(scene)

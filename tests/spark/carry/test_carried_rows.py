@@ -1,0 +1,78 @@
+"""Rows on their way through lanes: as bytes, and back as they were."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from math import nan
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from asyncwait.backends.spark.carry._packing import Packing
+from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec, key_bytes, unpacked
+
+COLUMNS: list[tuple[pa.DataType, Any]] = [
+    (pa.bool_(), True),
+    (pa.int8(), -128),
+    (pa.int64(), 2**63 - 1),
+    (pa.float32(), 0.1),
+    (pa.float64(), -0.0),
+    (pa.decimal128(38, 18), Decimal("1.500000000000000000")),
+    (pa.string(), "\u00e4\x00"),
+    (pa.binary(), b"\xff\x00"),
+    (pa.date32(), date(1, 1, 1)),
+    (pa.timestamp("us", tz="UTC"), datetime(2026, 1, 1, 0, 0, 0, 1, UTC)),
+    (pa.timestamp("us"), datetime(2026, 1, 1, 0, 0, 0, 1)),  # noqa: DTZ001 - it has none
+    (pa.duration("us"), timedelta(days=-1, microseconds=1)),
+    (pa.list_(pa.int32()), [1, None, 3]),
+    (pa.struct([("a", pa.int64()), ("b", pa.string())]), {"a": 1, "b": None}),
+    (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), COLUMNS, ids=lambda given: str(given)[:20])
+def test_a_row_comes_back_as_it_was(kind: pa.DataType, value: Any) -> None:
+    """A value of each type, and null."""
+    schema = pa.schema([pa.field("a", kind), pa.field("b", kind)])
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array([value, None], kind), pa.array([None, value], kind)], schema=schema
+    )
+    codec = RowCodec(schema)
+
+    assert codec.batch(codec.decode(codec.encode(batch))).equals(batch)
+
+
+def test_an_outcome_has_what_is_kept_of_the_row_in_front_of_each_result() -> None:
+    """As many rows go out as there are results."""
+    rows = RowCodec(pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.string())]))
+    codec = OutcomeCodec(rows, [1], pa.schema([pa.field("c", pa.float64())]))
+    batch = pa.RecordBatch.from_pylist([{"a": 1, "b": "x"}], schema=rows.columns)
+    (record,) = rows.encode(batch)
+    outcomes = [codec.encode(record, results) for results in ([(0.5,), (1.5,)], [])]
+
+    (out,) = codec.batches(outcomes)
+
+    assert out.to_pylist() == [{"b": "x", "c": 0.5}, {"b": "x", "c": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [((nan,), (-nan,)), ((0.0,), (-0.0,)), (([0.0],), ([-0.0],))], ids=str
+)
+def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -> None:
+    """All NaN are one, and so are the two zeros."""
+    assert key_bytes(one) == key_bytes(other)
+    assert key_bytes((1,)) != key_bytes((2,))
+
+
+def test_rows_are_packed_by_their_lanes() -> None:
+    """Those of a lane stay in the order in which they came."""
+    schema = pa.schema([pa.field("a", pa.int64())])
+    batch = pa.RecordBatch.from_pydict({"_0": [1, 2, 3, 4], "_1": [7, 9, 7, 9]})
+
+    (out,) = Packing(schema, [0], ("a", "lane")).run(iter([batch]))
+
+    codec = RowCodec(schema)
+    rows = {lane: [*unpacked(data)] for lane, data in zip(*out.to_pydict().values(), strict=True)}
+    records = {lane: codec.decode(row.record for row in found) for lane, found in rows.items()}
+    assert records == {7: [(1,), (3,)], 9: [(2,), (4,)]}
+    assert rows[7][0].key == key_bytes((1,))

@@ -1,0 +1,181 @@
+"""The process of a call host: who starts it, who finds it, and what is left of it."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from carried import told, visit, work
+from pyspark import cloudpickle
+
+from asyncwait.backends.spark.carry._client import HostClient, end_host
+from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
+from asyncwait.backends.spark.carry._work import CarryWork
+
+WITHIN = 60.0
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds that only another process brings about."""
+    over = time.monotonic() + WITHIN
+    while not holds():
+        assert time.monotonic() < over
+        time.sleep(0.02)
+
+
+def lives(process: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def tells_its_process(**options: Any) -> CarryWork:
+    """Return work whose function tells in which process it runs."""
+
+    async def fn(_row: Any) -> dict[str, str]:
+        return {"told": str(os.getpid())}
+
+    return work(fn, budget=WITHIN, **options)
+
+
+class Machine:
+    """A folder for a host, and whoever visits it."""
+
+    def __init__(self, folder: HostFolder) -> None:
+        self.folder = folder
+        self.clients: list[HostClient] = []
+
+    def client(self, made: CarryWork) -> HostClient:
+        """Return a visitor of its own."""
+        self.clients.append(HostClient(self.folder, cloudpickle.dumps(made)))
+        return self.clients[-1]
+
+    def end(self) -> None:
+        """End the host and all visitors."""
+        for client in self.clients:
+            client.close()
+        end_host(self.folder)
+        until(lambda: not self.folder.path.exists())
+
+
+@pytest.fixture
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine on which nothing is left."""
+    made = Machine(HostFolder(tmp_path_factory.mktemp("h") / "host"))
+    yield made
+    made.end()
+
+
+def asked(client: HostClient, made: CarryWork, number: int = 1) -> int:
+    """Return the process in which a call runs."""
+    (rows,) = told(made, client.visit(visit(made, number))).values()
+    return int(rows[0]["told"])
+
+
+def test_visitors_share_one_process(machine: Machine) -> None:
+    """Whoever comes first starts it; it is none of theirs."""
+    made = tells_its_process()
+    clients = [machine.client(made) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        processes = {*threads.map(lambda client: asked(client, made), clients)}
+
+    assert len(processes) == 1
+    assert os.getpid() not in processes
+
+
+def test_a_host_that_was_killed_is_started_again(machine: Machine) -> None:
+    """Its calls begin anew."""
+    made = tells_its_process()
+    client = machine.client(made)
+    first = asked(client, made)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: not lives(first))
+
+    second = asked(client, made)
+
+    assert second != first
+    assert lives(second)
+
+
+def test_a_host_without_visits_ends_and_leaves_nothing(machine: Machine) -> None:
+    """No process and no file, once its lease is over."""
+    made = tells_its_process(lease=1.0)
+    client = machine.client(made)
+    process = asked(client, made)
+
+    until(lambda: not machine.folder.path.exists())
+    until(lambda: not lives(process))
+
+    assert asked(client, made) != process
+
+
+def test_what_a_killed_host_leaves_goes_when_another_one_starts(machine: Machine) -> None:
+    """A host that lives stays."""
+    made = tells_its_process()
+    folders = [HostFolder(machine.folder.path.with_name(name)) for name in ("one", "two")]
+    neighbours = [Machine(folder) for folder in folders]
+    killed, alive = (asked(each.client(made), made) for each in neighbours)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not lives(killed))
+
+    asked(machine.client(made), made)
+
+    assert [folder.path.exists() for folder in folders] == [False, True]
+    for each in neighbours:
+        each.end()
+    until(lambda: not lives(alive))
+
+
+def test_a_function_that_does_not_open_is_an_error_of_the_visit(machine: Machine) -> None:
+    """It says what happened, and the process ends."""
+
+    class Closed:
+        async def open(self) -> None:
+            raise OSError("no service")
+
+        async def __call__(self, _row: Any) -> Any:
+            return {"told": ""}
+
+    made = work(Closed, budget=WITHIN)
+    client = machine.client(made)
+
+    with pytest.raises(NoCallHost, match=r"broken down: .*no service"):
+        client.visit(visit(made, 1))
+
+    until(lambda: not machine.folder.path.exists())
+
+
+def test_where_no_process_can_be_started_calls_run_here(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever looks into the log of the worker reads so."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(subprocess, "run", refused)
+    made = tells_its_process()
+    client = machine.client(made)
+
+    assert [asked(client, made), asked(client, made, 2)] == [os.getpid()] * 2
+
+    client.close()
+    assert capfd.readouterr().err.count("no call host can be started: no more processes") == 1
+
+
+def test_a_folder_that_others_can_enter_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever can enter it could answer visits."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / f"asyncwait-{os.getuid()}").mkdir(mode=0o755)
+
+    with pytest.raises(NoCallHost, match="that only this user can enter"):
+        HostFolder.named("a")

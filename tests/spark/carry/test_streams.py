@@ -1,0 +1,155 @@
+"""Calls that stay in flight from one micro-batch to the next, on a real stream."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+
+from asyncwait.backends.spark import (
+    Carry,
+    EmbeddedSpark,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
+from asyncwait.spec import Cache, InvalidConfig
+
+WITHIN = 150.0
+SLOW = 3
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+@pytest.fixture
+def streams(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
+    """A session for streams with two lanes."""
+    conf = spark.session.conf
+    before = {name: conf.get(name) for name in (PROVIDER, "spark.sql.shuffle.partitions")}
+    conf.set(PROVIDER, ROCKSDB)
+    conf.set("spark.sql.shuffle.partitions", "2")
+    yield spark
+    for name, value in before.items():
+        conf.set(name, str(value))
+
+
+def until(holds: Callable[[], bool], query: StreamingQuery) -> None:
+    """Wait until something holds that a stream brings about."""
+    over = time.monotonic() + WITHIN
+    while not holds():
+        assert query.exception() is None, query.exception()
+        assert time.monotonic() < over
+        time.sleep(0.1)
+
+
+def feed(folder: Path, number: int, ids: range) -> None:
+    """Bring a file of rows, whole."""
+    fresh = folder / f".{number}"
+    fresh.write_text("\n".join(json.dumps({"id": each}) for each in ids))
+    fresh.rename(folder / f"{number}.json")
+
+
+def calls(notes: Path) -> list[int]:
+    """Return the rows that were called, in order."""
+    return [int(line) for line in notes.read_text().split()] if notes.exists() else []
+
+
+def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """The others come out meanwhile; when the stream goes on, each comes once, called once."""
+    source, notes, goes = tmp_path / "in", tmp_path / "calls", tmp_path / "goes"
+    source.mkdir()
+
+    async def fn(row: Any) -> dict[str, int]:
+        with notes.open("a") as file:
+            file.write(f"{row.id}\n")
+        while row.id == SLOW and not goes.exists():
+            await asyncio.sleep(0.05)
+        return {"twice": 2 * row.id}
+
+    def started() -> StreamingQuery:
+        rows = streams.session.readStream.schema("id long").json(str(source))
+        out = unordered_wait(rows, fn, "twice long", carry=Carry(pause=0.2, budget=0.1))
+        writer = out.writeStream.format("parquet").option("path", str(tmp_path / "out"))
+        kept = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        return kept.trigger(processingTime="100 milliseconds").start()
+
+    def found() -> list[tuple[int, int]]:
+        (tmp_path / "out").mkdir(exist_ok=True)
+        reader = streams.session.read.schema("id long, twice long")
+        read: DataFrame = reader.parquet(str(tmp_path / "out"))
+        return sorted((row.id, row.twice) for row in read.collect())
+
+    feed(source, 0, range(6))
+    expected = [(each, 2 * each) for each in range(12)]
+    query = started()
+    try:
+        until(lambda: len(found()) == 5, query)
+        assert found() == [each for each in expected[:6] if each[0] != SLOW]
+    finally:
+        query.stop()
+    feed(source, 1, range(6, 12))
+    goes.touch()
+    query = started()
+    try:
+        until(lambda: len(found()) == 12, query)
+    finally:
+        query.stop()
+
+    assert found() == expected
+    assert sorted(calls(notes)) == [*range(12)]
+
+
+async def echo(row: Any) -> dict[str, int]:
+    """Give what is there."""
+    return {"twice": row.id}
+
+
+WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
+    (ordered_wait, {"carry": Carry()}, "order_by", "None"),
+    (key_ordered_wait, {"carry": Carry(), "key": "id"}, "order_by", "None"),
+    (unordered_wait, {"carry": Carry(lanes=3)}, "lanes", "3"),
+    (unordered_wait, {"carry": Carry(order_by="x")}, "order_by", "'x'"),
+    (unordered_wait, {"carry": Carry(lane_by=["y"])}, "lane_by", "'y'"),
+    (unordered_wait, {"carry": ["id"]}, "carry", "['id']"),
+    (unordered_wait, {"carry": Carry(), "max_held": 5}, "max_held", "5"),
+    (unordered_wait, {"carry": Carry(), "cache": Cache(9, 60)}, "cache", "Cache"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(WRONG)))
+def test_what_does_not_fit_is_refused_by_name(
+    streams: EmbeddedSpark, tmp_path: Path, case: int
+) -> None:
+    """Before anything is started."""
+    waits, options, name, value = WRONG[case]
+    rows = streams.session.readStream.schema("id long").json(str(tmp_path))
+
+    with pytest.raises(InvalidConfig, match=f"^{name} must be .* got {re.escape(value)}"):
+        waits(rows, echo, "twice long", **options)
+
+
+def test_a_table_and_another_state_store_are_refused(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """It says what to set, or to leave out."""
+    with pytest.raises(InvalidConfig, match="is not a stream"):
+        unordered_wait(streams.session.range(3), echo, "twice long", carry=Carry())
+    rows = streams.session.readStream.schema("id long").json(str(tmp_path))
+    streams.session.conf.set(PROVIDER, "other")
+    with pytest.raises(InvalidConfig, match=f"set {PROVIDER} to"):
+        unordered_wait(rows, echo, "twice long", carry=Carry())
+
+
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"pause": 0}, {"lease": 0.1}, {"version": ""}])
+def test_a_carry_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=f"^{next(iter(wrong))} must be"):
+        Carry(**wrong)

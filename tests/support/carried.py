@@ -1,0 +1,50 @@
+"""Work whose calls stay in flight, made without Spark; and the visits of a lane."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.spec.carry import Identity, InFlight, Outcome, Terms, Visit
+
+COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
+RESULTS = pa.schema([pa.field("told", pa.string())])
+
+
+def work(fn: Any, *, lease: float = 60.0, budget: float = 0.2, **options: Any) -> CarryWork:
+    """Return work that gives the column `told` for `id` and `name`."""
+    named = {"retry": None, "on_error": None} | options
+    chosen = Options("unordered", None, 100, None, **named)
+    shape = Shape(("id", "name"), ("id",), RESULTS, ("id",))
+    task = Enrichment(fn, shape, "UTC", chosen)
+    terms = Terms("1", "unordered", 100, budget)
+    return CarryWork(task, COLUMNS, (), terms, 1_000, lease, (COLUMNS.names, RESULTS.names))
+
+
+def wanted(made: CarryWork, *ids: int) -> tuple[InFlight, ...]:
+    """Return rows as a lane's state has them."""
+    rows = pa.RecordBatch.from_pylist([{"id": each, "name": "a"} for each in ids], schema=COLUMNS)
+    records = made.records.encode(rows)
+    names = [Identity(str(each).encode(), 1, 0) for each in ids]
+    return tuple(map(InFlight, names, records))
+
+
+def visit(made: CarryWork, *ids: int, lane: str = "0") -> Visit:
+    """Return a visit that wants these rows."""
+    return Visit(lane, made.terms, wanted(made, *ids))
+
+
+def told(made: CarryWork, outcomes: Mapping[Identity, Outcome] | Sequence[Any]) -> dict[int, Any]:
+    """Return by `id` what has come of rows: the rows that go out, or why there are none."""
+    pairs = outcomes.items() if isinstance(outcomes, Mapping) else outcomes
+    return {int(who.digest): _shown(made, what) for who, what in pairs}
+
+
+def _shown(made: CarryWork, what: Outcome) -> Any:
+    if not isinstance(what, bytes):
+        return what.reason.partition("\n")[0]
+    return [row for batch in made.outcomes.batches([what]) for row in batch.to_pylist()]
