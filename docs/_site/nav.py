@@ -64,7 +64,6 @@ _DESIGN = [
     "figures.md",
     "growth.md",
     "threads.md",
-    "carry.md",
     "emitter.md",
     "changelog.md",
 ]
