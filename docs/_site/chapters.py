@@ -10,6 +10,7 @@ from typing import NamedTuple
 from links import relative
 
 from asyncwait.backends.faulty import FAULTY, Faulty
+from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.areas import WITNESSES
 from asyncwait.conformance.evidence import Example
@@ -29,7 +30,13 @@ EXAMPLE_PAGES: dict[str, tuple[str, tuple[Example, ...]]] = {
 }
 """The pages of examples: what each is about, and its examples."""
 
-EVERY_FAULT: tuple[Faulty | FaultyMailbox, ...] = (*FAULTY, *FAULTY_MAILBOXES)
+EVERY_FAULT: tuple[Faulty | FaultyMailbox | FaultyCarry, ...] = (
+    *FAULTY,
+    *FAULTY_MAILBOXES,
+    *FAULTY_CARRY,
+)
+APART = {"MBX": "mailbox", "CARRY": "carry"}
+"""The books of rules that hold no operator: what each is called, by its area."""
 MAILBOX_PAGE = "spec/examples/mailbox.md"
 
 
@@ -59,7 +66,7 @@ def related() -> dict[str, Related]:
 def folder_of(rule: str) -> str:
     """Return how the pages of a rule's area are called."""
     area = rule.rpartition("-")[0]
-    return "mailbox" if area == "MBX" else areas()[area].folder
+    return APART.get(area) or areas()[area].folder
 
 
 RELATED = related()
@@ -78,10 +85,10 @@ WITNESSES_OF = {witness.rule: witness for witness in WITNESSES}
 
 def chapter_of(rule: str) -> str:
     """Return the page of the chapter in which a rule stands."""
-    if rule.startswith("MBX-"):
-        return "spec/mailbox/01-mailbox.md"
-    number = list(areas()).index(rule.rpartition("-")[0]) + 1
-    return f"spec/{number:02}-{folder_of(rule)}.md"
+    area, folder = rule.rpartition("-")[0], folder_of(rule)
+    if area in APART:
+        return f"spec/{folder}/01-{folder}.md"
+    return f"spec/{list(areas()).index(area) + 1:02}-{folder}.md"
 
 
 def rule_link(rule: str, uri: str) -> str:
@@ -111,8 +118,9 @@ def _belonging(rule: str, uri: str) -> Iterator[str]:
     broken = (f"[{name}]({page_of_faults}#{name})" for name in faults)
     yield f'??? example "{counted(examples, "example")}, {counted(faults, "faulty operator")}"'
     yield ""
-    yield f"    Shown by {', '.join(shown)}."
-    yield ""
+    if examples:  # The suite of carrying has none: it plays all small runs.
+        yield f"    Shown by {', '.join(shown)}."
+        yield ""
     yield f"    Broken by {', '.join(broken)}."
 
 

@@ -17,6 +17,7 @@ from chapters import (
 from where import ROOT
 
 from asyncwait.backends.faulty import FAULTY, Faulty
+from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.harness import play
@@ -70,13 +71,15 @@ def fault_pages() -> Iterator[tuple[str, str]]:
         yield uri, f"# Faulty operators: {area.title}\n\n{''.join(_faults(of_area, uri))}"
     mailboxes = _faults(FAULTY_MAILBOXES, "faults/mailbox.md")
     yield "faults/mailbox.md", f"# Faulty mailboxes\n\n{''.join(mailboxes)}"
+    carry = _faults(FAULTY_CARRY, "faults/carry.md")
+    yield "faults/carry.md", f"# Faulty lanes and hosts\n\n{''.join(carry)}"
 
 
 def _gallery(uri: str) -> Iterator[str]:
     yield f"# The gallery\n\n{counted(FAULTY, 'operator')} break one rule each, by one small "
-    yield f"change to a sound one, and {counted(FAULTY_MAILBOXES, 'mailbox')[:-1]}es do. The "
-    yield "suite convicts every one of them by that rule. `asyncwait verify faulty-NAME` shows the "
-    yield "verdict.\n\n"
+    yield f"change to a sound one, and {counted(FAULTY_MAILBOXES, 'mailbox')[:-1]}es do, and "
+    yield f"{len(FAULTY_CARRY)} lanes and hosts. The suite convicts each of them by that rule. "
+    yield "`asyncwait verify faulty-NAME` shows the verdict on an operator.\n\n"
     yield "| operator | breaks | what it does | bug that had it |\n|---|---|---|---|\n"
     bugs = bugs_by_operator()
     for faulty in EVERY_FAULT:
@@ -85,7 +88,7 @@ def _gallery(uri: str) -> Iterator[str]:
         yield f"| {link} | {rule_link(faulty.rule, uri)} | {_cell(faulty.sentence)} | {bug} |\n"
 
 
-def _faults(faults: Iterable[Faulty | FaultyMailbox], uri: str) -> Iterator[str]:
+def _faults(faults: Iterable[Faulty | FaultyMailbox | FaultyCarry], uri: str) -> Iterator[str]:
     bugs = bugs_by_operator()
     for faulty in faults:
         yield f"## {faulty.name} {{ #{faulty.name} }}\n\n{faulty.sentence}\n\n"

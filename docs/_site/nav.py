@@ -81,6 +81,7 @@ def _specification() -> list[Any]:
         {"The contract": ["contract.md", {"Sentence by sentence": "spec/contract.md"}]},
         {"Capabilities": "capabilities.md"},
         {"The task mailbox": mailbox},
+        {"Carried calls": chapter_of("CARRY-1")},
     ]
 
 
@@ -92,10 +93,11 @@ def _peers() -> list[str]:
 def _evidence() -> list[Any]:
     folders = {area.title: area.folder for area in areas().values()}
     folders["The task mailbox"] = folder_of("MBX-1")
+    faulty = {**folders, "Carried calls": folder_of("CARRY-1")}
     return [
         {"The gallery": "faults/index.md"},
         {"Bugs that operators have had": "bugs.md"},
         {"Other libraries": ["peers.md", *(f"peers/{name}.md" for name in _peers())]},
-        {"Faulty operators": [{title: f"faults/{name}.md"} for title, name in folders.items()]},
+        {"Faulty operators": [{title: f"faults/{name}.md"} for title, name in faulty.items()]},
         {"Examples": [{title: f"spec/examples/{name}.md"} for title, name in folders.items()]},
     ]

@@ -13,8 +13,9 @@ SUITE = "conformance/asyncwait/conformance"
 ELSEWHERE = {
     **{f"{RULES}/{path.name}": f"spec/{path.name}" for path in sorted((ROOT / RULES).glob("*.md"))},
     **{
-        f"{RULES}/mailbox/{path.name}": f"spec/mailbox/{path.name}"
-        for path in sorted((ROOT / RULES / "mailbox").glob("*.md"))
+        f"{RULES}/{book}/{path.name}": f"spec/{book}/{path.name}"
+        for book in ("mailbox", "carry")
+        for path in sorted((ROOT / RULES / book).glob("*.md"))
     },
     f"{SCENARIO}/json-lines.md": "protocol/json-lines.md",
     f"{SCENARIO}/schema.json": "protocol/schema.json",

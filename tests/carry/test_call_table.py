@@ -9,26 +9,39 @@ def item(name: str, key: bytes = b"") -> InFlight:
     return InFlight(Identity(name.encode(), 0, 0), name.encode(), key)
 
 
+class Call:
+    """A call of a record."""
+
+    def __init__(self, name: str, version: str) -> None:
+        self.name, self.version = name, version
+
+
 class Calls:
     """A table whose calls end when they are told to."""
 
     def __init__(self, mode: str = "ordered", capacity: int = 9) -> None:
-        self.began: list[str] = []
+        self.calls: list[Call] = []
         self.cancelled: list[str] = []
         self.mode, self.capacity = mode, capacity
-        self.table = CallTable(self._start, self.cancelled.append)
+        self.table = CallTable(self._start, lambda call: self.cancelled.append(call.name))
 
-    def _start(self, lane: str, version: str, item: InFlight) -> str:
-        self.began.append(item.record.decode())
-        return item.record.decode()
+    def _start(self, lane: str, version: str, item: InFlight) -> "Call":
+        self.calls.append(Call(item.record.decode(), version))
+        return self.calls[-1]
+
+    @property
+    def began(self) -> list[str]:
+        """The names of all calls that there were."""
+        return [call.name for call in self.calls]
 
     def visit(self, *items: InFlight, lane: str = "l", version: str = "1") -> Visit:
         """Return a visit that wants some records."""
         return Visit(lane, Terms(version, self.mode, self.capacity), items)  # type: ignore[arg-type]
 
-    def ends(self, name: str, outcome: bytes | Failed = b"", version: str = "1") -> None:
-        """Let a call end."""
-        self.table.completed("l", version, item(name).identity, outcome)
+    def ends(self, name: str, outcome: bytes | Failed = b"", nth: int = -1) -> None:
+        """Let a call of a record end, the latest or another one."""
+        call = [each for each in self.calls if each.name == name][nth]
+        self.table.completed("l", call.version, item(name).identity, call, outcome)
 
     def asked(self, *items: InFlight, version: str = "1") -> list[str]:
         """Return whose results a visit gets that waits for nothing."""
@@ -139,8 +152,21 @@ def test_another_version_begins_anew() -> None:
 
     assert calls.asked(A, B, version="2") == []
     assert calls.cancelled == ["b"]
-    calls.ends("a", version="1")
+    calls.ends("b", nth=0)
     assert calls.asked(A, B, version="2") == []
+
+
+def test_what_comes_of_a_cancelled_call_is_nothing_to_the_next_one() -> None:
+    """A record that is wanted again, after a visit that came too late, gets its own result."""
+    calls = Calls()
+    calls.asked(A)
+    calls.asked(B)
+    calls.asked(A)
+    calls.ends("a", b"cancelled", nth=0)
+    assert calls.asked(A) == []
+
+    calls.ends("a", b"1")
+    assert calls.asked(A) == ["a"]
 
 
 def test_lanes_do_not_meet() -> None:

@@ -12,10 +12,11 @@ from chapters import RELATED, chapter_of, folder_of
 from source_pages import APART, source_pages
 
 from asyncwait.backends.faulty import FAULTY
+from asyncwait.backends.faulty.carry import FAULTY_CARRY
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.upstream import upstream_tests
-from asyncwait.spec.rules import mailbox_rules, rules
+from asyncwait.spec.rules import carry_rules, mailbox_rules, rules
 from asyncwait.spec.scenario import Capability
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
@@ -142,7 +143,7 @@ def test_what_is_loaded_from_elsewhere_is_seen(
     assert any(map(is_foreign, Page(text).loads)) is is_loaded
 
 
-@pytest.mark.parametrize("rule", [*rules(), *mailbox_rules()])
+@pytest.mark.parametrize("rule", [*rules(), *mailbox_rules(), *carry_rules()])
 def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
     rule: str, site: Path, pages: dict[Path, Page]
 ) -> None:
@@ -158,7 +159,7 @@ def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
 def test_the_gallery_has_everything(site: Path, pages: dict[Path, Page]) -> None:
     """Each faulty operator has a section with its rule, and a row in the table."""
     table = {link.partition("#")[2] for link in pages[site / "faults" / "index.html"].links}
-    for faulty in (*FAULTY, *FAULTY_MAILBOXES):
+    for faulty in (*FAULTY, *FAULTY_MAILBOXES, *FAULTY_CARRY):
         of_area = pages[site / "faults" / f"{folder_of(faulty.rule)}.html"]
         assert faulty.name in of_area.anchors
         assert faulty.rule.lower() in {link.partition("#")[2] for link in of_area.links}

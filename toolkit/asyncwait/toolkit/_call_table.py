@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
 
 Start: TypeAlias = Callable[[str, str, InFlight], Any]
-"""Begins a call for a lane, by a version of the function; returns what it is cancelled by."""
+"""Begins a call for a lane, by a version of the function; returns it, and not the same again."""
 
 Cancel: TypeAlias = Callable[[Any], object]
-"""Ends a call that nobody wants; from then on it is not told to be completed."""
+"""Ends a call that nobody wants; what comes of it does not count any more."""
 
 _NOT_ENDED = Failed("it has not ended")
 
@@ -149,10 +149,11 @@ class LaneCalls:
             terms = self.latest.terms
             self.running[item.identity] = self.start(self.latest.lane, terms.version, item)
 
-    def completed(self, identity: Identity, outcome: Outcome) -> None:
-        """Keep what came of a call, and begin the next one; if it was forgotten, do nothing."""
-        if self.running.pop(identity, None) is None:
+    def completed(self, identity: Identity, call: Any, outcome: Outcome) -> None:
+        """Keep what came of a call, and begin the next one; if it was cancelled, do nothing."""
+        if self.running.get(identity, _NOT_ENDED) is not call:
             return
+        del self.running[identity]
         self.done[identity] = outcome
         for served in self.served:
             served.note(identity, outcome)
@@ -238,11 +239,13 @@ class CallTable:
         """Return where the calls of a lane are kept."""
         return lane, version
 
-    def completed(self, lane: str, version: str, identity: Identity, outcome: Outcome) -> None:
-        """Take note of what came of a call; if nobody wants it any more, nothing happens."""
+    def completed(
+        self, lane: str, version: str, identity: Identity, call: Any, outcome: Outcome
+    ) -> None:
+        """Take note of what came of a call; if it was cancelled, nothing happens."""
         calls = self._lanes.get(self.home_of(lane, version))
         if calls is not None:
-            calls.completed(identity, outcome)
+            calls.completed(identity, call, outcome)
 
     def answer(self, served: Served) -> dict[Identity, Outcome]:
         """Return the answer to a visit, which ends."""

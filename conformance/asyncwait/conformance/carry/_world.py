@@ -19,6 +19,9 @@ from asyncwait.conformance.carry._plan import Calls
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
 from asyncwait.toolkit import CallTable
 
+CANCELLED = b"nothing"
+"""What a call gives that was cancelled."""
+
 
 class AttemptLost(Exception):
     """The task that visits a lane dies, or does not get its answer."""
@@ -45,7 +48,7 @@ class World:
         self._calls = calls
         self._table_class = table_class
         self._made = Counter[bytes]()
-        self._running: dict[int, tuple[CallTable, Called, Outcome]] = {}
+        self._under_way: dict[int, tuple[CallTable, Called, Outcome]] = {}
         self._ends: list[tuple[float, int]] = []
         self._lives = 0
         self._hosts = [self._host(), self._host()]
@@ -58,25 +61,27 @@ class World:
     def lose(self, place: int) -> None:
         """Let a host die; there is another one at once."""
         host, table = self._hosts[place]
-        self._running = {n: call for n, call in self._running.items() if call[0] is not table}
+        self._under_way = {n: call for n, call in self._under_way.items() if call[0] is not table}
         self.history.add(HostLost(host))
         self._hosts[place] = self._host()
 
-    def _start(self, host: int, lane: str, version: str, item: InFlight) -> int:
+    def _start(self, host: int, lane: str, version: str, item: InFlight) -> Called:
         number = len(self.history.calls)
         called = Called(number, host, lane, version, item)
         does, made = self._calls[item.record], self._made[item.record]
         self._made[item.record] += 1
         table = next(table for life, table in self._hosts if life == host)
         outcome = Failed(str(number)) if made < does.fails else b"%d" % number
-        self._running[number] = table, called, outcome
+        self._under_way[number] = table, called, outcome
         heapq.heappush(self._ends, (self.now + does.takes[made % len(does.takes)], number))
         self.history.add(called)
-        return number
+        return called
 
-    def _cancel(self, number: int) -> None:
-        if self._running.pop(number, None) is not None:
-            self.history.add(Cancelled(number))
+    def _cancel(self, called: Called) -> None:
+        """Cancel a call, which ends at its time all the same, and gives nothing."""
+        table, *_ = self._under_way[called.number]
+        self._under_way[called.number] = table, called, CANCELLED
+        self.history.add(Cancelled(called.number))
 
     def visit(
         self, place: int, number: int, visit: Visit, amid: Callable[[], object]
@@ -112,7 +117,7 @@ class World:
 
     def _pass(self, until: float) -> None:
         """Let time pass until a call ends, or until then."""
-        while self._ends and self._ends[0][1] not in self._running:
+        while self._ends and self._ends[0][1] not in self._under_way:
             heapq.heappop(self._ends)
         late = self.now >= until
         if late and not self._ends:
@@ -124,9 +129,10 @@ class World:
 
     def _end(self, at: float, number: int) -> None:
         self.now = max(self.now, at)
-        table, called, outcome = self._running.pop(number)
-        self.history.add(Ended(number, isinstance(outcome, Failed), self.now))
-        table.completed(called.lane, called.version, called.item.identity, outcome)
+        table, called, outcome = self._under_way.pop(number)
+        if outcome is not CANCELLED:
+            self.history.add(Ended(number, isinstance(outcome, Failed), self.now))
+        table.completed(called.lane, called.version, called.item.identity, called, outcome)
 
     def rest(self, pause: float) -> None:
         """Let time pass between two attempts; hosts go on."""

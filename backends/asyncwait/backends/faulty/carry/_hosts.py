@@ -1,5 +1,7 @@
 """Hosts that forget too much or too little, and call too often or too much at a time."""
 
+from typing import Any
+
 from asyncwait.backends.faulty.carry._gallery import breaks
 from asyncwait.spec.carry import Identity, Outcome
 from asyncwait.toolkit import CallTable, LaneCalls, Served
@@ -11,6 +13,14 @@ class HasOneTableForAllLanes(CallTable):
 
     def home_of(self, lane: str, version: str) -> tuple[str, str]:  # noqa: ARG002 - the slip
         return "", version
+
+
+@breaks("CARRY-3")
+class TakesTheEndOfACancelledCall(LaneCalls):
+    """Takes what comes of a call that it has cancelled for the result of the next one."""
+
+    def completed(self, identity: Identity, call: Any, outcome: Outcome) -> None:
+        super().completed(identity, self.running.get(identity, call), outcome)
 
 
 @breaks("CARRY-10")

@@ -139,7 +139,7 @@ class CallHost:
             outcome = Failed(_told(done.error))
         else:
             outcome = OutcomeCodec.encode(row.item.record, [each.fields for each in done.rows])
-        self._table.completed(row.lane, row.version, row.item.identity, outcome)
+        self._table.completed(row.lane, row.version, row.item.identity, row, outcome)
         self._tell()
 
     def _tell(self) -> None:

@@ -112,7 +112,7 @@ def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
         before = {
             identity
             for identity, outcome in event.answer.items()
-            if ended[_number(outcome)] < answered.at
+            if ended.get(_number(outcome), answered.at) < answered.at
         }
         left = len(began.visit.wanted) - _in_turn(began.visit, before)
         is_long = answered.at > began.at + terms.budget
@@ -121,7 +121,8 @@ def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
 
 
 def _number(outcome: Outcome) -> int:
-    return int(outcome.reason if isinstance(outcome, Failed) else outcome)
+    text = outcome.reason.encode() if isinstance(outcome, Failed) else outcome
+    return int(text) if text.isdigit() else -1
 
 
 def _in_turn(visit: Visit, finished: set[Identity]) -> int:
