@@ -3,21 +3,24 @@
 import pytest
 from outside import SOUND, Folder, run
 
-from asyncwait.spec.rules import mailbox_rules, rules
+from asyncwait.spec.rules import carry_rules, mailbox_rules, rules
 
-BOTH = [*rules().values(), *mailbox_rules().values()]
+ALL = [*rules().values(), *mailbox_rules().values(), *carry_rules().values()]
 
 
 def test_a_rule_is_shown_in_any_letters() -> None:
     """Nobody looks up how ids are written."""
     assert run("rules", "cap-6").stdout.startswith("CAP-6 ")
     assert run("rules", "Mbx-4").stdout.startswith("MBX-4 ")
+    assert run("rules", "carry-5").stdout.startswith("CARRY-5 ")
 
 
 def test_the_rules_are_listed() -> None:
-    """All of them, those of the mailbox last; to a backend only the others may apply."""
-    assert run("rules").stdout.splitlines() == [f"{r.id:8} {r.level:6} {r.title}" for r in BOTH]
-    assert "MBX" not in run("rules", "--backend", "reference-asyncio").stdout
+    """All of them, those of no operator last; to a backend only the others may apply."""
+    assert run("rules").stdout.splitlines() == [f"{r.id:8} {r.level:6} {r.title}" for r in ALL]
+    of_backend = run("rules", "--backend", "reference-asyncio").stdout
+    assert "MBX" not in of_backend
+    assert "CARRY" not in of_backend
 
 
 def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
@@ -36,7 +39,7 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
     assert [line for line in lines if line.split()[0] not in apart] == [
         line
         for line in run("rules").stdout.splitlines()
-        if line.split()[0] not in {*apart, *mailbox_rules()}
+        if line.split()[0] not in {*apart, *mailbox_rules(), *carry_rules()}
     ]
     assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
     assert "CAP-6" not in apart
@@ -47,14 +50,15 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
 
 
 @pytest.mark.parametrize(
-    ("typed", "area"), [("END", "END"), ("End", "END"), ("mbx", "MBX"), ("watermarks", "WM")]
+    ("typed", "area"),
+    [("END", "END"), ("End", "END"), ("mbx", "MBX"), ("carry", "CARRY"), ("watermarks", "WM")],
 )
 def test_an_area_is_listed_with_a_sentence_on_each_rule(typed: str, area: str) -> None:
     """By the name of its chapter, too; and how there is more to see of one."""
     done = run("rules", typed)
 
     assert (done.exit_code, done.stderr) == (0, "")
-    expected = [rule for rule in BOTH if rule.area == area]
+    expected = [rule for rule in ALL if rule.area == area]
     *listed, nothing, more = done.stdout.splitlines()
     assert listed == [f"{r.id:8} {r.level:6} {r.title}: {r.sentence}" for r in expected]
     assert nothing == ""

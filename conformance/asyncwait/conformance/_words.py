@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import mailbox_rules
+from asyncwait.spec.rules import carry_rules, mailbox_rules
 from asyncwait.spec.texts import one_line
 
 
@@ -49,6 +49,8 @@ def slip_in(name: str, rule: str, known: Collection[str]) -> str:
             f"{name}: {rule} is a rule of the task mailbox, to which no operator is held; "
             "see: asyncwait verify --mailbox"
         )
+    if rule in carry_rules():
+        return f"{name}: {rule} is a rule of lanes and hosts, to which no operator is held"
     wrong = InvalidConfig.of(name, rule, "the id of a rule; see: asyncwait rules")
     return f"{wrong}{nearest(rule, known)}"
 

@@ -74,6 +74,12 @@ class LaneState(Struct, frozen=True, array_like=True):
     in_flight: tuple[InFlight, ...] = ()
     finished: tuple[Finished, ...] = ()
 
+    @property
+    def identities(self) -> list[Identity]:
+        """Those of all that is in flight or finished."""
+        in_flight = [item.identity for item in self.in_flight]
+        return in_flight + [each.identity for each in self.finished]
+
 
 class Terms(Struct, frozen=True):
     """What all visits of all lanes have in common.

@@ -3,7 +3,7 @@
 import pytest
 from judged import LOOPS
 from odd import ODD, sound
-from operators import OPERATORS
+from operators import CACHING, OPERATORS
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import scenario_of
@@ -114,6 +114,10 @@ OVERLOOKED = {
         "key-ordered; batch max_size=3 max_wait=40; retry max_attempts=3 initial=40 jitter=50; "
         "120: a/x b/x; a: raises, gives a2; b: gives b1; source_ends_at 520"
     ),
+    "two ask for a key in the instant in which a deadline ends the load of it": (
+        "timeout 130; handled; retry initial=40 attempt_timeout=50; cache max_keys=9 ttl=1000; "
+        "40: a; 80: a a; a: 2 times never, gives a3, late gives late"
+    ),
     **{
         f"a call that completes, and raises when to try again: {ms} ms": (
             "form callback; retry initial=40 on_result=empty; 0: a; "
@@ -124,7 +128,11 @@ OVERLOOKED = {
 }  # fmt: skip
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {
-    **{f"{n}-{loop}": (o, loop, ALL_CAPABILITIES) for n, o in OPERATORS.items() for loop in LOOPS},
+    **{
+        f"{n}-{loop}": (o, loop, ALL_CAPABILITIES - ({"cache"} if n not in CACHING else set()))
+        for n, o in OPERATORS.items()
+        for loop in LOOPS
+    },
     **{
         odd.name: (odd.open_operator, odd.loop, odd.backend().capabilities)
         for odd in ODD

@@ -101,9 +101,10 @@ def test_the_small_scope_is_covered_without_repetition() -> None:
     small = list(small_scenarios())
     keyed = [s for s in small if s.mode == "key-ordered" and s.retry is None]
     repeated = [s for s in small if s.retry is not None]
+    batched = [s for s in small if s.batch is not None]
 
-    assert len(small) == 89_268
-    assert (len(keyed), len(repeated)) == (26_480, 43_236)
+    assert len(small) == 113_456
+    assert (len(keyed), len(repeated), len(batched)) == (26_480, 57_648, 24_188)
     assert len({msgspec.json.encode(scenario) for scenario in small}) == len(small)
     assert {len(scenario.inputs) for scenario in small} == {0, 1, 2, 3}
     assert {type(t.element) for s in small for t in s.inputs} == {Record, Watermark, Barrier}

@@ -10,10 +10,9 @@ Start: TypeAlias = Callable[[str, str, InFlight], Any]
 """Begins a call for a lane, by a version of the function; returns what it is cancelled by."""
 
 Cancel: TypeAlias = Callable[[Any], object]
-"""Ends a call that nobody wants. If it ends otherwise meanwhile, nobody need hear of it."""
+"""Ends a call that nobody wants; from then on it is not told to be completed."""
 
-
-_FAILED = Failed("it has not ended")
+_NOT_ENDED = Failed("it has not ended")
 
 
 class Served:
@@ -36,10 +35,11 @@ class Served:
         self._group_of: dict[Identity, Hashable] = {}
         self._outcomes: dict[Identity, Outcome] = {}
         for item in visit.wanted:
-            self._group_of[item.identity] = group = self._group(item)
+            self._group_of[item.identity] = group = self.group(item)
             self._groups.setdefault(group, deque()).append(item.identity)
 
-    def _group(self, item: InFlight) -> Hashable:
+    def group(self, item: InFlight) -> Hashable:
+        """Return what is the same of all whose results wait for each other."""
         match self.visit.terms.mode:
             case "ordered":
                 return b""
@@ -85,8 +85,8 @@ class LaneCalls:
     """
 
     def __init__(self, start: Start, cancel: Cancel) -> None:
-        self._start = start
-        self._cancel = cancel
+        self.start = start
+        self.cancel = cancel
         self.served: list[Served] = []
         """The visits that wait for an answer."""
         self.wanted: dict[Identity, InFlight] = {}
@@ -112,7 +112,7 @@ class LaneCalls:
     def forget(self, but: set[Identity]) -> None:
         """Forget all but what visits that are being served want or have kept."""
         for identity in [each for each in self.running if each not in but]:
-            self._cancel(self.running.pop(identity))
+            self.cancel(self.running.pop(identity))
         self.done = {each: outcome for each, outcome in self.done.items() if each in but}
 
     def queue(self) -> None:
@@ -133,7 +133,7 @@ class LaneCalls:
         self.fill()
 
     def _is_well(self, identity: Identity) -> bool:
-        return not isinstance(self.done.get(identity, _FAILED), Failed)
+        return not isinstance(self.done.get(identity, _NOT_ENDED), Failed)
 
     def offer(self, key: bytes) -> None:
         """Let the first record of a key begin, unless one is under way, or it has failed."""
@@ -147,7 +147,7 @@ class LaneCalls:
         while self.waiting and len(self.running) < self.latest.terms.capacity:
             item = self.waiting.popleft()
             terms = self.latest.terms
-            self.running[item.identity] = self._start(self.latest.lane, terms.version, item)
+            self.running[item.identity] = self.start(self.latest.lane, terms.version, item)
 
     def completed(self, identity: Identity, outcome: Outcome) -> None:
         """Keep what came of a call, and begin the next one; if it was forgotten, do nothing."""
@@ -171,7 +171,7 @@ class LaneCalls:
         """Return what a visit gets, and keep it, but for failures."""
         answer = {each: self.done[each] for each in (*served.finished, *served.failed)}
         self.drop_failed(tuple(served.failed))
-        self.abandon(served)
+        self.end(served)
         return answer
 
     def drop_failed(self, failed: tuple[Identity, ...]) -> None:
@@ -183,6 +183,10 @@ class LaneCalls:
 
     def abandon(self, served: Served) -> None:
         """Take note that nobody waits for the answer of a visit any more."""
+        self.end(served)
+
+    def end(self, served: Served) -> None:
+        """Serve a visit no longer."""
         self.served.remove(served)
         if self.served:  # Their order counts now, and they want what has failed.
             self.wanted = {**self._asked_for(), **self.wanted}
@@ -212,8 +216,8 @@ class CallTable:
     served_class = Served
 
     def __init__(self, start: Start, cancel: Cancel) -> None:
-        self._start = start
-        self._cancel = cancel
+        self.start = start
+        self.cancel = cancel
         self._lanes: dict[tuple[str, str], LaneCalls] = {}
 
     def begin(self, visit: Visit) -> Served:
@@ -226,7 +230,7 @@ class CallTable:
                 calls.forget(set())
                 del self._lanes[lane, version]
         if home not in self._lanes:
-            self._lanes[home] = self.calls_class(self._start, self._cancel)
+            self._lanes[home] = self.calls_class(self.start, self.cancel)
         self._lanes[home].begin(served)
         return served
 

@@ -61,8 +61,7 @@ class Lane:
 
         Occurrences are counted on from those that the batch has brought before.
         """
-        known = (each.identity for each in (*state.in_flight, *state.finished))
-        seen = Counter(identity.digest for identity in known if identity.stamp == stamp)
+        seen = Counter(each.digest for each in state.identities if each.stamp == stamp)
         for row in rows:
             digest = blake2b(row.record, digest_size=DIGEST_BYTES).digest()
             yield InFlight(Identity(digest, stamp, seen[digest]), row.record, row.key)

@@ -1,7 +1,7 @@
 """Subcommands that list: `rules`, or one rule in full, and `backends`."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import MAILBOX, any_case, console, usage_errors
+from asyncwait.conformance._commands._shared import BOOKS, any_case, console, usage_errors
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import nearest
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
@@ -38,7 +38,7 @@ from asyncwait.conformance.running import (
     open_backend,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas, departures, mailbox_rules, rules
+from asyncwait.spec.rules import Rule, areas, carry_rules, departures, mailbox_rules, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, size_of
 from asyncwait.spec.texts import name_of, printable
 
@@ -84,6 +84,10 @@ class Page:
                 lines = [*trace_lines(witness.violating), f">>> {witness.text}"]
                 self._draw("A run that breaks it, written by hand:", lines)
         self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
+
+    def show_of_carry(self, rule: Rule) -> None:
+        """Show a rule of lanes and hosts."""
+        self._say_text(rule)
 
     def _say_text(self, rule: Rule) -> None:
         needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
@@ -180,14 +184,15 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     In full: what holds and why, where Flink differs, its examples and a run of the smallest one, a
     run that breaks the rule, and the faulty operators that break it.
 
-    The rules of the task mailbox are the area MBX. They do not apply to operators.
+    The rules of the task mailbox are the area MBX, those of calls that are carried across
+    micro-batches the area CARRY. They do not apply to operators.
     """
-    by_area = {area: _rules_of_area(area) for area in (*areas(), MAILBOX)}
+    by_area = {area: _rules_of_area(area) for area in (*areas(), *BOOKS)}
     with usage_errors():
         in_full = _rules_named([id_ for id_ in wanted if id_ not in by_area])
         if not wanted:
-            both = rules() if backend else {**rules(), **mailbox_rules()}
-            _list_rules(both.values(), backend, with_sentences=False)
+            listed = rules() if backend else _all_rules()
+            _list_rules(listed.values(), backend, with_sentences=False)
         for area in dict.fromkeys(id_ for id_ in wanted if id_ in by_area):
             _list_rules(by_area[area], backend, with_sentences=True)
             say("")
@@ -196,13 +201,17 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
 
 
 def _rules_of_area(area: str) -> Sequence[Rule]:
-    known = mailbox_rules() if area == MAILBOX else rules()
-    return [rule for rule in known.values() if rule.area == area]
+    return [rule for rule in _all_rules().values() if rule.area == area]
+
+
+def _all_rules() -> Mapping[str, Rule]:
+    """Return the rules of operators, and behind them those of the other books."""
+    return {id_: rule for book in (rules, *BOOKS.values()) for id_, rule in book().items()}
 
 
 def _rules_named(ids: Sequence[str]) -> list[Rule]:
-    """Return the rules with these ids, of operators or of the mailbox."""
-    known = {**rules(), **mailbox_rules()}
+    """Return the rules with these ids, of operators or of another book."""
+    known = _all_rules()
     for id_ in ids:
         if id_ not in known:
             wrong = InvalidConfig.of("rule", id_, "the id of a rule; see: asyncwait rules")
@@ -228,8 +237,8 @@ def _said_by(backend: str | None) -> tuple[frozenset[Capability], Lacking]:
 
 def _apart(rule: Rule, can: frozenset[Capability], lacking: Lacking) -> str:
     """Return why a rule does not apply to a backend; empty if it does."""
-    if rule.id in mailbox_rules():
-        return " (not applicable: it is for mailboxes)"
+    if rule.area in BOOKS:
+        return f" (not applicable: it is for {'mailboxes' if rule.area == 'MBX' else 'lanes'})"
     needs = missing_text(rule, can, lacking)
     return f" (not applicable: {needs})" if needs else ""
 
@@ -247,6 +256,9 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
         with ServedMailbox(REFERENCE_MAILBOX, folder, REAL_SECONDS) as mailbox:
             for rule in of_mailboxes:
                 page.show_of_mailbox(rule, mailbox)
+    for rule in shown:
+        if rule.id in carry_rules():
+            page.show_of_carry(rule)
 
 
 @asyncwait.command("backends")

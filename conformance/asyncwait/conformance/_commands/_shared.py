@@ -12,7 +12,7 @@ from asyncwait.conformance._guard import say
 from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.rules import areas, mailbox_rules, rules
+from asyncwait.spec.rules import areas, carry_rules, mailbox_rules, rules
 
 patience_option = click.option(
     "--patience",
@@ -77,8 +77,8 @@ def say_written(files: Sequence[Path]) -> None:
     say(f"written into {files[0].parent}: {names}")
 
 
-MAILBOX = "MBX"
-"""The area of the mailbox's rules."""
+BOOKS = {"MBX": mailbox_rules, "CARRY": carry_rules}
+"""What holds no operator: each area that is a book of its own, and what reads it."""
 
 
 def any_case(typed: str) -> str:
@@ -87,6 +87,7 @@ def any_case(typed: str) -> str:
     What is the id of nothing is given on as it was typed: whoever looks for it says so.
     """
     by_folder = {area.folder: area.id for area in areas().values()}
-    known = {*rules(), *mailbox_rules(), *areas(), MAILBOX}
+    apart = (rule for book in BOOKS.values() for rule in book())
+    known = {*rules(), *apart, *areas(), *BOOKS}
     upper = typed.upper()
     return upper if upper in known else by_folder.get(typed.lower(), typed)

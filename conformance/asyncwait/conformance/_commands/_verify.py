@@ -208,8 +208,8 @@ MOST_GENERATED = 1_000_000
     "--exhaustive",
     is_flag=True,
     help="Play every scenario of a small scope instead: up to three elements, one or two slots, "
-    "one or two keys, calls of up to two ticks, which may fail once or twice, and a deadline of "
-    "one tick or none.",
+    "one or two keys, batches of two or none, calls of up to two ticks, which may fail once or "
+    "twice, and a deadline of one tick or none.",
 )
 @click.option(
     "--rule",

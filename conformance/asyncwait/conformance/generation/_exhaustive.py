@@ -1,7 +1,7 @@
 """Every scenario of a small scope, none left out: most slips show in three elements already.
 
-The scope has three parts: calls that answer, the same with two keys, and calls that may fail and
-are repeated once.
+The scope has five parts: calls that answer, the same with two keys, calls that may fail and are
+repeated once, and, where two records share a call, calls that answer, and that may fail.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ from asyncwait.spec.scenario import (
     GRID,
     Handler,
     Plan,
+    PlannedBatch,
     PlannedRetry,
     Scenario,
     SinkStep,
@@ -41,6 +42,9 @@ LATE: tuple[SinkStep, ...] = (SinkStep("pause", 3 * GRID),)
 """A consumer that comes when everything has been decided; the other one waits from the start."""
 
 ONCE_MORE = PlannedRetry(max_attempts=2, initial=GRID)
+
+PAIRS = tuple(PlannedBatch(max_size=2, max_wait=GRID, in_flight=most) for most in CAPACITIES)
+HALVED = PlannedBatch(max_size=2, max_wait=GRID, in_flight=2, split=True)
 
 _Way = tuple[tuple[Step, ...], int]
 """What the calls of a record do: those that raise, and after how many ms the next one answers."""
@@ -70,6 +74,12 @@ def small_scenarios() -> Iterator[Scenario]:
         if any(step.does == "raise" for plan in plans for step in plan.steps):
             for scenario in _set_up(("ordered", "unordered", "key-ordered"), inputs, plans, ((),)):
                 yield replace(scenario, retry=ONCE_MORE)
+                if scenario.mode != "key-ordered" and scenario.capacity > 1:
+                    yield replace(scenario, retry=ONCE_MORE, batch=HALVED)
+    for inputs, plans in _streams(ANSWERS):
+        for scenario in _set_up(("ordered", "unordered"), inputs, plans, ((),)):
+            if scenario.capacity > 1:
+                yield from (replace(scenario, batch=batch) for batch in PAIRS)
 
 
 def _set_up(

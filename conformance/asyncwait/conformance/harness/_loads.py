@@ -166,7 +166,8 @@ class _Loads:
     def _shared(self, ask: Ask) -> _Load | None:
         """Return a load that runs, or that another ask has led to already.
 
-        One behind which another has begun was given up then, though it may not know that yet.
+        One behind which another has begun, or will because of an ask before this one, was given up
+        then, though it may not know that yet.
         """
         same = self._by_key[identity(ask.value)]
         last_begun = [each for each in same if each.began < ask.place][-1:]
@@ -182,7 +183,7 @@ class _Loads:
         ]
         last = self._last(ask, lambda load: load.is_over)
         just_now = [] if last is None or last.end is None or last.end.at < ask.at else [last]
-        return next(iter([*going_on[-1:], *soon[-1:], *just_now]), None)
+        return next(iter([*soon[-1:], *going_on[-1:], *just_now]), None)
 
     def _given(self, ask: Ask, *, is_last: bool) -> _Load | None:
         """Return the load that must have given what an ask was given, though none runs."""

@@ -1,8 +1,8 @@
 """The rules: text for people in the chapters beside this file, data for programs from here.
 
-`rules()`, `areas()` and `departures()` read the chapters when they are first called. The folder
-`mailbox` is a book of its own, and `mailbox_rules()` reads it. The version of the specification is
-that of its newest rule, `spec_version()`.
+`rules()`, `areas()` and `departures()` read the chapters when they are first called. The folders
+`mailbox` and `carry` are books of their own, and `mailbox_rules()` and `carry_rules()` read them.
+The version of the specification is that of its newest rule, `spec_version()`.
 """
 
 from asyncwait.spec.exports import claim_exports
@@ -13,6 +13,7 @@ from asyncwait.spec.rules._registry import (
     MalformedRules,
     Rule,
     areas,
+    carry_rules,
     departures,
     mailbox_rules,
     rules,
@@ -28,6 +29,7 @@ __all__ = [
     "MalformedRules",
     "Rule",
     "areas",
+    "carry_rules",
     "departures",
     "mailbox_rules",
     "rules",

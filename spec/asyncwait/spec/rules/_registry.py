@@ -160,7 +160,21 @@ def mailbox_rules() -> Mapping[str, Rule]:
     Raises:
         MalformedRules: a chapter breaks its form.
     """
-    texts = {name: text for name, text in _texts("mailbox").items() if name not in _NO_CHAPTERS}
+    return _book("mailbox")
+
+
+@cache
+def carry_rules() -> Mapping[str, Rule]:
+    """Return the rules of carrying calls across micro-batches by id: another book of its own.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return _book("carry")
+
+
+def _book(folder: str) -> Mapping[str, Rule]:
+    texts = {name: text for name, text in _texts(folder).items() if name not in _NO_CHAPTERS}
     return {rule.id: rule for chapter in parse_chapters(texts) for rule in chapter.rules}
 
 

@@ -1,0 +1,161 @@
+"""One playing of a batch: its visits, from the states before it."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from msgspec import Struct
+
+from asyncwait.conformance.carry._history import History, Left, Opened
+from asyncwait.conformance.carry._plan import Batch, Trouble, lane_name
+from asyncwait.conformance.carry._world import AttemptLost, World
+from asyncwait.spec.carry import (
+    Finished,
+    Identity,
+    Outcome,
+    Row,
+    Terms,
+    Visit,
+    VisitFailed,
+    decode_lane,
+    encode_lane,
+)
+from asyncwait.toolkit import Lane
+
+STAMPS = 10
+"""From the stamp of a batch to the next one's."""
+
+
+def nothing() -> None:
+    """Do it."""
+
+
+def dies() -> None:
+    """Let a task be killed."""
+    raise AttemptLost
+
+
+class Played(Struct, frozen=True):
+    """A batch, and where it is played from.
+
+    Args:
+        number: counted from 0.
+        batch: what it brings.
+        lane_class: plays the visits.
+        terms: of all visits.
+        states: of the lanes before it, as bytes.
+    """
+
+    number: int
+    batch: Batch
+    lane_class: type[Lane]
+    terms: Terms
+    states: Mapping[str, bytes]
+
+    def visits(self) -> Iterator[tuple[str, list[Row], bool]]:
+        """Yield lanes, their rows, and whether it is visited for the second time."""
+        rows: dict[str, list[Row]] = {}
+        for at, row in self.batch.rows:
+            rows.setdefault(lane_name(at), []).append(row)
+        for lane, of_lane in rows.items():
+            yield lane, of_lane, False
+        for lane, state in self.states.items() if self.batch.timer else ():
+            if self.lane(lane).wants_timer(decode_lane(state)):
+                yield lane, [], lane in rows
+
+    def lane(self, name: str) -> Lane:
+        """Return what plays a lane's visits."""
+        return self.lane_class(name, self.terms)
+
+
+class Attempt:
+    """A playing of a batch, and what comes of it.
+
+    Args:
+        played: the batch.
+        world: where the hosts are.
+        history: where everything is written down.
+        place: of the host.
+        turned: rows come in the other order.
+        is_late: the batch is over.
+    """
+
+    def __init__(
+        self,
+        played: Played,
+        world: World,
+        history: History,
+        *,
+        place: int = 0,
+        turned: bool = False,
+        is_late: bool = False,
+    ) -> None:
+        self._played = played
+        self._world = world
+        self._history = history
+        self._place = place
+        self._turned = turned
+        self._is_late = is_late
+        self.outputs: dict[str, tuple[Finished, ...]] = {}
+        self.states = dict(played.states)
+        """As bytes, after the visits."""
+
+    def play(self, trouble: Trouble | None = None, amid: Callable[[], None] = nothing) -> bool:
+        """Play all visits; say whether they went well.
+
+        Args:
+            trouble: of the last visit, if any.
+            amid: what happens while a host serves the first one.
+        """
+        visits = list(self._played.visits())
+        try:
+            for place, (lane, rows, is_second) in enumerate(visits):
+                befalls = trouble if place == len(visits) - 1 else None
+                self._visit(lane, rows[::-1] if self._turned else rows, is_second, befalls, amid)
+                amid = nothing
+        except (AttemptLost, VisitFailed):
+            return False
+        return True
+
+    def _visit(
+        self,
+        name: str,
+        rows: list[Row],
+        is_second: bool,  # noqa: FBT001 - as it comes
+        befalls: Trouble | None,
+        amid: Callable[[], None],
+    ) -> None:
+        number, stamp = len(self._history.visits), self._played.number * STAMPS
+        state = decode_lane(self.states[name])
+        self._history.add(
+            Opened(
+                number,
+                name,
+                self._played.number,
+                stamp,
+                is_second,
+                self._is_late,
+                state,
+                tuple(rows),
+            )
+        )
+        client = _Client(self._world, self._place, number, befalls, amid)
+        outputs, after = self._played.lane(name).visit(state, stamp, rows, client)
+        self._history.add(Left(number, outputs, after))
+        self.outputs[name] = self.outputs.get(name, ()) + outputs
+        self.states[name] = encode_lane(after)
+
+
+class _Client(Struct, frozen=True):
+    """A host, as one visit sees it."""
+
+    world: World
+    place: int
+    number: int
+    befalls: Trouble | None
+    amid: Callable[[], None]
+
+    def visit(self, visit: Visit) -> dict[Identity, Outcome]:
+        amid = dies if self.befalls == "killed amid" else self.amid
+        answer = self.world.visit(self.place, self.number, visit, amid)
+        if self.befalls == "answer lost":
+            raise AttemptLost
+        return answer

@@ -1,0 +1,182 @@
+"""What happened in a run of lanes, in its order."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from asyncwait.conformance.carry._plan import Plan, lane_name
+from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, Outcome, Row, Visit
+
+
+class Opened(Struct, frozen=True):
+    """A visit of a lane began: what it was given.
+
+    Args:
+        number: of the visit.
+        batch: counted from 0; its stamp is another number.
+        is_second: the batch has visited the lane before, in the same attempt.
+        is_late: its batch is over.
+    """
+
+    number: int
+    lane: str
+    batch: int
+    stamp: int
+    is_second: bool
+    is_late: bool
+    state: LaneState
+    rows: tuple[Row, ...]
+
+
+class Began(Struct, frozen=True):
+    """A host is told of a visit.
+
+    Args:
+        number: of the visit.
+        host: of this life: after its death, another number.
+        visit: what it is told.
+        at: of the clock.
+    """
+
+    number: int
+    host: int
+    visit: Visit
+    at: float
+
+
+class Holds(Struct, frozen=True):
+    """A host has done what a visit asked at once: whose calls or results it has for the lane."""
+
+    number: int
+    held: frozenset[Identity]
+
+
+class Called(Struct, frozen=True):
+    """A host began a call."""
+
+    number: int
+    host: int
+    lane: str
+    version: str
+    item: InFlight
+
+
+class Ended(Struct, frozen=True):
+    """A call ended by itself; its result is its number."""
+
+    number: int
+    is_failed: bool
+    at: float
+
+
+class Cancelled(Struct, frozen=True):
+    """A host cancelled a call."""
+
+    number: int
+
+
+class Answered(Struct, frozen=True):
+    """A host answered a visit, or, with None, nobody waited for the answer any more."""
+
+    number: int
+    answer: Mapping[Identity, Outcome] | None
+    at: float
+
+
+class Left(Struct, frozen=True):
+    """A visit of a lane ended well: what came out of it."""
+
+    number: int
+    outputs: tuple[Finished, ...]
+    state: LaneState
+
+
+class Sunk(Struct, frozen=True):
+    """A sink has taken what a batch emits from a lane.
+
+    Args:
+        is_again: it has taken the batch before, and takes what comes.
+    """
+
+    batch: int
+    lane: str
+    outputs: tuple[Finished, ...]
+    is_again: bool
+
+
+class HostLost(Struct, frozen=True):
+    """A host died, and all its calls with it."""
+
+    host: int
+
+
+Event: TypeAlias = (
+    Opened | Began | Holds | Called | Ended | Cancelled | Answered | Left | Sunk | HostLost
+)
+E = TypeVar("E")
+
+
+class History:
+    """The events of a run, each at its number.
+
+    Args:
+        plan: what was to happen.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.mode = plan.terms.mode
+        self.capacity = plan.terms.capacity
+        self.came_in = Counter(
+            (lane_name(at), row.record) for batch in plan.batches for at, row in batch.rows
+        )
+        """How often each record of each lane came in."""
+        self.events: list[Event] = []
+        self.calls: dict[int, Called] = {}
+        self.visits: dict[int, Opened] = {}
+        self.asked: dict[int, Began] = {}
+        """What a host was told, by the number of the visit."""
+        self._by_kind: dict[type, list[tuple[int, Any]]] = {}
+
+    def add(self, event: Event) -> None:
+        """Write an event down."""
+        self._by_kind.setdefault(type(event), []).append((len(self.events), event))
+        self.events.append(event)
+        match event:
+            case Called():
+                self.calls[event.number] = event
+            case Opened():
+                self.visits[event.number] = event
+            case Began():
+                self.asked[event.number] = event
+            case _:
+                pass
+
+    def of(self, kind: type[E]) -> Sequence[tuple[int, E]]:
+        """Return all events of a kind, each behind its number."""
+        return self._by_kind.get(kind, [])
+
+    def running(self) -> Iterator[tuple[int, Event, Collection[Called]]]:
+        """Yield each event behind its number, with the calls that run after it."""
+        running: dict[int, Called] = {}
+        for at, event in enumerate(self.events):
+            match event:
+                case Called():
+                    running[event.number] = event
+                case Ended() | Cancelled():
+                    running.pop(event.number, None)
+                case HostLost():
+                    running = {n: call for n, call in running.items() if call.host != event.host}
+                case _:
+                    pass
+            yield at, event, running.values()
+
+    def call_of(self, result: bytes) -> Called | None:
+        """Return the call that gave a result."""
+        return self.calls.get(int(result)) if result.isdigit() else None
+
+    def taken_by(self, left: Left) -> tuple[Finished, ...]:
+        """Return what a visit has finished of what it has asked for."""
+        wanted = {item.identity for item in self.asked[left.number].visit.wanted}
+        return tuple(each for each in left.state.finished if each.identity in wanted)

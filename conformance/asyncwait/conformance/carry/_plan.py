@@ -1,0 +1,164 @@
+"""What a run of lanes is to be: batches, troubles, and what calls do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations, product
+from random import Random
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from asyncwait.spec import Mode
+from asyncwait.spec.carry import Row, Terms
+
+Sink: TypeAlias = Literal["skips", "ignores", "repeats"]
+"""What a sink does with a batch that it has: it is not run; it is run and its output is not taken;
+its output is taken again."""
+
+Trouble: TypeAlias = Literal[
+    "host killed",
+    "moved",
+    "other order",
+    "new version",
+    "answer lost",
+    "killed amid",
+    "dies early",
+    "dies late",
+    "twin gives output",
+    "twin gives state",
+    "twin elsewhere",
+    "late visit amid",
+    "late visit after",
+]
+"""What befalls a batch: the first four before an attempt, the others an attempt of its own.
+
+The lane goes to the other host, and misses visits on this one; the rows come in another order; the
+answer of a host is lost; a task is killed while its host works; the program dies before the sink
+has the batch, or after it; of two attempts at a time one gives the output and the other the state;
+an attempt of the batch before, which everybody has given up, visits the host at last.
+"""
+
+TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
+BETWEEN: frozenset[Trouble] = frozenset({"host killed", "moved", "other order", "new version"})
+MODES: tuple[Mode, ...] = get_args(Mode)
+SINKS: tuple[Sink, ...] = get_args(Sink)
+
+
+class Calls(Struct, frozen=True):
+    """What the calls of a record do.
+
+    Args:
+        takes: how long each takes, one after the other, and then from the first on again.
+        fails: how many fail, before one does not.
+    """
+
+    takes: tuple[int, ...] = (0,)
+    fails: int = 0
+
+
+class Batch(Struct, frozen=True):
+    """A micro-batch.
+
+    Args:
+        rows: by the number of their lane.
+        timer: fires in each lane that is not empty, behind its rows.
+        troubles: that befall it before it is well, one after the other.
+    """
+
+    rows: tuple[tuple[int, Row], ...] = ()
+    timer: bool = False
+    troubles: tuple[Trouble, ...] = ()
+
+
+class Plan(Struct, frozen=True):
+    """A run: batches, and what comes of them.
+
+    Args:
+        terms: of all visits; the version is counted on at each `new version`.
+        sink: where the output goes.
+        batches: those that bring rows; then come others, until everything is out.
+        calls: what those of each record do.
+    """
+
+    terms: Terms
+    sink: Sink
+    batches: tuple[Batch, ...]
+    calls: Mapping[bytes, Calls]
+
+
+def lane_name(at: int) -> str:
+    """Return the name of a lane."""
+    return f"lane {at}"
+
+
+def random_plans(count: int, seed: int) -> Iterator[Plan]:
+    """Yield so many plans, always the same for a seed."""
+    rng = Random(seed)
+    for _ in range(count):
+        yield _random_plan(rng)
+
+
+def _random_plan(rng: Random) -> Plan:
+    records = [bytes([letter]) for letter in b"abcd"[: rng.randint(2, 4)]]
+    keys = {record: rng.choice((b"k", b"l")) for record in records}
+    lanes = rng.choice((1, 1, 2))
+
+    def batch() -> Batch:
+        drawn = rng.choices(records, k=rng.choice((0, 1, 2, 2, 3)))
+        troubles = rng.choices(TROUBLES, k=rng.choice((0, 0, 1, 1, 2, 3)))
+        rows = tuple((rng.randrange(lanes), Row(record, keys[record])) for record in drawn)
+        return Batch(rows, rng.random() < 0.5, tuple(troubles))  # noqa: PLR2004 - even odds
+
+    calls = {
+        record: Calls(
+            tuple(rng.choice((0, 1, 2, 4, 9)) for _ in range(rng.randint(1, 3))),
+            rng.choice((0, 0, 0, 1, 2)),
+        )
+        for record in records
+    }
+    terms = Terms("1", rng.choice(MODES), rng.choice((1, 2, 3, 9)), rng.choice((0, 1, 2)))
+    batches = tuple(batch() for _ in range(rng.randint(1, 4)))
+    return Plan(terms, rng.choice(SINKS), batches, calls)
+
+
+SHAPES: tuple[tuple[str, ...], ...] = (
+    ("a",),
+    ("ab",),
+    ("aa",),
+    ("ab", "c"),
+    ("ab", "a"),
+    ("a", "", "a"),
+)
+"""The records that each batch of a small plan brings."""
+
+SLOW_FIRST = {b"a": Calls((4, 1)), b"b": Calls((1,)), b"c": Calls((0,))}
+FAILS_FIRST = {b"a": Calls((1,), 1), b"b": Calls((0,)), b"c": Calls((2,), 1)}
+
+
+def small_plans(most_troubles: int) -> Iterator[Plan]:
+    """Yield every placement of so many troubles at most in small runs, the smallest first."""
+    for number in range(most_troubles + 1):
+        for shape in SHAPES:
+            yield from _placed(shape, number)
+
+
+def _placed(shape: Sequence[str], number: int) -> Iterator[Plan]:
+    # A batch more than there are rows for: it emits what the last one of them has finished.
+    places = [(at, trouble) for at in range(len(shape) + 1) for trouble in TROUBLES]
+    two_lanes = (False, True) if len(shape) == 1 else (False,)
+    variants = product(MODES, SINKS, (SLOW_FIRST, FAILS_FIRST), (1, 9), two_lanes)
+    for mode, sink, calls, capacity, apart in variants:
+        for chosen in combinations(places, number):
+            batches = tuple(
+                _small(rows, apart, tuple(trouble for place, trouble in chosen if place == at))
+                for at, rows in enumerate((*shape, ""))
+            )
+            yield Plan(Terms("1", mode, capacity, 1), sink, batches, calls)
+
+
+@cache
+def _small(letters: str, apart: bool, troubles: tuple[Trouble, ...]) -> Batch:  # noqa: FBT001
+    """Return a batch of a small plan, whose records come into one lane, or into two."""
+    records = [bytes([letter]) for letter in letters.encode()]
+    rows = ((lane, Row(record, b"k")) for record in records for lane in range(1 + apart))
+    return Batch(tuple(rows), timer=True, troubles=troubles)

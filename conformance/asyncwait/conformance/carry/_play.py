@@ -1,0 +1,134 @@
+"""Plays a plan: its batches one after the other, and the attempts of each."""
+
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from asyncwait.conformance.carry._attempt import Attempt, Played, nothing
+from asyncwait.conformance.carry._history import History, Sunk
+from asyncwait.conformance.carry._plan import BETWEEN, Batch, Plan, Trouble
+from asyncwait.conformance.carry._world import Stuck, World
+from asyncwait.spec.carry import LaneState, encode_lane
+from asyncwait.toolkit import CallTable, Lane
+
+MOST_BATCHES = 40
+"""Behind those that bring rows: a lane that is not empty by then never will be."""
+
+MOST_ATTEMPTS = 12
+"""Behind those that have trouble: if all fail the next would, too."""
+
+PAUSE = 2
+"""Behind an attempt, in units of the clock."""
+
+
+def play_plan(
+    plan: Plan, lane_class: type[Lane] = Lane, table_class: type[CallTable] = CallTable
+) -> History:
+    """Return what happened when a plan was played.
+
+    Args:
+        plan: what is to happen.
+        lane_class: plays the visits of lanes.
+        table_class: what hosts know their calls by.
+    """
+    player = _Player(plan, lane_class, table_class)
+    with suppress(Stuck):  # What is not out yet is lost.
+        player.play()
+    return player.history
+
+
+class _Player:
+    def __init__(self, plan: Plan, lane: type[Lane], table: type[CallTable]) -> None:
+        self._plan = plan
+        self._lane_class = lane
+        self._terms = plan.terms
+        self.history = History(plan)
+        self._world = World(plan.calls, table, self.history)
+        lanes = sorted({lane for lane, _ in self.history.came_in})
+        self._states = dict.fromkeys(lanes, encode_lane(LaneState()))
+        self._past: list[Played] = []
+        self._sunk: set[int] = set()
+        self._place = 0
+        self._turned = False
+
+    def play(self) -> None:
+        for batch in self._plan.batches:
+            self._batch(batch)
+        for _ in range(MOST_BATCHES):
+            if not any(self._played(Batch(timer=True)).visits()):
+                return
+            self._batch(Batch(timer=True))
+
+    def _played(self, batch: Batch) -> Played:
+        return Played(len(self._past), batch, self._lane_class, self._terms, self._states)
+
+    def _batch(self, batch: Batch) -> None:
+        """Play a batch until it is over."""
+        for trouble in (*batch.troubles, *[None] * MOST_ATTEMPTS):
+            if trouble in BETWEEN:
+                self._between(trouble)
+                continue
+            played = self._played(batch)
+            attempt = self._tried(played, trouble)
+            if attempt is None or trouble == "dies early":
+                continue
+            self._sink(played.number, attempt)
+            if trouble != "dies late" or self._plan.sink == "skips":
+                if trouble == "late visit after":
+                    self._late()
+                self._stand(played, attempt)
+                return
+        raise Stuck
+
+    def _between(self, trouble: Trouble | None) -> None:
+        match trouble:
+            case "host killed":
+                self._world.lose(self._place)
+            case "moved":
+                self._place = 1 - self._place
+            case "other order":
+                self._turned = not self._turned
+            case _:
+                self._terms = replace(self._terms, version=f"{self._terms.version}'")
+
+    def _tried(self, played: Played, trouble: Trouble | None) -> Attempt | None:
+        """Return an attempt, with what a twin has given in its stead; None if all failed."""
+        twin: Attempt | None = None
+
+        def play_twin() -> None:
+            nonlocal twin
+            place = 1 - self._place if trouble == "twin elsewhere" else self._place
+            turned = not self._turned
+            made = Attempt(played, self._world, self.history, place=place, turned=turned)
+            twin = made if made.play() else None
+
+        has_twin = trouble is not None and trouble.startswith("twin")
+        amid = play_twin if has_twin else self._late if trouble == "late visit amid" else nothing
+        attempt = Attempt(played, self._world, self.history, place=self._place, turned=self._turned)
+        is_well = attempt.play(trouble, amid)
+        self._world.rest(PAUSE)
+        if not is_well or twin is None:
+            return attempt if is_well else twin
+        if trouble == "twin gives output":
+            attempt.outputs = twin.outputs
+        else:
+            attempt.states = twin.states
+        return attempt
+
+    def _late(self) -> None:
+        """Let an attempt of the batch before come at last, whose answers nobody needs."""
+        if self._past:
+            late = self._past[-1]
+            Attempt(late, self._world, self.history, place=self._place, is_late=True).play()
+
+    def _sink(self, number: int, attempt: Attempt) -> None:
+        again = number in self._sunk
+        if again and self._plan.sink != "repeats":
+            return
+        self._sunk.add(number)
+        for lane, outputs in attempt.outputs.items():
+            self.history.add(Sunk(number, lane, outputs, again))
+
+    def _stand(self, played: Played, attempt: Attempt) -> None:
+        self._past.append(played)
+        self._states = attempt.states

@@ -1,0 +1,135 @@
+"""A visit of a lane: what comes out, what is asked, and what the next batch finds."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.carry import (
+    Failed,
+    Identity,
+    LaneState,
+    LaneStateUnreadable,
+    Outcome,
+    Row,
+    Terms,
+    Visit,
+    VisitFailed,
+    decode_lane,
+    encode_lane,
+)
+from asyncwait.toolkit import Lane
+
+A, B, C = (Row(letter, b"k") for letter in (b"a", b"b", b"c"))
+OTHER = Row(b"o", b"other")
+
+
+class Told:
+    """A host that answers what it is told to, by the bytes of records, and notes what it hears."""
+
+    def __init__(self, **results: Outcome) -> None:
+        self.results = {record.encode(): outcome for record, outcome in results.items()}
+        self.heard: list[Visit] = []
+
+    def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
+        """Answer."""
+        self.heard.append(visit)
+        wanted = (item for item in visit.wanted if item.record in self.results)
+        return {item.identity: self.results[item.record] for item in wanted}
+
+
+def lane(mode: str = "ordered") -> Lane:
+    """Return a lane that has room."""
+    return Lane("l", Terms("1", mode))  # type: ignore[arg-type]
+
+
+def test_what_a_batch_finishes_comes_out_with_the_next() -> None:
+    """Whatever the host answers then."""
+    outputs, state = lane().visit(LaneState(), 1, [A, B], Told(a=b"1"))
+
+    assert outputs == ()
+    assert [item.record for item in state.in_flight] == [b"b"]
+    assert [each.result for each in state.finished] == [b"1"]
+    outputs, state = lane().visit(state, 2, [], Told(b=b"2"))
+    assert [each.result for each in outputs] == [b"1"]
+    assert [each.result for each in state.finished] == [b"2"]
+
+
+def test_a_second_visit_of_a_batch_emits_nothing_and_has_its_results_kept() -> None:
+    """They are named to the host, for the batch may be played again."""
+    _, state = lane().visit(LaneState(), 1, [A, B], Told(a=b"1"))
+    host = Told(b=b"2")
+
+    outputs, after = lane().visit(state, 1, [], host)
+
+    assert outputs == ()
+    assert [each.result for each in after.finished] == [b"1", b"2"]
+    assert [item.record for item in host.heard[0].wanted] == [b"b"]
+    assert host.heard[0].kept == (state.finished[0].identity,)
+
+
+def test_equal_records_are_two_and_a_batch_in_another_order_has_the_same_identities() -> None:
+    """Those of another batch are others, even if nothing is left of the first."""
+    host = Told()
+    for stamp, rows in ((1, [A, B, A]), (1, [A, A, B]), (2, [A])):
+        lane().visit(LaneState(), stamp, rows, host)
+
+    first, again, later = ({item.identity for item in visit.wanted} for visit in host.heard)
+    assert len(first) == 3
+    assert first == again
+    assert first & later == set()
+
+
+def test_rows_in_a_second_visit_are_counted_on() -> None:
+    """A batch may bring a lane's rows in two parts."""
+    _, state = lane().visit(LaneState(), 1, [A, A], Told())
+    _, state = lane().visit(state, 1, [A], Told())
+
+    assert [each.occurrence for each in state.identities] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("mode", "taken"),
+    [("ordered", []), ("unordered", [b"2", b"3"]), ("key-ordered", [b"3"])],
+)
+def test_results_are_taken_in_their_turn(mode: str, taken: list[bytes]) -> None:
+    """Behind an open record: nothing, all, or what has another key."""
+    _, state = lane(mode).visit(LaneState(), 1, [A, B, OTHER], Told(b=b"2", o=b"3"))
+
+    assert [each.result for each in state.finished] == taken
+
+
+def test_a_failure_fails_the_visit_in_its_turn() -> None:
+    """It says whose it is; one that is not due does nothing yet."""
+    with pytest.raises(VisitFailed, match="lane l: record b'b': no such order") as caught:
+        lane().visit(LaneState(), 1, [A, B], Told(a=b"1", b=Failed("no such order")))
+
+    assert caught.value.item.record == b"b"
+    _, state = lane().visit(LaneState(), 1, [A, B], Told(b=Failed("no such order")))
+    assert len(state.in_flight) == 2
+
+
+def test_a_lane_rests_when_all_is_out() -> None:
+    """Not yet when all is finished."""
+    _, finished = lane().visit(LaneState(), 1, [A], Told(a=b"1"))
+    _, out = lane().visit(finished, 2, [], Told())
+
+    assert lane().wants_timer(finished)
+    assert not lane().wants_timer(out)
+
+
+def test_a_state_comes_back_from_its_bytes() -> None:
+    """What is no state, or of a version to come, is refused."""
+    _, state = lane().visit(LaneState(), 1, [A, B], Told(a=b"1"))
+
+    assert decode_lane(encode_lane(state)) == state
+    for wrong in (b"", b"\x02" + encode_lane(state)[1:], encode_lane(state)[:-1]):
+        with pytest.raises(LaneStateUnreadable):
+            decode_lane(wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"capacity": 0}, {"budget": -1}, {"budget": float("nan")}])
+def test_terms_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
+    """Where they are given."""
+    with pytest.raises(InvalidConfig, match=next(iter(wrong))):
+        Terms("1", **wrong)  # type: ignore[arg-type]

@@ -1,0 +1,116 @@
+"""The suite of carrying: rules, runs of sound lanes and hosts, and what one phase comes to."""
+
+from collections import Counter
+
+import pytest
+from sample import some
+
+from asyncwait.backends.faulty.carry import FAULTY_CARRY
+from asyncwait.conformance.carry import (
+    MODES,
+    SINKS,
+    Batch,
+    Calls,
+    Plan,
+    judge_carry,
+    play_plan,
+    random_plans,
+    small_plans,
+)
+from asyncwait.conformance.carry.checks import CARRY_CHECKS
+from asyncwait.spec.carry import Row, Terms
+from asyncwait.spec.rules import carry_rules, mailbox_rules, rules
+
+sampled = pytest.mark.sampled
+
+
+def test_every_rule_has_a_check_and_holds_no_operator() -> None:
+    """They are a book of their own."""
+    assert [*carry_rules()] == [f"CARRY-{number}" for number in range(1, 17)]
+    assert set(CARRY_CHECKS) == set(carry_rules())
+    assert set(carry_rules()) & {*rules(), *mailbox_rules()} == set()
+
+
+def convicted(plans: list[Plan]) -> list[object]:
+    """Return which rules sound lanes and hosts break in some plans, and in which."""
+    judged = ((judge_carry(play_plan(plan)).broken, plan) for plan in plans)
+    return [(broken, plan) for broken, plan in judged if broken]
+
+
+@sampled
+def test_what_is_sound_is_never_convicted_in_random_runs() -> None:
+    """In none of a hundred thousand."""
+    for seed in some(range(100), 100, "carry"):
+        assert convicted(list(random_plans(1_000, seed))) == []
+
+
+@sampled
+@pytest.mark.parametrize(("troubles", "one_in"), [(0, 1), (1, 20), (2, 400)])
+def test_what_is_sound_bears_every_placement_of_troubles(troubles: int, one_in: int) -> None:
+    """In small runs, to the last: up to three records in three batches."""
+    assert convicted(some(list(small_plans(troubles)), one_in, f"carry {troubles}")) == []
+
+
+def test_every_rule_applies_to_random_runs() -> None:
+    """Else they would prove nothing about it."""
+    applied = Counter[str]()
+    for plan in random_plans(300, 7):
+        for rule, judged in judge_carry(play_plan(plan)).by_rule.items():
+            applied[rule] += judged.applied
+
+    assert [rule for rule in carry_rules() if not applied[rule]] == []
+
+
+def test_the_same_seed_gives_the_same_runs() -> None:
+    """A failure can be repeated; another seed gives others."""
+    first, again, other = (list(random_plans(20, seed)) for seed in (5, 5, 6))
+
+    assert first == again
+    assert first != other
+    assert play_plan(first[0]).events == play_plan(again[0]).events
+
+
+def lost_or_doubled(sink: str, name: str = "") -> set[str]:
+    """Return how the output is wrong if a program dies when its sink has the batch.
+
+    Args:
+        sink: its kind.
+        name: of a faulty lane; without it, a sound one.
+    """
+    terms = Terms("1", "unordered", budget=1)
+    rows = tuple((0, Row(record)) for record in (b"a", b"b", b"c"))
+    calls = {b"a": Calls((0,)), b"b": Calls((2,)), b"c": Calls((0, 9))}
+    first, second = Batch(rows), Batch(timer=True, troubles=("host killed", "dies late"))
+    late = Batch(rows, troubles=("dies late", "host killed"))
+    plans = [Plan(terms, sink, batches, calls) for batches in ((first, second), (late,))]  # type: ignore[arg-type]
+    faulty = next((each for each in FAULTY_CARRY if each.name == name), None)
+    made = (faulty.lane_class, faulty.table_class) if faulty else ()
+    broken = {rule for plan in plans for rule in judge_carry(play_plan(plan, *made)).broken}
+    return broken & {"CARRY-1", "CARRY-2"}
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_two_phases_bear_any_sink(sink: str) -> None:
+    """Whether it runs a batch that it has, or not."""
+    assert lost_or_doubled(sink) == set()
+
+
+def test_one_phase_loses_and_doubles_where_a_sink_runs_a_batch_that_it_has() -> None:
+    """What is finished now is not what was finished then; a sink that skips it is safe."""
+    one_phase = "emits-what-is-finished-now"
+
+    assert lost_or_doubled("ignores", one_phase) == {"CARRY-1", "CARRY-2"}
+    assert lost_or_doubled("skips", one_phase) == set()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_called_twice_while_the_host_lives(mode: str) -> None:
+    """Whatever befalls drivers, tasks and answers."""
+    troubles = ("answer lost", "dies early", "twin gives state", "killed amid", "dies late")
+    rows = tuple((0, Row(record, b"k")) for record in (b"a", b"b", b"a"))
+    calls = {b"a": Calls((3, 0)), b"b": Calls((1,))}
+    batches = (Batch(rows, troubles=troubles), Batch(rows, timer=True, troubles=troubles))
+    history = play_plan(Plan(Terms("1", mode, budget=1), "ignores", batches, calls))  # type: ignore[arg-type]
+
+    assert len(history.calls) == 6
+    assert judge_carry(history).broken == {}
