@@ -1,0 +1,163 @@
+"""Streams that are measured: how long events take, what rows cost, and what is left in the end."""
+
+import asyncio
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from _streams_job import LANES
+from _streams_sink import Arrived
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming import StreamingQuery
+
+from asyncwait.backends.spark import Carry, ordered_wait, unordered_wait
+from asyncwait.backends.spark.frame._task import micro_batch
+
+RATE, FROM, TO = 20, 10, 40
+"""Events a second, and the seconds of a stream whose events are measured."""
+
+SHORT, LONG, OFTEN = 0.05, 5.0, 100
+"""Seconds that a call takes, and one in so many."""
+
+BATCH, BATCHES = 20_000, 8
+"""Rows of a micro-batch, and how many count."""
+
+Flow = Callable[[DataFrame], DataFrame]
+
+
+async def tailed(row: Any) -> tuple[int]:
+    await asyncio.sleep(LONG if row.id % OFTEN == 0 else SHORT)
+    return (row.id,)
+
+
+async def at_once(row: Any) -> tuple[int]:
+    return (row.id,)
+
+
+def waits(kind: Any, fn: Any, *, carried: bool) -> Flow:
+    """Return the operator, with its defaults."""
+    options = {"carry": Carry(order_by="id")} if carried else {}
+    return lambda df: kind(df, fn, "answer long", **options)
+
+
+def shuffled(df: DataFrame) -> DataFrame:
+    """Bring rows to lanes, and do nothing there."""
+    lane = sql.element_at(sql.array(*map(sql.lit, _lanes(df.sparkSession))), _lane_of("id"))
+    schema = "id long, payload string"
+    moved = df.withColumn("lane", lane).repartition(LANES, "lane").select("id", "payload")
+    return moved.mapInArrow(_same, schema)
+
+
+def _lane_of(name: str) -> Any:
+    return (sql.pmod(sql.hash(name), sql.lit(LANES)) + 1).cast("int")
+
+
+def _lanes(session: SparkSession) -> list[int]:
+    """Return numbers of which each falls into a partition of its own."""
+    part = sql.pmod(sql.hash("id"), sql.lit(LANES))
+    found = session.range(64).groupBy(part.alias("part")).agg(sql.min("id").alias("id"))
+    return [row.id for row in found.orderBy("part").collect()]
+
+
+def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+LATENCIES: dict[str, Flow] = {
+    f"{name}, {'carry' if carried else 'drained'}": waits(kind, tailed, carried=carried)
+    for name, kind in (("unordered", unordered_wait), ("ordered", ordered_wait))
+    for carried in (False, True)
+}
+
+COSTS: dict[str, Flow] = {
+    "shuffle, no function": shuffled,
+    "drained": waits(ordered_wait, at_once, carried=False),
+    "carry": waits(ordered_wait, at_once, carried=True),
+}
+
+
+@contextmanager
+def running(out: DataFrame, sink: str = "noop") -> Iterator[tuple[StreamingQuery, Path]]:
+    """Run a stream, and remove all that it wrote."""
+    folder = Path(tempfile.mkdtemp(prefix="stream-"))
+    writer = out.writeStream.format(sink).option("path", str(folder / "out"))
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+    try:
+        yield query, folder / "out"
+    finally:
+        query.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def latencies(session: SparkSession, flow: Flow) -> tuple[list[float], list[int]]:
+    """Return how many seconds, and how many micro-batches, short calls' events were under way."""
+    source = session.readStream.format("rate").option("rowsPerSecond", RATE).load()
+    events = source.select(
+        sql.col("value").alias("id"), sql.col("timestamp").cast("double").alias("began")
+    ).mapInArrow(_stamped, "id long, began double, came long")
+    wanted = {each for each in range(FROM * RATE, TO * RATE) if each % OFTEN}
+    with running(flow(events), "manifests") as (query, folder):
+        arrived = Arrived("manifests", folder)
+        while query.isActive and not wanted <= {row["id"] for row in arrived.rows()}:
+            time.sleep(0.5)
+            arrived.look()
+        if (error := query.exception()) is not None:
+            raise error
+    found = [
+        (arrived.at[number] - row["began"], number - row["came"])
+        for number, rows in arrived.batches.items()
+        for row in rows
+        if row["id"] in wanted
+    ]
+    return [seconds for seconds, _ in found], [batches for _, batches in found]
+
+
+def _stamped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Write into each row with which micro-batch it came."""
+    for batch in batches:
+        came = int(micro_batch().rpartition(" ")[2])
+        yield batch.append_column("came", pa.array([came] * len(batch), pa.int64()))
+
+
+def seconds(session: SparkSession, flow: Flow) -> float:
+    """Return how long a micro-batch takes, by the median."""
+    source = session.readStream.format("rate-micro-batch").option("rowsPerBatch", BATCH)
+    rows = source.option("numPartitions", LANES).load()
+    given = rows.select(sql.col("value").alias("id"), sql.lit("x" * 100).alias("payload"))
+    took: dict[int, int] = {}
+    with running(flow(given)) as (query, _):
+        while query.isActive and len(took) < BATCHES + 2:
+            time.sleep(0.1)
+            for each in query.recentProgress:
+                if each["numInputRows"] == BATCH:
+                    took[each["batchId"]] = each["durationMs"]["addBatch"]
+        if (error := query.exception()) is not None:
+            raise error
+    return statistics.median([took[each] for each in sorted(took)][2:]) / 1_000
+
+
+def hosts() -> tuple[int, int, int]:
+    """Return how many call hosts of this run there are, their sockets, and files in all."""
+    folder = Path(tempfile.gettempdir(), f"asyncwait-{os.getuid()}")
+    files = [each for each in folder.rglob("*") if not each.is_dir()]
+    processes = [
+        place
+        for place in Path("/proc").glob("[0-9]*/cmdline")
+        if str(folder).encode() in _read(place)
+    ]
+    return len(processes), sum(each.is_socket() for each in files), len(files)
+
+
+def _read(place: Path) -> bytes:
+    try:
+        return place.read_bytes()
+    except OSError:  # It has ended.
+        return b""

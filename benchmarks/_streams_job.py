@@ -1,0 +1,62 @@
+"""A process that runs a stream until it is told to stop: `_streams_job.py FOLDER SINK`."""
+
+import asyncio
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from _streams_sink import Manifests
+from pyspark.sql import SparkSession
+
+from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
+
+LANES = 2
+
+STREAMING = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.shuffle.partitions": str(LANES),
+}
+
+
+def session(master: str) -> SparkSession:
+    found = embedded_spark(master).session
+    for name, value in STREAMING.items():
+        found.conf.set(name, value)
+    found.dataSource.register(Manifests)
+    return found
+
+
+def noted(calls: str) -> Any:
+    """Return a function that takes 0.1 to 0.7 s, and notes first whom it is called for."""
+
+    async def fetch(row: Any) -> dict[str, int]:
+        file = os.open(calls, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(file, b"%d\n" % row.id)
+        os.close(file)
+        await asyncio.sleep(random.Random(row.id).uniform(0.1, 0.7))
+        return {"twice": 2 * row.id}
+
+    return fetch
+
+
+def run(folder: Path, sink: str) -> int:
+    rows = session(f"local[{LANES},4]").readStream.schema("id long, lane long")
+    read = rows.option("maxFilesPerTrigger", 1).json(str(folder / "in"))
+    carry = Carry(order_by="id", lane_by="lane", pause=0.3, lease=300, version="1")
+    out = ordered_wait(read, noted(str(folder / "calls")), "twice long", carry=carry)
+    writer = out.writeStream.format(sink).option("path", str(folder / "out"))
+    kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    query = kept.trigger(processingTime="100 milliseconds").start()
+    while query.isActive and not (folder / "stop").exists():
+        time.sleep(0.2)
+    query.stop()
+    return int(query.exception() is not None)
+
+
+if __name__ == "__main__":
+    sys.exit(run(Path(sys.argv[1]), sys.argv[2]))

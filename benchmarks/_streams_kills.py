@@ -1,0 +1,199 @@
+"""A stream whose processes are killed, and what has become of its rows."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from _streams_sink import Arrived
+
+MARK = "ASYNCWAIT_STREAM"
+"""The variable by which a process is known as one of a stream."""
+
+FILES, ROWS, KEYS = 6, 20, 8
+"""Files between two kills, rows of each, and values that share a lane."""
+
+WITHIN = 180.0
+"""Seconds without any news after which rows are lost."""
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "driver, JVM, workers": ("driver", "java", "worker"),
+    "JVM": ("java",),
+    "a Python worker": ("worker",),
+    "host": ("host",),
+    "all of them": ("driver", "java", "worker", "host"),
+    "seam": ("driver", "java", "worker"),
+}
+"""Kinds of kills, and what is killed."""
+
+
+class Count(NamedTuple):
+    """What has become of the rows that a kill has met."""
+
+    kills: int = 1
+    inputs: int = 0
+    outputs: int = 0
+    twice: int = 0
+    lost: int = 0
+    wrong: int = 0
+    disorder: int = 0
+    calls: int = 0
+    again: int = 0
+
+    def plus(self, other: "Count") -> "Count":
+        return Count(*map(sum, zip(self, other, strict=True)))
+
+    @property
+    def is_right(self) -> bool:
+        return not (self.twice or self.lost or self.wrong or self.disorder)
+
+
+class Killed:
+    """A stream that is killed again and again.
+
+    Args:
+        sink: that it writes into.
+        seed: of what is left to chance.
+    """
+
+    def __init__(self, sink: str, seed: int) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="streams-", dir="/tmp"))
+        self._sink, self._rng = sink, random.Random(seed)
+        self._arrived = Arrived(sink, self._folder / "out")
+        self._fed = 0
+        for name in ("in", "tmp"):
+            (self._folder / name).mkdir()
+        self._job = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        told = {MARK: str(self._folder), "TMPDIR": str(self._folder / "tmp")}
+        job = Path(__file__).with_name("_streams_job.py")
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, str(job), str(self._folder), self._sink],
+                env={**os.environ, **told},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self, kind: str) -> Count:
+        """Bring rows, kill in the midst of them, and return what has become of them."""
+        ids = self._feed()
+        enough = self._rng.random() * 0.8 * len(ids)
+        self._until(lambda: self._out(ids) >= enough)
+        if kind == "seam":
+            self._until(lambda: bool(self._arrived.batches[max(self._arrived.batches)]))
+        else:
+            time.sleep(self._rng.random())
+        self._end(PARTS[kind])
+        if kind == "seam":
+            self._forget_commit()
+        self._until(lambda: self._out(ids) == len(ids))
+        seen = len(self._arrived.batches)
+        self._until(lambda: len(self._arrived.batches) >= seen + 2)  # Nothing may come after all.
+        return self._count(ids)
+
+    def _feed(self) -> range:
+        first = self._fed * ROWS
+        for number in range(self._fed, self._fed + FILES):
+            told = [
+                json.dumps({"id": each, "lane": each % KEYS})
+                for each in range(number * ROWS, (number + 1) * ROWS)
+            ]
+            fresh = self._folder / "in" / f".{number}"
+            fresh.write_text("\n".join(told))
+            now = int(time.time()) + number  # Spark reads files in this order.
+            os.utime(fresh, (now, now))
+            fresh.rename(fresh.with_name(f"{number:06}.json"))
+        self._fed += FILES
+        return range(first, self._fed * ROWS)
+
+    def _until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds, or nothing is new for long; start what has ended again."""
+        news, since = 0, time.monotonic()
+        while time.monotonic() < since + WITHIN:
+            if self._job.poll() is not None:
+                self._job = self._started()
+            self._arrived.look()
+            if self._arrived.batches and holds():
+                return
+            if (now := len(self._arrived.rows())) != news:
+                news, since = now, time.monotonic()
+            time.sleep(0.02)
+
+    def _out(self, ids: range) -> int:
+        return len({row["id"] for row in self._arrived.rows() if row["id"] in ids})
+
+    def _end(self, parts: tuple[str, ...]) -> None:
+        """Kill a process of each part: all of it, but for workers on their own."""
+        found = [pid for pid, part in self._processes() if part in parts]
+        if parts == ("worker",):
+            found = [self._rng.choice(found)]
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if "java" in parts:
+            with suppress(subprocess.TimeoutExpired):
+                self._job.wait(30)
+            self._job.kill()  # It has not seen that its JVM is gone.
+            self._job.wait()
+
+    def _processes(self) -> Iterator[tuple[int, str]]:
+        mark = f"{MARK}={self._folder}".encode()
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if mark in (place / "environ").read_bytes().split(b"\0"):
+                    yield int(place.name), _part((place / "cmdline").read_bytes())
+
+    def _forget_commit(self) -> None:
+        """Make it so that Spark's own commit of the last micro-batch in the sink did not come."""
+        self._arrived.look()
+        last = max(self._arrived.batches)
+        for log, first in (("commits", last), ("offsets", last + 1)):
+            for file in (self._folder / "checkpoint" / log).iterdir():
+                number = file.name.removeprefix(".").removesuffix(".crc")
+                if number.isdigit() and int(number) >= first:
+                    file.unlink()
+
+    def _count(self, ids: range) -> Count:
+        rows, called = self._arrived.rows(), Counter[int]()
+        for line in (self._folder / "calls").read_text().split():
+            called[int(line)] += int(line) in ids
+        out = [row for row in rows if row["id"] in ids]
+        distinct, calls = len({row["id"] for row in out}), called.total()
+        wrong = sum((row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in out)
+        lanes = [[row["id"] for row in out if row["id"] % KEYS == key] for key in range(KEYS)]
+        disorder = sum(a > b for lane in lanes for a, b in pairwise(lane))
+        again = calls - sum(called[each] > 0 for each in ids)
+        counted = len(ids), len(out), len(out) - distinct, len(ids) - distinct
+        return Count(1, *counted, wrong, disorder, calls, again)
+
+    def close(self) -> None:
+        """End everything."""
+        (self._folder / "stop").touch()
+        with suppress(subprocess.TimeoutExpired):
+            self._job.wait(60)
+        for pid, _ in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._job.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _part(command: bytes) -> str:
+    """Return what a process is, by how it was started."""
+    named = ((b"carry._serve", "host"), (b"_streams_job", "driver"), (b"java", "java"))
+    return next((part for text, part in named if text in command), "worker")

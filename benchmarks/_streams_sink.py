@@ -1,0 +1,101 @@
+"""Sinks of a stream, and what has come into them by their own account, micro-batch by micro-batch.
+
+Python's is one that Spark plays a batch for again whose commit it ignores then, as sinks of the
+data source API do; that of files leaves the whole batch out.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+from uuid import uuid4
+
+import pyarrow.parquet as pq
+from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, WriterCommitMessage
+
+SINKS = ("parquet", "manifests")
+
+
+class Part(WriterCommitMessage):
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class ManifestWriter(DataSourceStreamWriter):
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, iterator: Iterator[Any]) -> Part:
+        path = self._folder / f"part-{uuid4().hex}"
+        with path.open("w") as file:
+            file.writelines(f"{json.dumps(row.asDict())}\n" for row in iterator)
+        return Part(str(path))
+
+    def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - Spark's names
+        fresh = self._folder / f"fresh-{uuid4().hex}"
+        fresh.write_text("".join(f"{json.dumps({'path': each.path})}\n" for each in messages))
+        with suppress(FileExistsError):  # It has this batch.
+            os.link(fresh, self._folder / str(batchId))
+        fresh.unlink()
+
+    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
+        """Leave what has been written: no manifest names it."""
+
+
+class Manifests(DataSource):
+    """A sink by the data source API."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "manifests"
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> ManifestWriter:  # noqa: N802, FBT001
+        folder = Path(self.options["path"])
+        folder.mkdir(exist_ok=True)
+        return ManifestWriter(folder)
+
+
+class Arrived:
+    """What has arrived in a sink.
+
+    Args:
+        sink: which.
+        folder: where it writes.
+    """
+
+    def __init__(self, sink: str, folder: Path) -> None:
+        self._log = folder / "_spark_metadata" if sink == "parquet" else folder
+        self._seen: set[str] = set()
+        self.batches: dict[int, list[dict[str, Any]]] = {}
+        self.at: dict[int, float] = {}
+        """When it came, by the wall's clock."""
+
+    def look(self) -> None:
+        """Take note of what is new."""
+        for number, file in sorted(self._entries()):
+            if number in self.batches:
+                continue
+            told = [json.loads(line) for line in file.read_text().splitlines() if line[:1] == "{"]
+            new = [each["path"] for each in told if each["path"] not in self._seen]
+            self._seen.update(new)
+            self.batches[number] = [row for path in new for row in _rows(path)]
+            self.at[number] = file.stat().st_mtime
+
+    def _entries(self) -> Iterator[tuple[int, Path]]:
+        for file in self._log.glob("*"):
+            number = file.name.removesuffix(".compact")
+            if number.isdigit():
+                yield int(number), file
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all rows in the order in which they came."""
+        return [row for number in sorted(self.batches) for row in self.batches[number]]
+
+
+def _rows(path: str) -> list[dict[str, Any]]:
+    if path.startswith("file:"):
+        return pq.read_table(unquote(urlparse(path).path)).to_pylist()  # type: ignore[no-any-return]
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]

@@ -1,0 +1,141 @@
+"""Streams of PySpark whose calls stay in flight across micro-batches: kills, and figures.
+
+    python benchmarks/streams.py [kills|latency|cost|left ...] [--kills 12] [--seed 1] [--page FILE]
+
+Kills parts of a stream at random moments and looks at what has become of its rows, with two sinks:
+files, for which Spark leaves a batch out that it plays again, and one that ignores its second
+commit. Then measures how long events take beside slow ones, what a row costs, and what a stream
+leaves behind. Exits with 1 if a row is lost, wrong, comes twice, or out of the order of its lane.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+import _streams_flows as flows
+from _machine import machine
+from _page import Rows, shown, write
+from _streams_job import LANES, session
+from _streams_kills import PARTS, Count, Killed
+from _streams_sink import SINKS
+from pyspark import cloudpickle
+from rich.console import Console
+
+PAGE = """# Streams whose calls stay in flight: kills, and figures
+
+By `python benchmarks/streams.py`, in a session with two lanes; {machine}.
+
+Killed: a stream reads a file of 20 rows in each micro-batch and makes calls of 0.1 to 0.7 s; what
+is named is killed at a random moment, and the stream goes on. The seam is a micro-batch that the
+sink has while Spark's own commit of it has not come. "parquet" leaves a batch out that is played
+again; "manifests", a sink by the data source API, is given it again and ignores its second commit.
+Disorder counts rows before their predecessor in a lane, and again the calls after the first one.
+
+Latency: 20 events a second, whose calls take 50 ms, but one in a hundred 5 s; of the others it is
+told how long they took from their creation to the commit of the sink. Cost: micro-batches of 20,000
+rows of 108 B, calls that return at once, no sink. Left: what there is of call hosts, as long as
+that after a query has ended; `lease` is 60 s.
+"""
+
+CONSOLE = Console()
+
+TIMES = (0, 60, 65)
+"""Seconds after a query has ended."""
+
+Table = tuple[Sequence[str], Rows]
+
+
+def main() -> int:
+    """Kill, measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*MEASURED, []], help="all, if none is given")
+    parser.add_argument("--kills", type=int, default=12, help="in all")
+    parser.add_argument("--seed", type=int, default=1, help="of what is left to chance")
+    parser.add_argument("--page", type=Path, help="a file for all of that in Markdown")
+    arguments = parser.parse_args()
+    cloudpickle.register_pickle_by_value(flows)
+    with tempfile.TemporaryDirectory(prefix="streams-", dir="/tmp") as folder:
+        tempfile.tempdir = folder
+        os.environ["TMPDIR"] = folder
+        tables = [MEASURED[part](arguments) for part in arguments.parts or MEASURED]
+    for table in tables:
+        CONSOLE.print(shown(*table))
+    if arguments.page:
+        write(arguments.page, PAGE.format(machine=machine()), *tables)
+    return int(not all(count.is_right for count in _counts.values()))
+
+
+_counts: dict[tuple[str, str], Count] = {}
+
+
+def _killed(arguments: argparse.Namespace) -> Table:
+    """Return what has become of rows, by sink and what was killed."""
+    for place, sink in enumerate(SINKS):
+        kinds = random.Random(arguments.seed).sample([*PARTS], len(PARTS))
+        killed = Killed(sink, arguments.seed)
+        try:
+            for kind in islice(cycle(kinds), (arguments.kills + 1 - place) // 2):
+                count = killed.kill(kind)
+                CONSOLE.print(f"{sink}, {kind}: {count}")
+                _counts[sink, kind] = count.plus(_counts.get((sink, kind), Count(0)))
+        finally:
+            killed.close()
+    told = [(*which, *map(str, count)) for which, count in _counts.items()]
+    return ("sink", "killed", *Count._fields), told
+
+
+def _latencies(_: argparse.Namespace) -> Table:
+    told = []
+    for name, flow in flows.LATENCIES.items():
+        seconds, batches = flows.latencies(session(MASTER), flow)
+        told.append((name, *_ends(seconds, "{:.2f}"), *_ends(batches, "{:.0f}")))
+        CONSOLE.print(*told[-1], sep=", ")
+    return ("events", "median s", "99 % s", "median batches", "99 % batches"), told
+
+
+def _ends(values: Sequence[float], form: str) -> Iterable[str]:
+    """Return the median, and what one in a hundred exceeds."""
+    return map(form.format, (statistics.median(values), statistics.quantiles(values, n=100)[-1]))
+
+
+def _costs(_: argparse.Namespace) -> Table:
+    took = {}
+    for name, flow in flows.COSTS.items():
+        took[name] = flows.seconds(session(MASTER), flow)
+        CONSOLE.print(f"{name}: {took[name]:.3f} s")
+    floor = took["shuffle, no function"]
+    told = [
+        (name, f"{each:.3f}", f"{flows.BATCH / each:,.0f}", f"{floor / each:.2f}")
+        for name, each in took.items()
+    ]
+    return ("micro-batch", "s", "rows/s", "share of the first"), told
+
+
+def _left(_: argparse.Namespace) -> Table:
+    flows.seconds(session(MASTER), flows.COSTS["carry"])
+    told, ended = [], time.monotonic()
+    for after in TIMES:
+        time.sleep(max(0.0, ended + after - time.monotonic()))
+        told.append((f"{after} s after the end", *map(str, flows.hosts())))
+        CONSOLE.print(*told[-1], sep=", ")
+    return ("left", "processes", "sockets", "files"), told
+
+
+MASTER = f"local[{LANES}]"
+
+MEASURED: dict[str, Callable[[argparse.Namespace], Table]] = {
+    "kills": _killed,
+    "latency": _latencies,
+    "cost": _costs,
+    "left": _left,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
