@@ -1,6 +1,7 @@
 """The call host: it keeps the calls of all lanes of a job on one machine between micro-batches."""
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from traceback import format_exception
@@ -11,31 +12,37 @@ from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import one_line
-from asyncwait.toolkit import CallTable
+from asyncwait.toolkit import Bell, CallTable
 
 
 class _Feed:
     """The rows to be called, as the source of an operator, whoever wants them."""
 
     def __init__(self) -> None:
-        self._rows: asyncio.Queue[CalledRow | None] = asyncio.Queue()
+        self._rows: deque[CalledRow] = deque()
+        self._bell = Bell()
+        self._closed = False
 
     def put(self, row: CalledRow) -> None:
         """Have a row called."""
-        self._rows.put_nowait(row)
+        self._rows.append(row)
+        self._bell.ring()
 
     def __aiter__(self) -> "_Feed":
         return self
 
     async def __anext__(self) -> CalledRow:
-        while (row := await self._rows.get()) is not None:
-            if row.is_wanted:
-                return row
+        while not self._closed:
+            while self._rows:
+                if (row := self._rows.popleft()).is_wanted:
+                    return row
+            await self._bell.wait()
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Give no row any more."""
-        self._rows.put_nowait(None)
+        self._closed = True
+        self._bell.ring()
 
     def join(self) -> None:
         """Return at once: nothing is read."""
