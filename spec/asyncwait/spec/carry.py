@@ -34,7 +34,7 @@ class Identity(NamedTuple):
     occurrence: int
 
 
-class Row(Struct, frozen=True):
+class Row(Struct, frozen=True, gc=False):
     """A record, as a batch brings it.
 
     Args:
@@ -46,7 +46,7 @@ class Row(Struct, frozen=True):
     key: bytes = b""
 
 
-class InFlight(Struct, frozen=True, array_like=True):
+class InFlight(Struct, frozen=True, array_like=True, gc=False):
     """A record of a lane whose result is not there, or not in its turn."""
 
     identity: Identity
@@ -54,7 +54,7 @@ class InFlight(Struct, frozen=True, array_like=True):
     key: bytes = b""
 
 
-class Finished(Struct, frozen=True, array_like=True):
+class Finished(Struct, frozen=True, array_like=True, gc=False):
     """The result of a record, as bytes; it comes out with the next batch."""
 
     identity: Identity
