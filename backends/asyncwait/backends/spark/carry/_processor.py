@@ -42,17 +42,25 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         """Take note of where the state is."""
         self._handle = handle
         self._value = handle.getValueState(STATE, "state binary")
+        self._visited: dict[Any, int] = {}
+        """When rows last came, by lane: the stamp of their micro-batch."""
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         """Visit a lane for which rows have come."""
+        self._visited[key[0]] = timerValues.getCurrentProcessingTimeInMs()
         new = [row for each in rows for row in unpacked(bytes(each.rows))]
         return self._visit(key[0], self._in_order(new), timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Any]:
-        """Visit a lane in flight for which no rows need have come."""
+        """Visit a lane in flight, unless its micro-batch has brought it rows: it has been visited.
+
+        A second visit would emit nothing, read and write the whole state, and wait once more.
+        """
         del expiredTimerInfo
+        if self._visited.get(key[0]) == timerValues.getCurrentProcessingTimeInMs():
+            return iter(())
         return self._visit(key[0], (), timerValues)
 
     def close(self) -> None:

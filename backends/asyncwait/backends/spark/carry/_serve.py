@@ -1,6 +1,7 @@
 """The process of a call host: `python -m asyncwait.backends.spark.carry._serve FOLDER`."""
 
 import asyncio
+import gc
 import os
 import sys
 import time
@@ -86,6 +87,7 @@ class _Server:
 async def serve(folder: HostFolder) -> None:
     """Serve the job in a folder, and remove the folder in the end."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
+    gc.freeze()  # Modules are many objects, which are none of those that rows leave behind.
     host = CallHost(work, folder.path.name)
     server = _Server(work, host)
     fresh = folder.path / "fresh"

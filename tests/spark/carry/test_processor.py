@@ -1,0 +1,91 @@
+"""The visits that Spark asks for, without Spark."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from carried import COLUMNS, work
+from pyspark import cloudpickle
+
+from asyncwait.backends.spark.carry import _processor
+from asyncwait.backends.spark.carry._processor import CarryProcessor
+from asyncwait.backends.spark.carry._records import packed, unpacked_outcomes
+from asyncwait.spec.carry import Identity, Outcome, Row, Visit
+
+
+async def echo(row: Any) -> dict[str, str]:
+    """Give what is there."""
+    return {"told": row.name}
+
+
+class State:
+    """The state of a lane, and its timers."""
+
+    def __init__(self) -> None:
+        self.value: tuple[Any, ...] | None = None
+        self.timers: list[int] = []
+        self.registerTimer = self.timers.append
+
+    def getValueState(self, name: str, schema: str) -> "State":  # noqa: N802 - Spark's name
+        """Return itself."""
+        return self
+
+    def get(self) -> Any:
+        """Return the value."""
+        return self.value
+
+    def update(self, value: tuple[Any, ...]) -> None:
+        """Keep it."""
+        self.value = value
+
+    def clear(self) -> None:
+        """Keep none."""
+        self.value = None
+
+
+class Host:
+    """Finishes what is wanted, from the second visit on."""
+
+    def __init__(self) -> None:
+        self.wanted: list[int] = []
+
+    def visit(self, visit: Visit) -> dict[Identity, Outcome]:
+        """Count what is wanted."""
+        self.wanted.append(len(visit.wanted))
+        return {item.identity: b"!" for item in visit.wanted} if self.wanted[1:] else {}
+
+
+def at(stamp: int) -> Any:
+    """Return the time of a micro-batch."""
+    return SimpleNamespace(getCurrentProcessingTimeInMs=lambda: stamp)
+
+
+def out(rows: Iterator[Any]) -> list[bytes]:
+    """Return what comes out of a visit."""
+    return [each for row in rows for each in unpacked_outcomes(row.rows)]
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    """The one that is visited."""
+    found = Host()
+    monkeypatch.setattr(_processor, "client", lambda name, job: found)
+    return found
+
+
+def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host) -> None:
+    """The lane is visited once in each batch; the next one finishes what is in flight."""
+    made, state = work(echo), State()
+    processor = CarryProcessor(cloudpickle.dumps(made))
+    processor.init(state)
+    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}] * 2, schema=COLUMNS)
+    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
+
+    assert out(processor.handleInputRows(("0",), iter(rows), at(1_500))) == []
+    assert out(processor.handleExpiredTimer(("0",), at(1_500), None)) == []
+    assert host.wanted == [2]
+    assert out(processor.handleExpiredTimer(("0",), at(2_100), None)) == []
+    assert out(processor.handleExpiredTimer(("0",), at(3_200), None)) == [b"!", b"!"]
+    assert (host.wanted, state.value, state.timers) == ([2, 2, 0], None, [2_000, 3_000])
