@@ -9,7 +9,7 @@
     │   ├── CallTimedOut                  the deadline passed and the handler gave no results
     │   ├── InvalidResult                 something that is not a collection of results
     │   ├── InvalidKey                    a key can't be compared, in key-ordered mode
-    │   └── TooManyAbandonedCalls         more cancelled calls run on than may run at a time
+    │   └── TooManyAbandonedCalls         more cancelled calls run on than may be waited for
     └── SnapshotError                     of `asyncwait.spec.snapshots`
         ├── NotPortable (TypeError)       a value does not survive the snapshot's codec
         ├── SnapshotCorrupt (ValueError)  cut short, altered, or no snapshot at all
