@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import blocks_of, run
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
@@ -23,6 +24,7 @@ from asyncwait.spec import Cache, InvalidConfig
 
 WITHIN = 150.0
 SLOW = 3
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "streams.md"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -105,6 +107,45 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
 
     assert found() == expected
     assert sorted(calls(notes)) == [*range(12)]
+
+
+def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: Path) -> None:
+    """As a reader would type it, with a source, a function and folders."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    feed(tmp_path / "in", 0, range(5))
+
+    async def score(row: Any) -> dict[str, float]:
+        return {"score": row.id / 2}
+
+    names: dict[str, Any] = {
+        "spark": streams.session,
+        "events": streams.session.readStream.schema("id long, time timestamp").json(
+            str(tmp_path / "in")
+        ),
+        "score": score,
+        "out": str(tmp_path / "out"),
+        "checkpoint": str(tmp_path / "checkpoint"),
+    }
+    first, *others = [
+        block
+        for section in blocks_of(PAGE).values()
+        for block in section
+        if block.language == "python"
+    ]
+    run(first, PAGE, names)
+    query: StreamingQuery = names["query"]
+    try:
+        reader = streams.session.read.schema("id long, score double")
+        until(lambda: reader.parquet(names["out"]).count() == 5, query)
+        for block in others:
+            run(block, PAGE, names)
+    finally:
+        query.stop()
+    rows = reader.parquet(names["out"]).collect()
+
+    assert sorted((row.id, row.score) for row in rows) == [(each, each / 2) for each in range(5)]
+    assert names["counts"].columns == ["window", "count"]
 
 
 async def echo(row: Any) -> dict[str, int]:
