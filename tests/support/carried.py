@@ -22,7 +22,7 @@ def work(fn: Any, *, lease: float = 60.0, budget: float = 0.2, **options: Any) -
     shape = Shape(("id", "name"), ("id",), RESULTS, ("id",))
     task = Enrichment(fn, shape, "UTC", chosen)
     terms = Terms("1", "unordered", 100, budget)
-    return CarryWork(task, COLUMNS, (), terms, 1_000, lease, (COLUMNS.names, RESULTS.names))
+    return CarryWork(task, COLUMNS, (), terms, 1_000, lease, "columns", "operator", "settings")
 
 
 def wanted(made: CarryWork, *ids: int) -> tuple[InFlight, ...]:

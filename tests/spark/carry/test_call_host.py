@@ -180,3 +180,88 @@ def test_a_host_whose_function_does_not_open_says_so() -> None:
         await host.aclose()
 
     play(scene)
+
+
+async def told_twice(row: Any) -> Any:
+    """Give two results, or what does not fit."""
+    return [{"told": "a"}] * 2 if row.id else [{"wrong": 1}]
+
+
+async def told_in_batches(rows: Any) -> Any:
+    """Give the same for several rows."""
+    return [await told_twice(row) for row in rows]
+
+
+def test_what_does_not_fit_fails_its_row_alone() -> None:
+    """Also where rows share a call."""
+
+    async def scene() -> None:
+        batch = Batch(max_size=4, max_wait=0.01)
+        for options in ({}, {"batch": batch}):
+            fn = told_in_batches if options else told_twice
+            made = work(fn, many=True, on_error="skip", **options)
+            host = CallHost(made, "h")
+            answer = told(made, await host.visit(visit(made, 0, 1)))
+            assert {each: len(rows) for each, rows in answer.items()} == {0: 0, 1: 2}
+            await host.aclose()
+
+    play(scene)
+
+
+def test_a_handler_that_fails_fails_its_row_alone() -> None:
+    """The host goes on."""
+
+    async def fails(row: Any) -> Any:
+        if row.id == 1:
+            raise ValueError
+        return {"told": "!"}
+
+    async def scene() -> None:
+        made = work(fails, on_error=lambda *_: 1 / 0)
+        host = CallHost(made, "h")
+        answer = told(made, await host.visit(visit(made, 1, 2)))
+        assert "ZeroDivisionError" in answer[1]
+        assert told(made, await host.visit(visit(made, 2))) == {2: [{"id": 2, "told": "!"}]}
+        await host.aclose()
+
+    play(scene)
+
+
+def test_no_results_may_be_asked_for_again() -> None:
+    """`on_result` sees an empty collection."""
+    asked: list[int] = []
+
+    async def late(row: Any) -> Any:
+        asked.append(row.id)
+        return [{"told": "!"}] if len(asked) > 1 else []
+
+    async def scene() -> None:
+        retry = Retry(max_attempts=2, initial=0.01, on_result=lambda rows: not rows)
+        made = work(late, many=True, retry=retry)
+        host = CallHost(made, "h")
+        answer = told(made, await host.visit(visit(made, 1)))
+        assert answer == {1: [{"id": 1, "told": "!"}]}
+        await host.aclose()
+
+    play(scene)
+
+
+class Word(str):
+    """A text of a class of its own, as parsers give them."""
+
+    __slots__ = ()
+
+
+def test_a_result_of_a_class_of_its_own_is_what_its_base_would_be() -> None:
+    """As without `carry`."""
+
+    async def parsed(_row: Any) -> Any:
+        return {"told": Word("a")}
+
+    async def scene() -> None:
+        made = work(parsed)
+        host = CallHost(made, "h")
+        assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "a"}]}
+        await host.aclose()
+
+    play(scene)

@@ -9,7 +9,13 @@ import pyarrow as pa
 import pytest
 
 from asyncwait.backends.spark.carry._packing import Packing
-from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec, key_bytes, unpacked
+from asyncwait.backends.spark.carry._records import (
+    OutcomeCodec,
+    RowCodec,
+    key_bytes,
+    unpacked,
+    zoned,
+)
 
 COLUMNS: list[tuple[pa.DataType, Any]] = [
     (pa.bool_(), True),
@@ -26,6 +32,7 @@ COLUMNS: list[tuple[pa.DataType, Any]] = [
     (pa.duration("us"), timedelta(days=-1, microseconds=1)),
     (pa.list_(pa.int32()), [1, None, 3]),
     (pa.struct([("a", pa.int64()), ("b", pa.string())]), {"a": 1, "b": None}),
+    (pa.struct([("gr\u00f6\u00dfe", pa.int64())]), {"gr\u00f6\u00dfe": 1}),
     (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
 ]
 
@@ -62,6 +69,23 @@ def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -
     """All NaN are one, and so are the two zeros."""
     assert key_bytes(one) == key_bytes(other)
     assert key_bytes((1,)) != key_bytes((2,))
+
+
+def test_instants_are_given_in_the_zone_of_the_session() -> None:
+    """Also inside of others; they are the same instants."""
+    instant = pa.timestamp("us", tz="UTC")
+    inner = pa.struct([("a", pa.list_(instant)), ("b", pa.map_(pa.string(), instant))])
+    schema = pa.schema([pa.field("t", instant), pa.field("s", inner)])
+    at = datetime(2026, 1, 1, 3, tzinfo=UTC)
+    rows = [{"t": at, "s": {"a": [at], "b": [("k", at)]}}]
+    codec = RowCodec(zoned(schema, "America/New_York"))
+
+    batch = codec.batch(codec.decode(codec.encode(pa.RecordBatch.from_pylist(rows, schema))))
+
+    (row,) = batch.to_pylist()
+    assert row == rows[0]
+    for found in (row["t"], row["s"]["a"][0], row["s"]["b"][0][1]):
+        assert found.utcoffset() == timedelta(hours=-5)
 
 
 def test_rows_are_packed_by_their_lanes() -> None:

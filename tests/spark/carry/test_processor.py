@@ -1,16 +1,18 @@
 """The visits that Spark asks for, without Spark."""
 
 from collections.abc import Iterator
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from carried import COLUMNS, work
+from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry import _processor
-from asyncwait.backends.spark.carry._processor import CarryProcessor
+from asyncwait.backends.spark.carry._processor import CarryFailed, CarryProcessor
 from asyncwait.backends.spark.carry._records import packed, unpacked_outcomes
 from asyncwait.spec.carry import Identity, Outcome, Row, Visit
 
@@ -71,7 +73,7 @@ def out(rows: Iterator[Any]) -> list[bytes]:
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     """The one that is visited."""
     found = Host()
-    monkeypatch.setattr(_processor, "client", lambda name, job: found)
+    monkeypatch.setattr(_processor, "client", lambda *_: found)
     return found
 
 
@@ -89,3 +91,31 @@ def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host)
     assert out(processor.handleExpiredTimer(("0",), at(2_100), None)) == []
     assert out(processor.handleExpiredTimer(("0",), at(3_200), None)) == [b"!", b"!"]
     assert (host.wanted, state.value, state.timers) == ([2, 2, 0], None, [2_000, 3_000])
+
+
+def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:
+    """By the names of both; else values would change places."""
+    made, state = work(echo), State()
+    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
+    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
+    before = CarryProcessor(cloudpickle.dumps(made))
+    before.init(state)
+    out(before.handleInputRows(("0",), iter(rows), at(1_500)))
+    after = CarryProcessor(cloudpickle.dumps(replace(made, columns="others")))
+    after.init(state)
+
+    with pytest.raises(CarryFailed, match="other columns: columns; now they are others"):
+        out(after.handleExpiredTimer(("0",), at(2_100), None))
+
+
+def test_rows_of_a_batch_are_in_order_of_their_values(host: Host) -> None:
+    """Nulls first, and NaN last."""
+    columns = pa.schema([pa.field("x", pa.float64())])
+    made = replace(work(echo), travelling=columns, order_by=[0])
+    batch = pa.RecordBatch.from_pydict({"x": [3, nan, 0.5, None, nan, 1]}, schema=columns)
+    rows = [*map(Row, made.records.encode(batch))]
+
+    ordered = CarryProcessor(cloudpickle.dumps(made))._in_order(rows)
+
+    cells = [cell for (cell,) in made.records.decode(row.record for row in ordered)]
+    assert str(cells) == "[None, 0.5, 1.0, 3.0, nan, nan]"

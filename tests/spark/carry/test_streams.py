@@ -20,9 +20,9 @@ from asyncwait.backends.spark import (
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.spec import Cache, InvalidConfig
+from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 
-WITHIN = 150.0
+WITHIN = 250.0
 SLOW = 3
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "streams.md"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -62,6 +62,7 @@ def calls(notes: Path) -> list[int]:
     return [int(line) for line in notes.read_text().split()] if notes.exists() else []
 
 
+@pytest.mark.timeout(700)
 def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     assert sorted(calls(notes)) == [*range(12)]
 
 
+@pytest.mark.timeout(400)
 def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: Path) -> None:
     """As a reader would type it, with a source, a function and folders."""
     (tmp_path / "in").mkdir()
@@ -159,6 +161,9 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
     (unordered_wait, {"carry": Carry(lanes=3)}, "lanes", "3"),
     (unordered_wait, {"carry": Carry(order_by="x")}, "order_by", "'x'"),
     (unordered_wait, {"carry": Carry(lane_by=["y"])}, "lane_by", "'y'"),
+    (unordered_wait, {"carry": Carry(order_by="more")}, "order_by", "'more'"),
+    (key_ordered_wait, {"carry": Carry(lane_by="id", order_by="id"), "key": "more"}, "lane_by", "'id'"),
+    (unordered_wait, {"carry": Carry(), "batch": Batch(max_size=50), "max_in_flight": 5}, "batch.max_size", "50"),
     (unordered_wait, {"carry": ["id"]}, "carry", "['id']"),
     (unordered_wait, {"carry": Carry(), "max_held": 5}, "max_held", "5"),
     (unordered_wait, {"carry": Carry(), "cache": Cache(9, 60)}, "cache", "Cache"),
@@ -171,10 +176,35 @@ def test_what_does_not_fit_is_refused_by_name(
 ) -> None:
     """Before anything is started."""
     waits, options, name, value = WRONG[case]
-    rows = streams.session.readStream.schema("id long").json(str(tmp_path))
+    rows = streams.session.readStream.schema("id long, more array<int>").json(str(tmp_path))
 
     with pytest.raises(InvalidConfig, match=f"^{name} must be .* got {re.escape(value)}"):
         waits(rows, echo, "twice long", **options)
+
+
+OTHERS: list[dict[str, Any]] = [
+    {"on_error": "skip"},
+    {"timeout": 5},
+    {"retry": Retry(on_error=ValueError)},
+    {"calls_per_second": 5},
+    {"max_in_flight": 5},
+    {"carry": Carry(lease=61)},
+    {"columns": "id"},
+    {"carry": Carry(name="other")},
+]
+
+
+def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: Path) -> None:
+    """And the same by the same one, however often it is planned."""
+    rows = streams.session.readStream.schema("id long").json(str(tmp_path))
+
+    def host(**options: Any) -> tuple[str, str]:
+        given = {"carry": Carry()} | options
+        job = unordered_wait.plan(rows, echo, "twice long", **given)._job  # type: ignore[attr-defined]
+        return job.operator, job.settings
+
+    assert host() == host()
+    assert len({host(), *(host(**options) for options in OTHERS)}) == len(OTHERS) + 1
 
 
 def test_a_table_and_another_state_store_are_refused(

@@ -25,12 +25,14 @@ class Carry(Struct, frozen=True, kw_only=True):
             the offset of a message. Micro-batches follow each other. To be given in ordered and
             key-ordered mode.
         budget: seconds that a micro-batch waits for results. Longer only until no more than
-            `capacity` calls of its lane are in flight.
+            `capacity` rows of its lane are in flight; in ordered mode those count that stand
+            behind a slow one, finished or not. A `batch` waits no longer to be full, either.
         pause: seconds after which a lane in flight is visited without rows, too.
         lease: seconds that a call host goes on without a visit, for example while a killed driver
             is started again.
-        version: of the function; results of another one are not taken. None for a digest of its
-            code; see `asyncwait.backends.journal.version_of`.
+        version: of the function, its handlers and predicates; results of another one are not
+            taken. None for digests of their code; see `asyncwait.backends.journal.version_of`.
+        name: tells two operators of one query apart that have the same columns.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -43,6 +45,7 @@ class Carry(Struct, frozen=True, kw_only=True):
     pause: float = 1.0
     lease: float = 60.0
     version: str | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if self.lanes is not None:

@@ -8,7 +8,6 @@ from traceback import format_exception
 
 from asyncwait.backends.journal import Attempt, key_of
 from asyncwait.backends.spark.carry._opening import CalledRow, Done
-from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import one_line
@@ -140,12 +139,10 @@ class CallHost:
 
     def _complete(self, done: Done) -> None:
         row = done.row
+        if not row.is_wanted:
+            return
         assert row.item is not None
-        outcome: Outcome
-        if done.error is not None:
-            outcome = Failed(_told(done.error))
-        else:
-            outcome = OutcomeCodec.encode(row.item.record, [each.fields for each in done.rows])
+        outcome = done.outcome if done.error is None else Failed(_told(done.error))
         self._table.completed(row.lane, row.version, row.item.identity, row, outcome)
         self._tell()
 

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.frame._calls import failure_handler
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
 from asyncwait.spec import OperatorConfig, OperatorError
 from asyncwait.spec.carry import InFlight
-from asyncwait.toolkit import PlainOne, PlainSource, collect_results
+from asyncwait.toolkit import PlainOne, PlainSource, call_failed, collect_results, reraise_fatal
 
 MOST_CALLS = 1_000_000
 """Calls at a time, where lanes alone bound them."""
@@ -51,12 +52,21 @@ class Done(Struct, frozen=True):
     Args:
         row: of the call.
         rows: that go out for it.
+        outcome: both, as bytes.
         error: which fails its visit; None for none.
     """
 
     row: CalledRow
-    rows: tuple[OutputRow, ...]
+    rows: tuple[OutputRow, ...] = ()
+    outcome: bytes = b""
     error: OperatorError | None = None
+
+    @classmethod
+    def of(cls, row: CalledRow, rows: tuple[OutputRow, ...]) -> "Done":
+        """Return what goes out for a row; what can't be written is an error of its call."""
+        assert row.item is not None
+        outcome = OutcomeCodec.encode(row.item.record, [each.fields for each in rows])
+        return cls(row, rows, outcome)
 
 
 class HostOpening(Opening):
@@ -89,14 +99,16 @@ class HostOpening(Opening):
         if retry is None or retry.on_result is None:
             return retry
         asks = retry.on_result
-        return replace(retry, on_result=lambda given: bool(given[0].rows) and asks(given[0].rows))
+        return replace(
+            retry, on_result=lambda given: given[0].row.is_wanted and asks(given[0].rows)
+        )
 
 
 def _done(row: Any, given: Any) -> Done:
     """Return what a call gives, as one result."""
     if isinstance(given, OutputRow):
-        return Done(row, (given,))
-    return Done(row, collect_results(RowRecord(row), given))
+        return Done.of(row, (given,))
+    return Done.of(row, collect_results(RowRecord(row), given))
 
 
 class _Grouped(Around):
@@ -110,7 +122,7 @@ class _Grouped(Around):
 
     async def __call__(self, row: CalledRow) -> Done:
         if not row.is_wanted:
-            return Done(row, ())
+            return Done(row)
         # A scope of anyio would do the same, and take as long as all the rest.
         task = row.task = asyncio.current_task()
         assert task is not None
@@ -121,7 +133,7 @@ class _Grouped(Around):
         except asyncio.CancelledError:
             if row.is_wanted:
                 raise
-            done = Done(row, ())
+            done = Done(row)
         finally:
             row.task = None
         if not row.is_wanted:
@@ -134,7 +146,7 @@ class _BlockingGrouped(_Grouped):
 
     def __call__(self, row: CalledRow) -> Any:
         """Call it, in a thread."""
-        return _done(row, self._of_rows(row)) if row.is_wanted else Done(row, ())
+        return _done(row, self._of_rows(row)) if row.is_wanted else Done(row)
 
 
 class _GroupedBatch(_Grouped):
@@ -153,10 +165,18 @@ class _BlockingGroupedBatch(_Grouped):
 
 
 def _each(rows: Sequence[CalledRow], given: Sequence[Any]) -> list[Any]:
-    return [
-        each if isinstance(each, BaseException) else _done(row, each)
-        for row, each in zip(rows, given, strict=True)
-    ]
+    return [_done_or_error(row, each) for row, each in zip(rows, given, strict=True)]
+
+
+def _done_or_error(row: CalledRow, given: Any) -> Any:
+    """Return what one row of a batch comes to; what does not fit fails it alone."""
+    if isinstance(given, BaseException):
+        return given
+    try:
+        return _done(row, given)
+    except BaseException as error:
+        reraise_fatal(error)
+        return error
 
 
 def _unless_none(row: CalledRow, given: Any) -> Done | None:
@@ -171,8 +191,10 @@ def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Callable[[Any, Oper
             given = handle(row, error)
             if given is None:
                 raise error
-            return (Done(row, tuple(given)),)
+            return (Done.of(row, tuple(given)),)
         except OperatorError as raised:
-            return (Done(row, (), raised),)
+            return (Done(row, error=raised),)
+        except Exception as raised:
+            return (Done(row, error=call_failed(RowRecord(row), raised)),)
 
     return grouped

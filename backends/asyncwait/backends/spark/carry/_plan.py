@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pyarrow as pa
 from msgspec.structs import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as sql
@@ -14,10 +15,13 @@ from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
 from asyncwait.backends.spark.carry._processor import CarryProcessor
+from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
 from asyncwait.backends.spark.frame._schema import arrow_schema
-from asyncwait.spec import InvalidConfig
+from asyncwait.backends.spark.frame._settings import arrow_columns
+from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.carry import Terms
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -43,7 +47,7 @@ class CarryPlan(FramePlan):
         self._carry = carry
         self._names = df.columns
         self._lanes = _lanes(carry, df.sparkSession)
-        self._travelling = arrow_schema(df.schema, "columns")
+        self._travelling = zoned(arrow_schema(df.schema, "columns"), self.work.zone)
         self._job = self._work_of(ceiling)
 
     def frame(self) -> DataFrame:
@@ -70,6 +74,9 @@ class CarryPlan(FramePlan):
         columns: Sequence[str]
         if by is not None:
             columns = names_of("lane_by", [by] if isinstance(by, str) else by, self._names)
+            if self._key() and not {*columns} <= {*self._key()}:
+                expected = f"of the key, {', '.join(self._key())}: its rows are to share a lane"
+                raise InvalidConfig.of("lane_by", by, expected)
         else:
             columns = self._key() or [f.name for f in fields if not _has_map(f.dataType)]
         lane = _lane(columns, _names_of_lanes(df.sparkSession, self._lanes))
@@ -84,19 +91,55 @@ class CarryPlan(FramePlan):
                 f"columns by which the rows of a micro-batch are ordered, in {options.mode} mode"
             )
             raise InvalidConfig.of("order_by", carry.order_by, expected)
+        for name in ordered:
+            if pa.types.is_nested(self._travelling.field(name).type):
+                raise InvalidConfig.of("order_by", name, "a column of plain values")
         calls = ceiling or self._lanes * options.capacity
-        pace = replace(options.pace, most=calls)
-        task = replace(self.work, options=replace(options, capacity=calls, pace=pace))
-        version = version_of(self.fn) if carry.version is None else carry.version
+        batch = options.batch
+        if batch is not None:
+            # A host can't know that nobody else comes, so that no visit may wait for it.
+            batch = replace(batch, max_wait=min(batch.max_wait, max(carry.budget, 0.001)))
+        told = replace(options, capacity=calls, pace=replace(options.pace, most=calls), batch=batch)
+        OperatorConfig(capacity=calls, batch=batch)  # of which a ceiling may leave too little room
+        task = replace(self.work, options=told)
+        shape = task.shape
+        plainly = arrow_schema(self.input().schema, "columns")
+        columns = [
+            arrow_columns(plainly, nulls=False),
+            arrow_columns(task.written.results, nulls=True),
+        ]
         return CarryWork(
             task,
             self._travelling,
             self._places(ordered),
-            Terms(version, options.mode, options.capacity, carry.budget),
+            Terms(self._version(), options.mode, options.capacity, carry.budget),
             max(1, round(carry.pause * 1_000)),
             carry.lease,
-            (self._names, task.written.results.names),
+            " -> ".join(columns),
+            repr((carry.name, shape.given, shape.carried, options.mode, columns)),
+            self._settings(told),
         )
+
+    def _version(self) -> str:
+        return version_of(self.fn) if self._carry.version is None else self._carry.version
+
+    def _settings(self, options: Options) -> str:
+        """Return in words all by which another host is to make the calls."""
+        retry = options.retry
+        plain = replace(options, retry=None, on_error=None, journal=None)
+        asked = () if retry is None else (retry.on_error, retry.on_result)
+        if retry is not None:
+            retry = replace(retry, on_error=Exception, on_result=None)
+        functions = [self._told(each) for each in (*asked, options.on_error)]
+        journal = None if options.journal is None else options.journal.path
+        zone, lease = self.work.zone, self._carry.lease
+        return repr((self._version(), plain, retry, functions, journal, zone, lease))
+
+    def _told(self, given: Any) -> str:
+        """Return what tells a function of the settings from others."""
+        if isinstance(given, type | tuple) or not callable(given):
+            return repr(given)
+        return version_of(given) if self._carry.version is None else given.__qualname__
 
 
 def _require_stream(df: DataFrame) -> None:

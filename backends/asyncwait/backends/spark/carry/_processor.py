@@ -7,14 +7,16 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
+import msgspec
 from pyspark import cloudpickle
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from asyncwait.backends.spark.carry._client import HostClient
+from asyncwait.backends.spark.carry._client import HostClient, end_host
 from asyncwait.backends.spark.carry._folder import HostFolder
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.frame._paid import ENCODER
 from asyncwait.backends.spark.frame._task import micro_batch, require_text
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.carry import LaneState, Row, VisitFailed, decode_lane, encode_lane
@@ -22,6 +24,9 @@ from asyncwait.toolkit import Lane
 
 STATE = "lane"
 """The name of the state's one value."""
+
+_STATE = msgspec.msgpack.Decoder(tuple[str, bytes])
+"""What it holds: the columns of its rows, in words, and the lane."""
 
 
 class CarryFailed(AsyncWaitError):
@@ -74,7 +79,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         now = timer_values.getCurrentProcessingTimeInMs()
         lane = Lane(str(name), self._work.terms)
         found = self._value.get()
-        state = LaneState() if found is None else decode_lane(bytes(found[0]))
+        state = LaneState() if found is None else self._read(bytes(found[0]))
         try:
             out, after = lane.visit(state, now, rows, self._host())
         except VisitFailed as error:
@@ -86,12 +91,27 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
             part = [each.result for each in out[start : start + MOST_ROWS]]
             yield SparkRow(rows=packed_outcomes(part))
 
+    def _read(self, data: bytes) -> LaneState:
+        """Return a state.
+
+        Raises:
+            CarryFailed: its rows have other columns than those of today.
+        """
+        columns, lane = _STATE.decode(data)
+        if columns != self._work.columns:
+            raise CarryFailed(
+                f"the state has rows with other columns: {columns}; now they are "
+                f"{self._work.columns}; let a stream with the old ones run until nothing is in "
+                "flight, or begin with a new checkpoint"
+            )
+        return decode_lane(lane)
+
     def _leave(self, lane: Lane, state: LaneState, now: int) -> None:
         """Leave the state for the next visit, and see to it that there is one."""
         if not lane.wants_timer(state):
             self._value.clear()
             return
-        self._value.update((encode_lane(state),))
+        self._value.update((ENCODER.encode((self._work.columns, encode_lane(state))),))
         pause = self._work.pause
         # Timers of one pause are one timer, however many visits ask for it.
         self._handle.registerTimer((now // pause + 1) * pause)
@@ -106,21 +126,31 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
 
     def _host(self) -> HostClient:
         query, _, _ = micro_batch().partition(" ")
-        told = (query, self._work.columns, self._work.terms.version, self._work.terms.mode)
-        return client(blake2b(repr(told).encode(), digest_size=8).hexdigest(), self._job)
+        return client(_digest(query + self._work.operator), _digest(self._work.settings), self._job)
 
 
-def _order_of(cells: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """Return a row's place among those of its batch; nulls come first."""
-    return [(cell is not None, cell) for cell in cells]
+def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
+    """Return a row's place among those of its batch: nulls come first, and NaN last."""
+    return [(0, 0) if each is None else (2, 0) if each != each else (1, each) for each in cells]  # noqa: PLR0124 - NaN alone
 
 
 _clients: dict[tuple[int, str], HostClient] = {}
 
 
-def client(name: str, job: bytes) -> HostClient:
-    """Return this process's connection to a host."""
-    which = (os.getpid(), name)
+def client(operator: str, settings: str, job: bytes) -> HostClient:
+    """Return this process's connection to the host of an operator.
+
+    One with other settings, from before the query was started again, ends: it would go on to call.
+    """
+    which = (os.getpid(), f"{operator}-{settings}")
     if which not in _clients:
-        _clients[which] = HostClient(HostFolder.named(name), job)
+        folder = HostFolder.named(which[1])
+        for other in folder.path.parent.glob(f"{operator}-*"):
+            if other != folder.path:
+                end_host(HostFolder(other))
+        _clients[which] = HostClient(folder, job)
     return _clients[which]
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()

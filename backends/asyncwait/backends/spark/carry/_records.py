@@ -9,13 +9,31 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from asyncwait.backends.spark.frame._paid import python_type
+from asyncwait.backends.spark.frame._paid import ENCODER, python_type
 from asyncwait.spec.carry import Row
 
 MOST_ROWS = 10_000
 """Rows of a batch of output at most."""
 
-_ENCODER = msgspec.msgpack.Encoder()
+
+def zoned(columns: pa.Schema, zone: str) -> pa.Schema:
+    """Return columns whose instants are given in a time zone, as those of a session are."""
+    return pa.schema([_zoned(field, zone) for field in columns])
+
+
+def _zoned(field: pa.Field, zone: str) -> pa.Field:
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return field.with_type(pa.timestamp(kind.unit, tz=zone))
+    if pa.types.is_struct(kind):
+        inner = [_zoned(kind.field(place), zone) for place in range(kind.num_fields)]
+        return field.with_type(pa.struct(inner))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_zoned(kind.value_field, zone)))
+    if pa.types.is_map(kind):
+        key, item = _zoned(kind.key_field, zone), _zoned(kind.item_field, zone)
+        return field.with_type(pa.map_(key.type, item))
+    return field
 
 
 class RowCodec(Struct, frozen=True, dict=True):
@@ -39,7 +57,7 @@ class RowCodec(Struct, frozen=True, dict=True):
     def encode(self, batch: pa.RecordBatch) -> list[bytes]:
         """Return the rows of a batch, whose columns stand in this order."""
         cells = [column.to_pylist() for column in batch.columns]
-        return [*map(_ENCODER.encode, zip(*cells, strict=True))]
+        return [*map(ENCODER.encode, zip(*cells, strict=True))]
 
     def decode(self, records: Iterable[bytes]) -> list[tuple[Any, ...]]:
         """Return rows as tuples."""
@@ -86,7 +104,7 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
     @staticmethod
     def encode(record: bytes, results: Sequence[tuple[Any, ...]]) -> bytes:
         """Return the outcome of a row."""
-        return _ENCODER.encode((msgspec.Raw(record), results))
+        return ENCODER.encode((msgspec.Raw(record), results))
 
     def batches(self, outcomes: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that go out."""
@@ -101,7 +119,7 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
 
 def packed(rows: Iterable[Row]) -> bytes:
     """Return rows as one value."""
-    return _ENCODER.encode([(row.record, row.key) for row in rows])
+    return ENCODER.encode([(row.record, row.key) for row in rows])
 
 
 def unpacked(data: bytes) -> Iterator[Row]:
@@ -115,7 +133,7 @@ _PAIRS = msgspec.msgpack.Decoder(list[tuple[bytes, bytes]])
 
 def packed_outcomes(outcomes: Sequence[bytes]) -> bytes:
     """Return outcomes as one value."""
-    return _ENCODER.encode(outcomes)
+    return ENCODER.encode(outcomes)
 
 
 unpacked_outcomes = msgspec.msgpack.Decoder(list[bytes]).decode
@@ -123,7 +141,7 @@ unpacked_outcomes = msgspec.msgpack.Decoder(list[bytes]).decode
 
 def key_bytes(cells: Sequence[Any]) -> bytes:
     """Return a key that is equal where Spark takes cells for equal: NaN is one, and so is zero."""
-    return _ENCODER.encode([*map(_canonical, cells)])
+    return ENCODER.encode([*map(_canonical, cells)])
 
 
 def _canonical(cell: Any) -> Any:

@@ -26,7 +26,9 @@ class CarryWork(Struct, frozen=True, dict=True):
         terms: of all visits.
         pause: milliseconds after which a lane in flight is visited again.
         lease: seconds that a host goes on without a visit.
-        columns: of rows and of results, which tell this operator from others of its query.
+        columns: of rows and of results, in words.
+        operator: tells it from others of its query.
+        settings: all by which another call would be made, or its result be another one.
     """
 
     task: Enrichment
@@ -35,7 +37,9 @@ class CarryWork(Struct, frozen=True, dict=True):
     terms: Terms
     pause: int
     lease: float
-    columns: tuple[Sequence[str], Sequence[str]]
+    columns: str
+    operator: str
+    settings: str
 
     @cached_property
     def records(self) -> RowCodec:

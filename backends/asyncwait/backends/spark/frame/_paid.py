@@ -99,7 +99,7 @@ class Keys:
 
     def _key_of(self, row: InputRow) -> bytes:
         value = row.value
-        given = _ENCODER.encode(tuple(value) if isinstance(value, tuple) else value)
+        given = ENCODER.encode(tuple(value) if isinstance(value, tuple) else value)
         key = self._key(given)
         before = self._seen.get(key, 0)
         self._seen[key] = before + 1
@@ -109,7 +109,24 @@ class Keys:
 _RULE = "row 2"
 """How keys of rows are made; another number whenever that changes."""
 
-_ENCODER = msgspec.msgpack.Encoder()
+
+def _plain(value: Any) -> Any:
+    """Return a value of a class of its own, as those of bs4, pandas or pendulum, as its base's."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case datetime():
+            parts = (value.year, value.month, value.day, value.hour, value.minute, value.second)
+            zone = value.tzinfo
+            return datetime(*parts, value.microsecond, tzinfo=zone, fold=value.fold)
+        case date():
+            return date(value.year, value.month, value.day)
+        case timedelta():
+            return timedelta(value.days, value.seconds, value.microseconds)
+    raise TypeError(f"{type(value).__name__} can't be kept")
+
+
+ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
 """Two values of one type have two texts, also where a function would see no more than the order of
 a map: fields of structs come in the order of their type."""
 
@@ -156,7 +173,7 @@ class Payloads:
     def keep(self, row: InputRow, given: Any) -> Any:
         """Return what a call gives, when it is in the journal."""
         if type(given) is OutputRow and self._again is None and not self._end:  # as nearly all are
-            self._add(row.key, _ENCODER.encode((given.fields,)))
+            self._add(row.key, ENCODER.encode((given.fields,)))
             return given
         if self._many and not isinstance(given, OutputRow) and hasattr(given, "__iter__"):
             if isinstance(given, dict | str | bytes):
@@ -168,7 +185,7 @@ class Payloads:
         ):
             length = len(self._end)
             fields = [each.fields[: len(each.fields) - length] for each in rows]
-            self._add(row.key, _ENCODER.encode(fields))
+            self._add(row.key, ENCODER.encode(fields))
         return given
 
     def _add(self, key: bytes, payload: bytes) -> None:
@@ -180,7 +197,7 @@ class Payloads:
         try:
             self._attempt.add(key, payload)
         except EntryTooLarge:
-            self._attempt.add(key, _ENCODER.encode(len(payload)))
+            self._attempt.add(key, ENCODER.encode(len(payload)))
             raise
         except OSError as error:
             raise JournalError(f"the journal can't be written: {error}") from error
@@ -218,6 +235,9 @@ def python_type(kind: pa.DataType) -> Any:
     if types.is_struct(kind):
         fields = [kind.field(number) for number in range(kind.num_fields)]
         named = {field.name: python_type(field.type) | None for field in fields}
+        # Else msgspec finds none of these whose name is not ASCII: it looks for bytes that a text
+        # has only once they were asked for.
+        ENCODER.encode([*named])
         return TypedDict("Fields", named)  # type: ignore[operator]
     return next(python for is_kind, python in _TYPES if is_kind(kind))
 
