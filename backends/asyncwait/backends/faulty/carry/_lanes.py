@@ -1,7 +1,6 @@
 """Lanes that emit, name or keep what they should not."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,8 +31,10 @@ class RestsWhenNothingRuns(Lane):
 class KeepsWhatItEmits(Lane):
     """Leaves in the state what it has emitted."""
 
-    def visit(self, *given: Any) -> tuple[tuple[Finished, ...], LaneState]:
-        outputs, after = super().visit(*given)
+    def visit(
+        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
+    ) -> tuple[tuple[Finished, ...], LaneState]:
+        outputs, after = super().visit(state, stamp, rows, host)
         return outputs, replace(after, finished=(*outputs, *after.finished))
 
 
@@ -77,8 +78,10 @@ class CountsOccurrencesFromWhatIsThere(Lane):
 class EmitsWhatIsFinishedNow(Lane):
     """Has one phase: emits what the host answers, at once."""
 
-    def visit(self, *given: Any) -> tuple[tuple[Finished, ...], LaneState]:
-        _, after = super().visit(*given)
+    def visit(
+        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
+    ) -> tuple[tuple[Finished, ...], LaneState]:
+        _, after = super().visit(state, stamp, rows, host)
         return after.finished, replace(after, finished=())
 
 
