@@ -178,3 +178,15 @@ def test_a_key_that_has_changed_keeps_no_other_from_going() -> None:
 
     assert {number: store.entries[number].results for number in (1, 2)} == {1: (1,), 2: (2,)}
     assert len(store.entries) == 2
+
+
+def test_a_load_that_fails_is_no_use_of_its_key() -> None:
+    """What is used least recently goes, whatever becomes of loads."""
+    store = Store(Cache(2, 60, stale_if_error=60))
+    for key in ("a", "b"):
+        store.put(key, (key,), 0, 0)
+
+    assert (store.stale("a", 90), store.stale("c", 90)) == (("a",), None)
+    store.put("c", ("c",), 90, 90)
+
+    assert [*store.entries] == ["b", "c"]

@@ -41,14 +41,17 @@ class Store:
         """Keys that had to go."""
         self.entries: MutableMapping[Any, Kept] = {}
         """Each access makes one the most recently used."""
+        self._look: Any = dict.__getitem__  # without that
         if settings is not None:
             self.entries = self._bounded(settings.max_keys)
 
     def _bounded(self, max_keys: int) -> MutableMapping[Any, Kept]:
         try:
+            from cachetools import Cache as Bounded
             from cachetools import LRUCache
         except ImportError as error:
             raise MissingExtra("cachetools", "cache") from error
+        self._look = Bounded.__getitem__
         return LRUCache(max_keys)
 
     def refreshing(self, key: Any) -> None:
@@ -86,6 +89,9 @@ class Store:
         self.entries.pop(key, None)
 
     def stale(self, key: Any, now: float) -> tuple[Any, ...] | None:
-        """Return the results of a key that may be given although its load fails."""
-        kept = self.entries.get(key)
+        """Return the results of a key that may be given although its load fails.
+
+        That is no use of it, by which another one would have to go.
+        """
+        kept = self._look(self.entries, key) if key in self.entries else None
         return kept.results if kept is not None and now < kept.stale_until else None

@@ -416,9 +416,8 @@ def _cached(rng: Random, size: int) -> Scenario:
         limit = base.retry.attempt_timeout + off
         retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
         base = msgspec.structs.replace(base, retry=retry)
-    is_ahead = cache.refresh_ahead is not None
     numbered = enumerate(base.plans)
-    plans = tuple(_undisturbed(rng, plan, 1 << n if is_ahead else 0) for n, plan in numbered)
+    plans = tuple(_undisturbed(rng, plan, 1 << n if off else 0) for n, plan in numbered)
     alike = rng.choice(_ALIKE)
     return _renamed(msgspec.structs.replace(base, plans=plans, cache=cache), alike)
 
@@ -465,8 +464,9 @@ def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
 def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
     """Have nothing block the loop, or end the calls of a value from outside.
 
-    Where a load ahead of time ends as its key is asked for, it may be either that is given. So each
-    call lasts `off` ms longer, which are others for each value.
+    Where a load ahead of time ends as its key is asked for, it may be either that is given, and
+    where one ends as all leave it, it may be kept or not. So each call lasts `off` ms longer, which
+    are others for each value.
     """
     steps = tuple(
         msgspec.structs.replace(
