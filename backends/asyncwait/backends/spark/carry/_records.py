@@ -1,7 +1,8 @@
 """Rows as bytes, which travel, are kept, and come back as they were."""
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from math import isnan, nan
 from typing import Any
 
@@ -16,6 +17,15 @@ MOST_ROWS = 10_000
 """Rows of a batch of output at most."""
 
 _ENCODER = msgspec.msgpack.Encoder()
+
+
+@cache
+def set_aside() -> None:
+    """Have the collector of garbage leave out what is there by now; once in a process.
+
+    Rows are many objects: with each micro-batch it would look through all modules several times.
+    """
+    gc.freeze()
 
 
 class RowCodec(Struct, frozen=True, dict=True):
