@@ -21,8 +21,8 @@ from pyspark.sql.streaming import StreamingQuery
 from asyncwait.backends.spark import Carry, ordered_wait, unordered_wait
 from asyncwait.backends.spark.frame._task import micro_batch
 
-RATE, FROM, TO = 20, 10, 40
-"""Events a second, and the seconds of a stream whose events are measured."""
+RATE, WARM, LASTS = 20, 3, 20
+"""Events a second, micro-batches before any is measured, and for how many seconds they are."""
 
 SHORT, LONG, OFTEN = 0.05, 5.0, 100
 """Seconds that a call takes, and one in so many."""
@@ -103,12 +103,16 @@ def latencies(session: SparkSession, flow: Flow) -> tuple[list[float], list[int]
     events = source.select(
         sql.col("value").alias("id"), sql.col("timestamp").cast("double").alias("began")
     ).mapInArrow(_stamped, "id long, began double, came long")
-    wanted = {each for each in range(FROM * RATE, TO * RATE) if each % OFTEN}
+    wanted: set[int] = set()
     with running(flow(events), "manifests") as (query, folder):
         arrived = Arrived("manifests", folder)
-        while query.isActive and not wanted <= {row["id"] for row in arrived.rows()}:
+        while query.isActive and not (wanted and wanted <= {row["id"] for row in arrived.rows()}):
             time.sleep(0.5)
             arrived.look()
+            if not wanted and sum(map(bool, arrived.batches.values())) >= WARM:
+                row = arrived.rows()[0]
+                first = row["id"] + int(RATE * (time.time() - row["began"]))
+                wanted = {each for each in range(first, first + LASTS * RATE) if each % OFTEN}
         if (error := query.exception()) is not None:
             raise error
     found = [

@@ -52,7 +52,8 @@ def run(folder: Path, sink: str) -> int:
     writer = out.writeStream.format(sink).option("path", str(folder / "out"))
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = kept.trigger(processingTime="100 milliseconds").start()
-    while query.isActive and not (folder / "stop").exists():
+    parent = os.getppid()
+    while query.isActive and os.getppid() == parent and not (folder / "stop").exists():
         time.sleep(0.2)
     query.stop()
     return int(query.exception() is not None)

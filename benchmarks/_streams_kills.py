@@ -21,7 +21,7 @@ from _streams_sink import Arrived
 MARK = "ASYNCWAIT_STREAM"
 """The variable by which a process is known as one of a stream."""
 
-FILES, ROWS, KEYS = 6, 20, 8
+FILES, ROWS, KEYS = 4, 20, 8
 """Files between two kills, rows of each, and values that share a lane."""
 
 WITHIN = 180.0
@@ -50,6 +50,7 @@ class Count(NamedTuple):
     disorder: int = 0
     calls: int = 0
     again: int = 0
+    ignored: int = 0
 
     def plus(self, other: "Count") -> "Count":
         return Count(*map(sum, zip(self, other, strict=True)))
@@ -92,8 +93,9 @@ class Killed:
     def kill(self, kind: str) -> Count:
         """Bring rows, kill in the midst of them, and return what has become of them."""
         ids = self._feed()
-        enough = self._rng.random() * 0.8 * len(ids)
-        self._until(lambda: self._out(ids) >= enough)
+        enough, told = self._rng.random() * 0.8 * len(ids), len(self._ignored())
+        count = self._rng.choice((self._out, self._called))
+        self._until(lambda: count(ids) >= enough)
         if kind == "seam":
             self._until(lambda: bool(self._arrived.batches[max(self._arrived.batches)]))
         else:
@@ -104,7 +106,11 @@ class Killed:
         self._until(lambda: self._out(ids) == len(ids))
         seen = len(self._arrived.batches)
         self._until(lambda: len(self._arrived.batches) >= seen + 2)  # Nothing may come after all.
-        return self._count(ids)
+        return self._count(ids)._replace(ignored=len(self._ignored()) - told)
+
+    def _ignored(self) -> list[Path]:
+        """Return a file for each micro-batch whose second commit the sink has ignored."""
+        return [*(self._folder / "out").glob("ignored-*")]
 
     def _feed(self) -> range:
         first = self._fed * ROWS
@@ -168,16 +174,23 @@ class Killed:
                 if number.isdigit() and int(number) >= first:
                     file.unlink()
 
+    def _called(self, ids: range) -> int:
+        return len(self._calls(ids))
+
+    def _calls(self, ids: range) -> Counter[int]:
+        """Return how often each was called."""
+        notes = self._folder / "calls"
+        told = map(int, notes.read_text().split()) if notes.exists() else ()
+        return Counter(each for each in told if each in ids)
+
     def _count(self, ids: range) -> Count:
-        rows, called = self._arrived.rows(), Counter[int]()
-        for line in (self._folder / "calls").read_text().split():
-            called[int(line)] += int(line) in ids
+        rows, called = self._arrived.rows(), self._calls(ids)
         out = [row for row in rows if row["id"] in ids]
         distinct, calls = len({row["id"] for row in out}), called.total()
         wrong = sum((row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in out)
         lanes = [[row["id"] for row in out if row["id"] % KEYS == key] for key in range(KEYS)]
         disorder = sum(a > b for lane in lanes for a, b in pairwise(lane))
-        again = calls - sum(called[each] > 0 for each in ids)
+        again = calls - len(called)
         counted = len(ids), len(out), len(out) - distinct, len(ids) - distinct
         return Count(1, *counted, wrong, disorder, calls, again)
 

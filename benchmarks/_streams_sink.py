@@ -7,7 +7,6 @@ data source API do; that of files leaves the whole batch out.
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -37,8 +36,10 @@ class ManifestWriter(DataSourceStreamWriter):
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - Spark's names
         fresh = self._folder / f"fresh-{uuid4().hex}"
         fresh.write_text("".join(f"{json.dumps({'path': each.path})}\n" for each in messages))
-        with suppress(FileExistsError):  # It has this batch.
+        try:
             os.link(fresh, self._folder / str(batchId))
+        except FileExistsError:  # It has this batch.
+            (self._folder / f"ignored-{batchId}").touch()
         fresh.unlink()
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803

@@ -11,6 +11,7 @@ leaves behind. Exits with 1 if a row is lost, wrong, comes twice, or out of the 
 import argparse
 import os
 import random
+import signal
 import statistics
 import sys
 import tempfile
@@ -36,7 +37,8 @@ Killed: a stream reads a file of 20 rows in each micro-batch and makes calls of 
 is named is killed at a random moment, and the stream goes on. The seam is a micro-batch that the
 sink has while Spark's own commit of it has not come. "parquet" leaves a batch out that is played
 again; "manifests", a sink by the data source API, is given it again and ignores its second commit.
-Disorder counts rows before their predecessor in a lane, and again the calls after the first one.
+Disorder counts rows before their predecessor in a lane, again the calls after the first one, and
+ignored the commits that a sink was given once more.
 
 Latency: 20 events a second, whose calls take 50 ms, but one in a hundred 5 s; of the others it is
 told how long they took from their creation to the commit of the sink. Cost: micro-batches of 20,000
@@ -61,7 +63,9 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="a file for all of that in Markdown")
     arguments = parser.parse_args()
     cloudpickle.register_pickle_by_value(flows)
-    with tempfile.TemporaryDirectory(prefix="streams-", dir="/tmp") as folder:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and end all that was started
+    short = tempfile.TemporaryDirectory(prefix="streams-", dir="/tmp", ignore_cleanup_errors=True)
+    with short as folder:
         tempfile.tempdir = folder
         os.environ["TMPDIR"] = folder
         tables = [MEASURED[part](arguments) for part in arguments.parts or MEASURED]

@@ -11,6 +11,7 @@ from asyncwait.backends.spark.carry._records import (
     RowCodec,
     key_bytes,
     packed,
+    set_aside,
     unpacked_outcomes,
 )
 from asyncwait.backends.spark.frame._task import telling
@@ -47,6 +48,7 @@ class Packing(Struct, frozen=True):
                 yield pa.RecordBatch.from_arrays(
                     [names, pa.array(parts, pa.binary())], names=["lane", "rows"]
                 )
+            set_aside()
 
     def _packed(self, codec: RowCodec, batch: pa.RecordBatch) -> bytes:
         records = codec.encode(batch)
@@ -74,3 +76,4 @@ class Unpacking(Struct, frozen=True):
         for batch in batches:
             for value in batch.column(0).to_pylist():
                 yield from self.outcomes.batches(unpacked_outcomes(value))
+            set_aside()

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from asyncwait.backends.spark.carry._client import HostClient, end_host
 from asyncwait.backends.spark.carry._folder import HostFolder
-from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, unpacked
+from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._paid import ENCODER
 from asyncwait.backends.spark.frame._task import micro_batch, require_text
@@ -87,6 +87,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
             require_text(failed)
             raise failed from None
         self._leave(lane, after, now)
+        set_aside()
         for start in range(0, len(out), MOST_ROWS):
             part = [each.result for each in out[start : start + MOST_ROWS]]
             yield SparkRow(rows=packed_outcomes(part))

@@ -1,7 +1,8 @@
 """Rows as bytes, which travel, are kept, and come back as they were."""
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from math import isnan, nan
 from typing import Any
 
@@ -34,6 +35,15 @@ def _zoned(field: pa.Field, zone: str) -> pa.Field:
         key, item = _zoned(kind.key_field, zone), _zoned(kind.item_field, zone)
         return field.with_type(pa.map_(key.type, item))
     return field
+
+
+@cache
+def set_aside() -> None:
+    """Have the collector of garbage leave out what is there by now; once in a process.
+
+    Rows are many objects: with each micro-batch it would look through all modules several times.
+    """
+    gc.freeze()
 
 
 class RowCodec(Struct, frozen=True, dict=True):

@@ -1,7 +1,6 @@
 """The process of a call host: `python -m asyncwait.backends.spark.carry._serve FOLDER`."""
 
 import asyncio
-import gc
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry._folder import HostFolder
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
+from asyncwait.backends.spark.carry._records import set_aside
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
 
@@ -87,7 +87,7 @@ class _Server:
 async def serve(folder: HostFolder) -> None:
     """Serve the job in a folder, and remove the folder in the end."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
-    gc.freeze()  # Modules are many objects, which are none of those that rows leave behind.
+    set_aside()
     host = CallHost(work, folder.path.name)
     server = _Server(work, host)
     fresh = folder.path / "fresh"
