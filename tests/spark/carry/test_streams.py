@@ -155,6 +155,8 @@ async def echo(row: Any) -> dict[str, int]:
     return {"twice": row.id}
 
 
+LANES = Carry(lane_by="id", order_by="id")
+PAIRS = {"batch": Batch(max_size=50)}
 WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
     (ordered_wait, {"carry": Carry()}, "order_by", "None"),
     (key_ordered_wait, {"carry": Carry(), "key": "id"}, "order_by", "None"),
@@ -162,8 +164,18 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
     (unordered_wait, {"carry": Carry(order_by="x")}, "order_by", "'x'"),
     (unordered_wait, {"carry": Carry(lane_by=["y"])}, "lane_by", "'y'"),
     (unordered_wait, {"carry": Carry(order_by="more")}, "order_by", "'more'"),
-    (key_ordered_wait, {"carry": Carry(lane_by="id", order_by="id"), "key": "more"}, "lane_by", "'id'"),
-    (unordered_wait, {"carry": Carry(), "batch": Batch(max_size=50), "max_in_flight": 5}, "batch.max_size", "50"),
+    (
+        key_ordered_wait,
+        {"carry": Carry(lane_by="id", order_by="id"), "key": "more"},
+        "lane_by",
+        "'id'",
+    ),
+    (
+        unordered_wait,
+        {"carry": Carry(), "batch": Batch(max_size=50), "max_in_flight": 5},
+        "batch.max_size",
+        "50",
+    ),
     (unordered_wait, {"carry": ["id"]}, "carry", "['id']"),
     (unordered_wait, {"carry": Carry(), "max_held": 5}, "max_held", "5"),
     (unordered_wait, {"carry": Carry(), "cache": Cache(9, 60)}, "cache", "Cache"),
