@@ -28,7 +28,8 @@ class Carry(Struct, frozen=True, kw_only=True):
             `capacity` calls of its lane are in flight.
         pause: seconds after which a lane in flight is visited without rows, too.
         lease: seconds that a call host goes on without a visit, for example while a killed driver
-            is started again.
+            is started again. It has to be longer than the interval of micro-batches, and `pause`;
+            where it is not, a host goes on for three times what lies between two visits.
         version: of the function; results of another one are not taken. None for a digest of its
             code; see `asyncwait.backends.journal.version_of`.
 
