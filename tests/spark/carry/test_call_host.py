@@ -8,6 +8,8 @@ import pytest
 from carried import told, visit, work
 
 from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.backends.spark.carry._serve import HostServer
+from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import Batch, Retry
 
@@ -262,6 +264,102 @@ def test_a_result_of_a_class_of_its_own_is_what_its_base_would_be() -> None:
         made = work(parsed)
         host = CallHost(made, "h")
         assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "a"}]}
+        await host.aclose()
+
+    play(scene)
+
+
+class Connection:
+    """Takes what a server writes."""
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.write = self.written.extend
+
+    async def drain(self) -> None:
+        """Take more."""
+
+    def close(self) -> None:
+        """Take no more."""
+
+    async def asks(self, server: HostServer, asked: Asked) -> Answer:
+        """Ask a server; return what it says."""
+        reader = asyncio.StreamReader()
+        reader.feed_data(message(asked))
+        answers = asyncio.create_task(server.answer(reader, self))  # type: ignore[arg-type]
+        while not self.written:
+            await asyncio.sleep(0.001)
+        reader.feed_eof()
+        await answers
+        return read_answer(self.written[LENGTH.size :])
+
+
+GAPS = {"first": ((), 60), "none": ((0,), 1), "long": ((90_000, 0), 270), "back": ((90_000, 10), 1)}
+
+
+@pytest.mark.parametrize("case", GAPS)
+def test_a_lease_is_longer_than_the_time_between_visits(case: str) -> None:
+    """And until the first one it is as long as a host may take to start."""
+    gaps, expected = GAPS[case]
+
+    async def scene() -> None:
+        service = Service()
+        made = work(service, lease=1.0)
+        host = CallHost(made, "h")
+        server = HostServer(made, host)
+        for gap in gaps:
+            await Connection().asks(server, Asked(visit(made, 0), gap))
+        before = asyncio.get_running_loop().time()
+        await server.until_over()
+        assert asyncio.get_running_loop().time() - before == pytest.approx(expected, abs=0.01)
+        await host.aclose()
+
+    play(scene)
+
+
+def test_half_characters_are_told() -> None:
+    """Texts of errors may hold them; they can't be sent."""
+
+    async def fails(_row: Any) -> Any:
+        raise ValueError("bad \ud800 text")
+
+    async def scene() -> None:
+        made = work(fails)
+        host = CallHost(made, "h")
+        said = await Connection().asks(HostServer(made, host), Asked(visit(made, 1)))
+        assert (len(said.failed), said.broken) == (1, None)
+        assert "ValueError: bad \\ud800 text" in said.failed[0][1]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_an_answer_that_can_not_be_sent_is_told() -> None:
+    """The host ends; the visitor reads why."""
+
+    class Broken:
+        async def visit(self, _visit: Any) -> Any:
+            return [("\ud800", b"")]
+
+    async def scene() -> None:
+        made = work(Service())
+        server = HostServer(made, Broken())  # type: ignore[arg-type]
+        said = await Connection().asks(server, Asked(visit(made, 1)))
+        assert "UnicodeEncodeError" in str(said.broken)
+        await server.until_over()
+
+    play(scene)
+
+
+def test_nothing_is_kept_of_lanes_that_wait_for_nothing() -> None:
+    """However many there are."""
+
+    async def scene() -> None:
+        made = work(Service())
+        host = CallHost(made, "h")
+        for lane in ("0", "1"):
+            await host.visit(visit(made, 0, lane=lane))
+        assert host._rows == {}
         await host.aclose()
 
     play(scene)

@@ -1,18 +1,23 @@
 """The process of a call host: who starts it, who finds it, and what is left of it."""
 
+import asyncio
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from carried import told, visit, work
+from msgspec.structs import replace
 from pyspark import cloudpickle
 
+from asyncwait.backends.spark.carry import _client
 from asyncwait.backends.spark.carry._client import HostClient, end_host
 from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
 from asyncwait.backends.spark.carry._work import CarryWork
@@ -133,12 +138,76 @@ def test_what_a_killed_host_leaves_goes_when_another_one_starts(machine: Machine
     until(lambda: not lives(alive))
 
 
+def test_a_host_that_ends_leaves_the_folder_of_the_one_in_its_place(machine: Machine) -> None:
+    """Where a socket has been removed, the next visitor starts another host."""
+    made = tells_its_process()
+    first = asked(machine.client(made), made)
+    machine.folder.socket.unlink()
+    client = machine.client(made)
+    second = asked(client, made)
+
+    os.kill(first, signal.SIGTERM)
+    until(lambda: not lives(first))
+
+    assert machine.folder.socket.exists()
+    assert asked(machine.client(made), made, 2) == second != first
+
+
+def test_a_host_that_is_asked_to_end_leaves_nothing(machine: Machine) -> None:
+    """A machine that shuts down asks so."""
+    made = tells_its_process()
+    process = asked(machine.client(made), made)
+
+    os.kill(process, signal.SIGTERM)
+
+    until(lambda: not machine.folder.path.exists())
+    until(lambda: not lives(process))
+
+
+def test_calls_that_do_not_end_end_with_their_host(machine: Machine) -> None:
+    """One takes no notice that it is cancelled, one blocks a thread."""
+
+    async def fn(row: Any) -> dict[str, str]:
+        if row.id == 1:
+            return {"told": str(os.getpid())}
+        sys.modules["__main__"]._CLOSING = 0.1  # type: ignore[attr-defined]
+        loop = asyncio.get_running_loop()
+        _ = loop.run_in_executor(None, time.sleep, 1e6)
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1e6)
+
+    made = work(fn, budget=0.0)
+    client = machine.client(made)
+    client.visit(visit(made, 2))
+    process = asked(client, replace(made, terms=replace(made.terms, budget=WITHIN)))
+
+    end_host(machine.folder)
+
+    until(lambda: not lives(process))
+
+
+def test_what_hosts_have_printed_last_is_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where none of them answers, nothing else says why."""
+
+    async def exits(_row: Any) -> Any:
+        sys.exit("no licence")
+
+    monkeypatch.setattr(_client, "_HOSTS", 2)
+    made = work(exits, budget=WITHIN)
+
+    with pytest.raises(NoCallHost, match=r"2 call hosts have ended, .*: no licence"):
+        machine.client(made).visit(visit(made, 1))
+
+
 def test_a_function_that_does_not_open_is_an_error_of_the_visit(machine: Machine) -> None:
     """It says what happened, and the process ends."""
 
     class Closed:
         async def open(self) -> None:
-            raise OSError("no service")
+            raise ConnectionRefusedError("no service")
 
         async def __call__(self, _row: Any) -> Any:
             return {"told": ""}
@@ -168,6 +237,43 @@ def test_where_no_process_can_be_started_calls_run_here(
 
     client.close()
     assert capfd.readouterr().err.count("no call host can be started: no more processes") == 1
+
+
+def test_a_host_in_whose_place_none_can_be_started_has_its_calls_run_here(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it was a process before."""
+    made = tells_its_process()
+    client = machine.client(made)
+    process = asked(client, made)
+    os.kill(process, signal.SIGKILL)
+    until(lambda: not lives(process))
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(subprocess, "run", refused)
+
+    assert asked(client, made) == os.getpid()
+
+
+def test_a_host_without_room_for_its_files_is_an_error(machine: Machine) -> None:
+    """Its calls don't run in the worker instead."""
+    made = tells_its_process()
+    machine.folder.log.mkdir(parents=True)
+
+    with pytest.raises(NoCallHost, match="the call host has no place"):
+        machine.client(made).visit(visit(made, 1))
+
+
+def test_sockets_fit_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where that for temporary files has a long name, the folder is in the system's."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 120)))
+
+    folder = HostFolder.named("0" * 16)
+
+    assert folder.path.parent == Path("/tmp", f"asyncwait-{os.getuid()}")  # noqa: S108
+    assert len(os.fsencode(folder.socket)) < 104
 
 
 def test_a_folder_that_others_can_enter_is_refused(

@@ -52,6 +52,12 @@ class Host:
 
     def __init__(self) -> None:
         self.wanted: list[int] = []
+        self.gaps: list[tuple[int | None, int]] = []
+
+    def after(self, stamp: int | None, now: int) -> "Host":
+        """Note when the last visit was."""
+        self.gaps.append((stamp, now))
+        return self
 
     def visit(self, visit: Visit) -> dict[Identity, Outcome]:
         """Count what is wanted."""
@@ -91,6 +97,7 @@ def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host)
     assert out(processor.handleExpiredTimer(("0",), at(2_100), None)) == []
     assert out(processor.handleExpiredTimer(("0",), at(3_200), None)) == [b"!", b"!"]
     assert (host.wanted, state.value, state.timers) == ([2, 2, 0], None, [2_000, 3_000])
+    assert host.gaps == [(None, 1_500), (1_500, 2_100), (2_100, 3_200)]
 
 
 def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:

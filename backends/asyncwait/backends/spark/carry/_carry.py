@@ -29,7 +29,8 @@ class Carry(Struct, frozen=True, kw_only=True):
             behind a slow one, finished or not. A `batch` waits no longer to be full, either.
         pause: seconds after which a lane in flight is visited without rows, too.
         lease: seconds that a call host goes on without a visit, for example while a killed driver
-            is started again.
+            is started again. It has to be longer than the interval of micro-batches, and `pause`;
+            where it is not, a host goes on for three times what lies between two visits.
         version: of the function, its handlers and predicates; results of another one are not
             taken. None for digests of their code; see `asyncwait.backends.journal.version_of`.
         name: tells two operators of one query apart that have the same columns.

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from typing import BinaryIO
 
 from pyspark import cloudpickle
 
-from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
+from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost
 from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._wire import (
     LENGTH,
@@ -24,9 +25,6 @@ from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.threads import LoopThread
 from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.texts import one_line
-
-_START = 60.0
-"""Seconds that a host is given to begin to answer."""
 
 _HOSTS = 5
 """Hosts that a visit asks, one after the other."""
@@ -46,8 +44,21 @@ class HostClient:
     def __init__(self, folder: HostFolder, job: bytes) -> None:
         self._folder = folder
         self._job = job
+        self._gap = 0
         self._socket: socket.socket | None = None
+        self._log: BinaryIO | None = None
+        """What the host prints; whoever has it open can read it when the host has removed it."""
         self._here: HostHere | None = None
+
+    def after(self, stamp: int | None, now: int) -> "HostClient":
+        """Return itself, for a visit of a lane.
+
+        Args:
+            stamp: of the last visit of that lane, in milliseconds; None if there was none.
+            now: the stamp of this one.
+        """
+        self._gap = 0 if stamp is None else now - stamp
+        return self
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
         """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
@@ -58,7 +69,7 @@ class HostClient:
         if self._here is not None:
             return self._here.visit(visit)
         try:
-            answer = self._answer(message(Asked(visit)))
+            answer = self._answer(message(Asked(visit, self._gap)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
             self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)
@@ -75,13 +86,22 @@ class HostClient:
         Raises:
             NoCallHost: they end one after the other.
         """
-        for _ in range(_HOSTS):
-            try:
-                return self._ask(question)
-            except OSError:
-                self.close()
-                time.sleep(_DYING)
-        raise NoCallHost(f"{_HOSTS} call hosts have ended, one after the other, without an answer")
+        with ExitStack() as ended:
+            logs: list[BinaryIO] = []
+            why: object = None
+            for _ in range(_HOSTS):
+                try:
+                    return self._ask(question)
+                except OSError as error:
+                    why = error
+                    if self._log is not None:
+                        logs.append(ended.enter_context(self._log))
+                        self._log = None
+                    self.close()
+                    time.sleep(_DYING)
+            lines = [line for log in logs for line in _end_of(log).splitlines() if line.strip()]
+            text = f"{_HOSTS} call hosts have ended, one after the other, without an answer"
+            raise NoCallHost(f"{text}: {one_line(lines[-1] if lines else why)}")
 
     def _ask(self, question: bytes) -> bytes:
         if self._socket is None:
@@ -91,23 +111,30 @@ class HostClient:
         return _exactly(self._socket, length)
 
     def _connected(self) -> socket.socket:
-        if (found := connection(self._folder)) is not None:
-            return found
-        with self._folder.locked():
-            if (found := connection(self._folder)) is not None:
-                return found
-            return self._started()
+        if (found := connection(self._folder)) is None:
+            with self._folder.locked():
+                if (found := connection(self._folder)) is None:
+                    found = self._started()
+        with suppress(OSError):
+            self._log = self._folder.log.open("rb")
+        return found
 
     def _started(self) -> socket.socket:
         """Start the process, and wait until it answers."""
         folder = self._folder
         folder.sweep()
-        folder.socket.unlink(missing_ok=True)
-        folder.job.write_bytes(self._job)
+        try:
+            for left in (folder.socket, folder.log):
+                left.unlink(missing_ok=True)
+            folder.job.write_bytes(self._job)
+            log = folder.log.open("wb")
+        except OSError as error:
+            folder.remove()
+            raise NoCallHost(f"the call host has no place: {error}") from error
         command = [sys.executable, "-m", f"{__package__}._serve", str(folder.path)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
-            with folder.log.open("wb") as log:
+            with log:
                 started = subprocess.run(
                     command,
                     env=environment,
@@ -115,17 +142,18 @@ class HostClient:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    timeout=_START,
+                    timeout=STARTING,
                     check=False,
                 )
         except OSError as error:
             folder.remove()
             raise _NoProcess(f"no call host can be started: {error}") from error
         except subprocess.TimeoutExpired:
-            raise NoCallHost(f"the call host did not answer within {_START:g} s") from None
+            raise NoCallHost(f"the call host did not answer within {STARTING:g} s") from None
         found = connection(folder)
         if started.returncode or found is None:
-            said = one_line(folder.log.read_text(errors="replace")[-2_000:], 2_000)
+            with folder.log.open("rb") as printed:
+                said = one_line(_end_of(printed), 2_000)
             folder.remove()
             raise NoCallHost(f"the call host does not start: {said}")
         return found
@@ -138,6 +166,9 @@ class HostClient:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
 
 
 class _NoProcess(Exception):
@@ -188,6 +219,12 @@ def end_host(folder: HostFolder) -> None:
         with made, suppress(OSError):
             made.sendall(message(Ending()))
             made.recv(1)
+
+
+def _end_of(log: BinaryIO) -> str:
+    """Return the last that a host has printed."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - 2_000))
+    return log.read().decode(errors="replace")
 
 
 def _exactly(connected: socket.socket, length: int) -> bytes:

@@ -11,6 +11,12 @@ from pathlib import Path
 
 from asyncwait.spec import AsyncWaitError
 
+STARTING = 60.0
+"""Seconds that a host is given to begin to answer."""
+
+_LONGEST_BASE = 76
+"""Bytes of a base folder in which sockets fit: the least that any system allows a path is 104."""
+
 
 class NoCallHost(AsyncWaitError):
     """A call host can't be started, or has broken down."""
@@ -36,7 +42,7 @@ class HostFolder:
         Raises:
             NoCallHost: somebody else owns the folder in which all of them lie.
         """
-        base = Path(tempfile.gettempdir()) / f"asyncwait-{os.getuid()}"
+        base = _short_base() / f"asyncwait-{os.getuid()}"
         base.mkdir(mode=0o700, exist_ok=True)
         found = base.lstat()
         if found.st_uid != os.getuid() or found.st_mode & 0o077 or base.is_symlink():
@@ -75,9 +81,28 @@ class HostFolder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 HostFolder(lock.parent).remove()
 
+    def is_left_by(self, mine: os.stat_result) -> bool:
+        """Whether no other host has its socket here; under the lock.
+
+        Args:
+            mine: the socket of the one that asks, which it has not closed.
+        """
+        try:
+            return os.path.samestat(mine, self.socket.stat())
+        except FileNotFoundError:
+            return True
+
     def remove(self) -> None:
         """Remove it; under the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _short_base() -> Path:
+    """Return the folder for temporary files, or, where sockets don't fit in it, the system's."""
+    usual = Path(tempfile.gettempdir())
+    system = Path("/tmp")  # noqa: S108 - the folder in it is made for this user alone
+    room = _LONGEST_BASE - len(f"/asyncwait-{os.getuid()}")
+    return system if len(os.fsencode(usual)) > room and system.is_dir() else usual
 
 
 def is_answered(path: Path) -> bool:

@@ -97,7 +97,9 @@ class CallHost:
                 await changed.wait()
 
     def _begin(self, lane: str, version: str, item: InFlight) -> CalledRow:
-        row = self._rows.get(lane, {}).pop(item.identity, None)
+        rows = self._rows.get(lane, {})
+        row = rows.pop(item.identity, None)
+        self._keep(lane, rows)
         if row is None:  # It failed, and a visit asks for it again.
             terms = Terms(version)
             (row,) = self._made(Visit(lane, terms, (item,)), (item,))
@@ -112,7 +114,14 @@ class CallHost:
         wanted = {item.identity for item in visit.wanted}
         kept = {identity: row for identity, row in rows.items() if identity in wanted}
         made = zip(new, self._made(visit, new), strict=True) if new else ()
-        self._rows[visit.lane] = kept | {item.identity: row for item, row in made}
+        self._keep(visit.lane, kept | {item.identity: row for item, row in made})
+
+    def _keep(self, lane: str, rows: dict[Identity, CalledRow]) -> None:
+        """Keep the rows of a lane that wait for room; of one without any keep nothing."""
+        if rows:
+            self._rows[lane] = rows
+        else:
+            self._rows.pop(lane, None)
 
     def _made(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
         """Return records as rows, with what the journal has for them."""
@@ -162,9 +171,14 @@ def _told(error: BaseException) -> str:
     """Return what a visit is told of a failure, and the traceback of its cause behind it."""
     cause = error.__cause__
     text = one_line(error, 2_000)
-    return text if cause is None else f"{text}\n{''.join(format_exception(cause))}"
+    return text if cause is None else f"{text}\n{_encodable(''.join(format_exception(cause)))}"
 
 
 def broken_text(error: BaseException) -> str:
     """Return what a visit is told of a host that can't go on."""
-    return f"{type(error).__name__}: {one_line(error, 2_000)}"
+    return _encodable(f"{type(error).__name__}: {one_line(error, 2_000)}")
+
+
+def _encodable(text: str) -> str:
+    """Return a text with half characters written out, which can't be sent."""
+    return text.encode(errors="backslashreplace").decode()

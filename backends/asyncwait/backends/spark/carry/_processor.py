@@ -81,7 +81,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         found = self._value.get()
         state = LaneState() if found is None else self._read(bytes(found[0]))
         try:
-            out, after = lane.visit(state, now, rows, self._host())
+            out, after = lane.visit(state, now, rows, self._host().after(state.stamp, now))
         except VisitFailed as error:
             failed = CarryFailed(error.reason)
             require_text(failed)

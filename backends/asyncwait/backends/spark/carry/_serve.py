@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import signal
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -10,15 +12,28 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-from asyncwait.backends.spark.carry._folder import HostFolder
+from asyncwait.backends.spark.carry._folder import STARTING, HostFolder
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._records import set_aside
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
 
+_CLOSING = 10.0
+"""Seconds that calls and `close` of the function are given to end."""
 
-class _Server:
+_GAPS = 3
+"""Micro-batches that may be missed, where they come less often than the lease ends."""
+
+_LONGEST_GAP = 3600.0
+"""Seconds between micro-batches; a query with longer ones was down meanwhile."""
+
+
+class HostServer:
     """Answers visits until its lease is over.
+
+    Until the first visit that is the time in which a host has to start: whoever starts it may come
+    late on a machine that is busy. Later it is longer than the time between micro-batches, or each
+    of them would find a host that has no results.
 
     Args:
         work: of the host.
@@ -26,7 +41,9 @@ class _Server:
     """
 
     def __init__(self, work: CarryWork, host: CallHost) -> None:
-        self._lease = work.lease
+        self._lease = max(work.lease, STARTING)
+        self._least = work.lease
+        self._gap = 0.0
         self._host = host
         self._visits = 0
         self._over = asyncio.Event()
@@ -35,29 +52,38 @@ class _Server:
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer what comes on a connection until that is closed."""
-        with suppress(asyncio.IncompleteReadError, ConnectionError):
+        try:
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
                 asked = read_question(await reader.readexactly(length))
                 if not isinstance(asked, Asked):
-                    self._over.set()
+                    self.end()
                     break
-                writer.write(message(await self._answer_to(asked, reader)))
+                writer.write(await self._answer_to(asked, reader))
                 await writer.drain()
-        writer.close()
+        except (asyncio.IncompleteReadError, ConnectionError, _VisitorGone):
+            pass
+        finally:
+            writer.close()
 
-    async def _answer_to(self, asked: Asked, reader: asyncio.StreamReader) -> Answer:
+    def end(self) -> None:
+        """Have the host end."""
+        self._over.set()
+
+    async def _answer_to(self, asked: Asked, reader: asyncio.StreamReader) -> bytes:
         self._visits += 1
         try:
-            return Answer.of(await self._unless_gone(asked, reader))
-        except ConnectionError:
+            return message(Answer.of(await self._unless_gone(asked, reader)))
+        except _VisitorGone:
             raise
         except Exception as error:
-            self._over.set()
-            return Answer(broken=broken_text(error))
+            self.end()
+            return message(Answer(broken=broken_text(error)))
         finally:
             self._visits -= 1
             self._last = self._loop.time()
+            self._gap = min(asked.gap / 1000, _LONGEST_GAP) or self._gap
+            self._lease = max(self._least, _GAPS * self._gap)
 
     async def _unless_gone(self, asked: Asked, reader: asyncio.StreamReader) -> Any:
         """Serve a visit; if the visitor goes, end it, or it would hold on to what it wanted."""
@@ -66,7 +92,7 @@ class _Server:
         try:
             await asyncio.wait((visit, gone), return_when=asyncio.FIRST_COMPLETED)
             if not visit.done():
-                raise ConnectionError("the visitor has gone")
+                raise _VisitorGone
             return visit.result()
         finally:
             for each in (visit, gone):
@@ -80,26 +106,42 @@ class _Server:
             if self._visits == 0 and left <= 0:
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(max(left, 0.1)):
+                async with asyncio.timeout(min(max(left, 0.1), 1.0)):  # A visit changes the lease.
                     await self._over.wait()
 
 
+class _VisitorGone(Exception):
+    """Nobody waits for an answer; an error of a connection may be one of the function's, too."""
+
+
 async def serve(folder: HostFolder) -> None:
-    """Serve the job in a folder, and remove the folder in the end."""
+    """Serve the job in a folder, and remove the folder in the end, unless it is another host's."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
     set_aside()
     host = CallHost(work, folder.path.name)
-    server = _Server(work, host)
+    server = HostServer(work, host)
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, server.end)
     fresh = folder.path / "fresh"
     listening = await asyncio.start_unix_server(server.answer, fresh, limit=1 << 20)
+    mine = fresh.stat()
     fresh.rename(folder.socket)  # Now it answers.
     try:
         await server.until_over()
     finally:
+        _exit_within(_CLOSING)
         with folder.locked():
-            folder.remove()
-        listening.close()
+            if folder.is_left_by(mine):
+                folder.remove()
+        listening.close()  # Not before, or another socket could be the same file.
         await host.aclose()
+
+
+def _exit_within(seconds: float) -> None:
+    """End the process then: a call may take no notice that it is cancelled, or block a thread."""
+    timer = threading.Timer(seconds, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def main(folder: HostFolder) -> int:

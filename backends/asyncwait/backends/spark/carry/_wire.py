@@ -16,9 +16,15 @@ class Ending(Struct, frozen=True, tag="ending", array_like=True):
 
 
 class Asked(Struct, frozen=True, tag="visit", array_like=True):
-    """A visit."""
+    """A visit.
+
+    Args:
+        visit: what it wants.
+        gap: milliseconds since the last visit of its lane; 0 if there is none.
+    """
 
     visit: Visit
+    gap: int = 0
 
 
 class Answer(Struct, frozen=True, array_like=True):
