@@ -7,12 +7,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from _streams_job import LANES
+from _streams_kills import processes
 from _streams_sink import Arrived
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
@@ -27,8 +28,8 @@ RATE, WARM, LASTS = 20, 3, 20
 SHORT, LONG, OFTEN = 0.05, 5.0, 100
 """Seconds that a call takes, and one in so many."""
 
-BATCH, BATCHES = 20_000, 8
-"""Rows of a micro-batch, and how many count."""
+BATCH, FIRST, BATCHES = 20_000, 3, 8
+"""Rows of a micro-batch, how many batches go before, and how many count."""
 
 Flow = Callable[[DataFrame], DataFrame]
 
@@ -131,37 +132,40 @@ def _stamped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch.append_column("came", pa.array([came] * len(batch), pa.int64()))
 
 
-def seconds(session: SparkSession, flow: Flow) -> float:
-    """Return how long a micro-batch takes, by the median."""
+def seconds(session: SparkSession, flow: Flow) -> tuple[float, float]:
+    """Return how long a micro-batch takes, by the median, and how much of processors."""
     source = session.readStream.format("rate-micro-batch").option("rowsPerBatch", BATCH)
     rows = source.option("numPartitions", LANES).load()
     given = rows.select(sql.col("value").alias("id"), sql.lit("x" * 100).alias("payload"))
     took: dict[int, int] = {}
+    first = began = 0.0
     with running(flow(given)) as (query, _):
-        while query.isActive and len(took) < BATCHES + 2:
-            time.sleep(0.1)
+        while query.isActive and len(took) < BATCHES + FIRST:
+            time.sleep(0.05)
             for each in query.recentProgress:
                 if each["numInputRows"] == BATCH:
                     took[each["batchId"]] = each["durationMs"]["addBatch"]
+            if not first and len(took) >= FIRST:
+                first, began = len(took), _processor()
         if (error := query.exception()) is not None:
             raise error
-    return statistics.median([took[each] for each in sorted(took)][2:]) / 1_000
+        used = (_processor() - began) / (len(took) - first)
+    return statistics.median([took[each] for each in sorted(took)][FIRST:]) / 1_000, used
+
+
+def _processor() -> float:
+    """Return how many seconds of processors Spark, its workers and hosts have used."""
+    ticks = 0
+    for pid, _ in processes(Path(tempfile.gettempdir())):
+        with suppress(OSError):
+            told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(told[11]) + int(told[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def hosts() -> tuple[int, int, int]:
     """Return how many call hosts of this run there are, their sockets, and files in all."""
-    folder = Path(tempfile.gettempdir(), f"asyncwait-{os.getuid()}")
-    files = [each for each in folder.rglob("*") if not each.is_dir()]
-    processes = [
-        place
-        for place in Path("/proc").glob("[0-9]*/cmdline")
-        if str(folder).encode() in _read(place)
-    ]
-    return len(processes), sum(each.is_socket() for each in files), len(files)
-
-
-def _read(place: Path) -> bytes:
-    try:
-        return place.read_bytes()
-    except OSError:  # It has ended.
-        return b""
+    folder = Path(tempfile.gettempdir())
+    files = [each for each in (folder / f"asyncwait-{os.getuid()}").rglob("*") if not each.is_dir()]
+    running = sum(part == "host" for _, part in processes(folder))
+    return running, sum(each.is_socket() for each in files), len(files)

@@ -145,7 +145,7 @@ class Killed:
 
     def _end(self, parts: tuple[str, ...]) -> None:
         """Kill a process of each part: all of it, but for workers on their own."""
-        found = [pid for pid, part in self._processes() if part in parts]
+        found = [pid for pid, part in processes(self._folder) if part in parts]
         if parts == ("worker",):
             found = [self._rng.choice(found)]
         for pid in found:
@@ -156,13 +156,6 @@ class Killed:
                 self._job.wait(30)
             self._job.kill()  # It has not seen that its JVM is gone.
             self._job.wait()
-
-    def _processes(self) -> Iterator[tuple[int, str]]:
-        mark = f"{MARK}={self._folder}".encode()
-        for place in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (place / "environ").read_bytes().split(b"\0"):
-                    yield int(place.name), _part((place / "cmdline").read_bytes())
 
     def _forget_commit(self) -> None:
         """Make it so that Spark's own commit of the last micro-batch in the sink did not come."""
@@ -199,7 +192,7 @@ class Killed:
         (self._folder / "stop").touch()
         with suppress(subprocess.TimeoutExpired):
             self._job.wait(60)
-        for pid, _ in self._processes():
+        for pid, _ in processes(self._folder):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._job.wait()
@@ -210,3 +203,12 @@ def _part(command: bytes) -> str:
     """Return what a process is, by how it was started."""
     named = ((b"carry._serve", "host"), (b"_streams_job", "driver"), (b"java", "java"))
     return next((part for text, part in named if text in command), "worker")
+
+
+def processes(folder: Path) -> Iterator[tuple[int, str]]:
+    """Yield the processes of the stream in a folder, and what each is."""
+    mark = f"{MARK}={folder}".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (place / "environ").read_bytes().split(b"\0"):
+                yield int(place.name), _part((place / "cmdline").read_bytes())

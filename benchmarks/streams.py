@@ -24,7 +24,7 @@ import _streams_flows as flows
 from _machine import machine
 from _page import Rows, shown, write
 from _streams_job import LANES, session
-from _streams_kills import PARTS, Count, Killed
+from _streams_kills import MARK, PARTS, Count, Killed
 from _streams_sink import SINKS
 from pyspark import cloudpickle
 from rich.console import Console
@@ -67,7 +67,7 @@ def main() -> int:
     short = tempfile.TemporaryDirectory(prefix="streams-", dir="/tmp", ignore_cleanup_errors=True)
     with short as folder:
         tempfile.tempdir = folder
-        os.environ["TMPDIR"] = folder
+        os.environ |= {"TMPDIR": folder, MARK: folder}
         tables = [MEASURED[part](arguments) for part in arguments.parts or MEASURED]
     for table in tables:
         CONSOLE.print(shown(*table))
@@ -113,13 +113,17 @@ def _costs(_: argparse.Namespace) -> Table:
     took = {}
     for name, flow in flows.COSTS.items():
         took[name] = flows.seconds(session(MASTER), flow)
-        CONSOLE.print(f"{name}: {took[name]:.3f} s")
+        CONSOLE.print(name, *took[name], sep=", ")
     floor = took["shuffle, no function"]
     told = [
-        (name, f"{each:.3f}", f"{flows.BATCH / each:,.0f}", f"{floor / each:.2f}")
+        (name, *(f"{value:.3f}" for value in each), *_shares(floor, each))
         for name, each in took.items()
     ]
-    return ("micro-batch", "s", "rows/s", "share of the first"), told
+    return ("micro-batch", "s", "processor s", "share of the first", "by processor"), told
+
+
+def _shares(floor: Sequence[float], took: Sequence[float]) -> Iterable[str]:
+    return (f"{least / each:.2f}" for least, each in zip(floor, took, strict=True))
 
 
 def _left(_: argparse.Namespace) -> Table:
