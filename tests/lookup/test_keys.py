@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from lookups import Scripted, counts
+from operators import Odd
 
 from asyncwait.backends.lookup import open_table
 from asyncwait.spec import (
@@ -63,21 +64,6 @@ async def test_a_key_that_has_no_hash_is_refused() -> None:
             await opened.get_many(["b", ["a"]])
 
     assert table.asked == []
-
-
-class Odd:
-    """Of one hash, and not to be compared with those of another number."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __hash__(self) -> int:
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Odd) or other.number != self.number:
-            raise ValueError(self.number)
-        return True
 
 
 async def test_keys_that_can_not_be_compared_are_different() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from operators import Odd
 
 from asyncwait.backends.pool import key_ordered_wait, open_plain, ordered_wait, unordered_wait
 from asyncwait.spec import Cache, CallFailed, InvalidConfig, OperatorConfig, Retry
@@ -146,21 +147,6 @@ async def test_keys_that_raise_fail_their_records_alone() -> None:
 
     assert got == [0, 0, "StopIteration", 0, "TypeError", 0]
     assert (figures.null_keys, figures.failures_handled, figures.calls) == (2, 2, 6)
-
-
-class Odd:
-    """Of one hash, and not to be compared with those of another number."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __hash__(self) -> int:
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Odd) or other.number != self.number:
-            raise ValueError(self.number)
-        return True
 
 
 async def test_keys_that_can_not_be_compared_hold_nothing_up() -> None:

@@ -213,3 +213,18 @@ class Callbacks:
         """Keep the future, and call."""
         self.futures[value] = result
         self._invoke(value, result)
+
+
+class Odd:
+    """Of one hash, and not to be compared with those of another number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Odd) or other.number != self.number:
+            raise ValueError(self.number)
+        return True

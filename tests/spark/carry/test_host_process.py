@@ -30,7 +30,7 @@ def until(holds: Callable[[], bool]) -> None:
     over = time.monotonic() + WITHIN
     while not holds():
         assert time.monotonic() < over
-        time.sleep(0.02)
+        time.sleep(0.02)  # What another process does rings no bell.
 
 
 def lives(process: int) -> bool:

@@ -111,9 +111,9 @@ class HostClient:
         return _exactly(self._socket, length)
 
     def _connected(self) -> socket.socket:
-        if (found := connection(self._folder)) is None:
+        if (found := self._folder.connection()) is None:
             with self._folder.locked():
-                if (found := connection(self._folder)) is None:
+                if (found := self._folder.connection()) is None:
                     found = self._started()
         with suppress(OSError):
             self._log = self._folder.log.open("rb")
@@ -150,7 +150,7 @@ class HostClient:
             raise _NoProcess(f"no call host can be started: {error}") from error
         except subprocess.TimeoutExpired:
             raise NoCallHost(f"the call host did not answer within {STARTING:g} s") from None
-        found = connection(folder)
+        found = folder.connection()
         if started.returncode or found is None:
             with folder.log.open("rb") as printed:
                 said = one_line(_end_of(printed), 2_000)
@@ -201,20 +201,9 @@ async def _opened(work: CarryWork, name: str) -> CallHost:
     return CallHost(work, name)
 
 
-def connection(folder: HostFolder) -> socket.socket | None:
-    """Return a connection to the host in a folder; None if there is none."""
-    made = socket.socket(socket.AF_UNIX)
-    try:
-        made.connect(str(folder.socket))
-    except OSError:
-        made.close()
-        return None
-    return made
-
-
 def end_host(folder: HostFolder) -> None:
     """Tell the host in a folder, if there is one, that nobody will visit it any more."""
-    made = connection(folder)
+    made = folder.connection()
     if made is not None:
         with made, suppress(OSError):
             made.sendall(message(Ending()))

@@ -50,6 +50,16 @@ class HostFolder:
             raise NoCallHost(text)
         return cls(base / name)
 
+    def connection(self) -> socket.socket | None:
+        """Return a connection to the host in it; None if there is none."""
+        made = socket.socket(socket.AF_UNIX)
+        try:
+            made.connect(str(self.socket))
+        except OSError:
+            made.close()
+            return None
+        return made
+
     @contextmanager
     def locked(self) -> Generator[None]:
         """Hold the lock by which one host is started at a time; the folder exists meanwhile."""
@@ -75,7 +85,10 @@ class HostFolder:
     def sweep(self) -> None:
         """Remove what hosts that were killed have left beside it."""
         for lock in self.path.parent.glob("*/lock"):
-            if lock.parent == self.path or is_answered(lock.parent / "socket"):
+            if lock.parent == self.path:
+                continue
+            if (answered := HostFolder(lock.parent).connection()) is not None:
+                answered.close()
                 continue
             with suppress(OSError), lock.open() as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,11 +116,3 @@ def _short_base() -> Path:
     system = Path("/tmp")  # noqa: S108 - the folder in it is made for this user alone
     room = _LONGEST_BASE - len(f"/asyncwait-{os.getuid()}")
     return system if len(os.fsencode(usual)) > room and system.is_dir() else usual
-
-
-def is_answered(path: Path) -> bool:
-    """Whether a process listens on a socket."""
-    with socket.socket(socket.AF_UNIX) as made, suppress(OSError):
-        made.connect(str(path))
-        return True
-    return False

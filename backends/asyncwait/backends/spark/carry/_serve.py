@@ -153,7 +153,7 @@ def main(folder: HostFolder) -> int:
     while not folder.socket.exists():
         if os.waitpid(host, os.WNOHANG) != (0, 0):
             return 1
-        time.sleep(0.01)
+        time.sleep(0.01)  # A socket that appears rings no bell.
     return 0
 
 
