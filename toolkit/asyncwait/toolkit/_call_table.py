@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
-from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
+from msgspec.structs import replace
+
+from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 
 Start: TypeAlias = Callable[[str, str, InFlight], Any]
 """Begins a call for a lane, by a version of the function; returns it, and not the same again."""
@@ -93,11 +95,17 @@ class LaneCalls:
         self.running: dict[Identity, Any] = {}
         self.done: dict[Identity, Outcome] = {}
         self.waiting: deque[InFlight] = deque()
-        """What begins as soon as there is room."""
+        """What is wanted and not admitted, in order."""
+        self.admitted: set[Identity] = set()
+        """What has a place: it is called, or waits for its key, or for its turn."""
         self.behind: dict[bytes, deque[InFlight]] = {}
-        """In key-ordered mode, by key: what is neither finished nor under way."""
+        """In key-ordered mode, by key: what is admitted, and neither finished nor under way."""
         self.busy: set[bytes] = set()
-        """In key-ordered mode, keys of which a record is under way, or may begin."""
+        """In key-ordered mode, keys of which a record is under way."""
+        self.turns = Served(Visit("", Terms(""), ()))
+        """Tells what is finished and in its turn, of all that is wanted."""
+        self._gone: set[Identity] = set()
+        self._passed = 0
 
     def begin(self, served: Served) -> None:
         """Serve a visit: forget what nobody wants, and call what is wanted and not there."""
@@ -117,37 +125,62 @@ class LaneCalls:
 
     def queue(self) -> None:
         """Find out anew what is to be called, and in which order."""
-        by_key = self.latest.terms.mode == "key-ordered"
-        self.waiting.clear()
+        self.turns = self.served[0] if len(self.served) == 1 else self._turns()
+        self.waiting = deque(self.wanted.values())
+        self.admitted.clear()
         self.behind.clear()
         self.busy = {self.wanted[each].key for each in self.running if each in self.wanted}
-        for identity, item in self.wanted.items():
-            if identity in self.running or self._is_well(identity):
-                continue
-            if by_key:
-                self.behind.setdefault(item.key, deque()).append(item)
-            elif identity not in self.done:
-                self.waiting.append(item)
-        for key in [*self.behind]:
-            self.offer(key)
+        self._gone.clear()
+        self._passed = 0
         self.fill()
+
+    def _turns(self) -> Served:
+        turns = Served(replace(self.latest, wanted=tuple(self.wanted.values())))
+        for identity, outcome in self.done.items():
+            turns.note(identity, outcome)
+        return turns
 
     def _is_well(self, identity: Identity) -> bool:
         return not isinstance(self.done.get(identity, _NOT_ENDED), Failed)
 
+    def fill(self) -> None:
+        """Admit what there is room for, in order."""
+        for identity in self.turns.finished[self._passed :]:
+            self._gone.add(identity)
+            self.admitted.discard(identity)
+        self._passed = len(self.turns.finished)
+        capacity = self.latest.terms.capacity
+        while self.waiting and self.has_room(capacity):
+            item = self.waiting.popleft()
+            if item.identity not in self._gone:
+                self.admit(item)
+
+    def has_room(self, capacity: int) -> bool:
+        """Whether another record may be admitted; what an earlier visit has begun may still run."""
+        return len(self.admitted) < capacity and len(self.running) < capacity
+
+    def admit(self, item: InFlight) -> None:
+        """Call a record, unless it is called already, or waits for its key or to be told of."""
+        self.admitted.add(item.identity)
+        if item.identity in self.running or self._is_well(item.identity):
+            return
+        if self.latest.terms.mode == "key-ordered":
+            self.behind.setdefault(item.key, deque()).append(item)
+            self.offer(item.key)
+        elif item.identity not in self.done:
+            self.call(item)
+
     def offer(self, key: bytes) -> None:
-        """Let the first record of a key begin, unless one is under way, or it has failed."""
+        """Call the first record of a key, unless one is under way, or it has failed."""
         behind = self.behind.get(key)
         if behind and key not in self.busy and behind[0].identity not in self.done:
             self.busy.add(key)
-            self.waiting.append(behind.popleft())
+            self.call(behind.popleft())
 
-    def fill(self) -> None:
-        """Begin calls while there is room."""
-        while self.waiting and len(self.running) < self.latest.terms.capacity:
-            item = self.waiting.popleft()
-            terms = self.latest.terms
-            self.running[item.identity] = self.start(self.latest.lane, terms.version, item)
+    def call(self, item: InFlight) -> None:
+        """Begin a call."""
+        visit = self.latest
+        self.running[item.identity] = self.start(visit.lane, visit.terms.version, item)
 
     def completed(self, identity: Identity, call: Any, outcome: Outcome) -> None:
         """Keep what came of a call, and begin the next one; if it was cancelled, do nothing."""
@@ -157,6 +190,8 @@ class LaneCalls:
         self.done[identity] = outcome
         for served in self.served:
             served.note(identity, outcome)
+        if self.turns not in self.served:
+            self.turns.note(identity, outcome)
         if self.latest.terms.mode == "key-ordered" and identity in self.wanted:
             self._end_of(self.wanted[identity].key, outcome)
         self.fill()

@@ -28,7 +28,8 @@ class CallsAKeyAtOnce(LaneCalls):
     """Calls records of a key side by side."""
 
     def offer(self, key: bytes) -> None:
-        self.waiting.extend(self.behind.pop(key, ()))
+        for item in self.behind.pop(key, ()):
+            self.call(item)
 
 
 @breaks("CARRY-11")
@@ -83,11 +84,16 @@ class ForgetsWithoutCancelling(LaneCalls):
 class CallsAllAtOnce(LaneCalls):
     """Calls whatever a batch brings, beyond its capacity."""
 
-    def fill(self) -> None:
-        while self.waiting:
-            item = self.waiting.popleft()
-            version = self.latest.terms.version
-            self.running[item.identity] = self.start(self.latest.lane, version, item)
+    def has_room(self, capacity: int) -> bool:  # noqa: ARG002 - the slip
+        return True
+
+
+@breaks("CARRY-13")
+class GivesPlacesBackTooEarly(LaneCalls):
+    """Counts calls that run, and not what is finished and waits for its turn."""
+
+    def has_room(self, capacity: int) -> bool:
+        return len(self.running) < capacity
 
 
 @breaks("CARRY-13")

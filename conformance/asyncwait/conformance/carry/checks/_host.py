@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from asyncwait.conformance.carry._history import (
     Answered,
     Began,
     Called,
     Ended,
+    Event,
     History,
     Holds,
     Left,
@@ -14,7 +17,7 @@ from asyncwait.conformance.carry._history import (
 from asyncwait.conformance.carry.checks._check import check
 from asyncwait.conformance.carry.checks._lane import turns
 from asyncwait.conformance.judging import Finding
-from asyncwait.spec.carry import Failed, Identity, Outcome, Visit
+from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
 
 
 @check("CARRY-11")
@@ -64,17 +67,59 @@ def _place(began: Began) -> tuple[int, str]:
 
 @check("CARRY-13")
 def room_is_limited(history: History) -> Iterator[Finding]:
-    """At most `capacity` calls of a lane run, and after a visit as many records are in flight."""
+    """Calls that run, records before one that is called, and those in flight fit the capacity."""
+    capacity, alone, ended = history.capacity, _Alone(), set[tuple[object, Identity]]()
     for at, event, running in history.running():
-        if isinstance(event, Called):
-            count = sum((c.host, c.lane, c.version) == _caller(event) for c in running)
-            capacity = history.capacity
-            yield (f"{count} calls run, of {capacity}", at) if count > capacity else None
-        elif isinstance(event, Left):
-            count, capacity = len(event.state.in_flight), history.capacity
-            yield (
-                (f"{count} records are in flight, of {capacity}", at) if count > capacity else None
-            )
+        alone.hear(event)
+        match event:
+            case Ended(is_failed=False):
+                called = history.calls[event.number]
+                ended.add((_caller(called), called.item.identity))
+            case Called():
+                caller = _caller(event)
+                count = sum(_caller(c) == caller for c in running)
+                visit = alone.visits.get(caller)
+                ahead = 0 if visit is None else _ahead(visit, event.item, caller, ended)
+                text = f"{count} calls run, {ahead} records are before the last, of {capacity}"
+                yield (text, at) if count > capacity or ahead >= capacity else None
+            case Left():
+                count = len(event.state.in_flight)
+                text = f"{count} records are in flight, of {capacity}"
+                yield (text, at) if count > capacity else None
+            case _:
+                pass
+
+
+class _Alone:
+    """The visits that hosts serve, or have served last, beside which they have served no other.
+
+    Where there are two, what is called may be for either, and each has an order of its own.
+    """
+
+    def __init__(self) -> None:
+        self.visits: dict[tuple[int, str, str], Visit | None] = {}
+        self._served: dict[int, tuple[int, str, str]] = {}
+
+    def hear(self, event: Event) -> None:
+        """Take note of what happens."""
+        match event:
+            case Began():
+                caller = (*_place(event), event.visit.terms.version)
+                self.visits[caller] = None if caller in self._served.values() else event.visit
+                self._served[event.number] = caller
+            case Answered():
+                self._served.pop(event.number, None)
+            case _:
+                pass
+
+
+def _ahead(
+    visit: Visit, called: InFlight, caller: object, ended: set[tuple[object, Identity]]
+) -> int:
+    """Return how many records before one have not finished in their turn."""
+    before = visit.wanted[: visit.wanted.index(called)]
+    finished = {item.identity for item in before if (caller, item.identity) in ended}
+    return len(before) - _in_turn(replace(visit, wanted=before), finished)
 
 
 def _caller(called: Called) -> tuple[int, str, str]:
