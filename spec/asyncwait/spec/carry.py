@@ -145,7 +145,7 @@ class Host(Protocol):
 
         It forgets and cancels first what the visit does not want. It calls what is wanted and not
         there, in the order of the lane; in key-ordered mode, one of each key at a time. Then it
-        waits until everything is finished, or a failure is due, or the budget is over and at most
+        waits until everything is finished, or a call fails, or the budget is over and at most
         `capacity` are left. It keeps what it answers, but for failures.
         """
         ...

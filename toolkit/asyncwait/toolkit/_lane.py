@@ -90,8 +90,12 @@ class Lane:
         """Return what is finished and in its turn.
 
         Raises:
-            VisitFailed: a record's turn has come, and its call has failed.
+            VisitFailed: a call has failed, whose turn it need not be.
         """
+        flight = tuple(flight)
+        for item in flight:
+            if isinstance(outcome := answer.get(item.identity), Failed):
+                raise VisitFailed(self.name, item, outcome.reason)
         taken: list[Finished] = []
         held_up: set[bytes] = set()
         for item in flight:
@@ -101,7 +105,6 @@ class Lane:
                     break
                 held_up.add(item.key)
             elif self.terms.mode == "unordered" or item.key not in held_up:
-                if isinstance(outcome, Failed):
-                    raise VisitFailed(self.name, item, outcome.reason)
+                assert isinstance(outcome, bytes)
                 taken.append(Finished(item.identity, outcome))
         return tuple(taken)

@@ -112,6 +112,21 @@ class WaitsForAll(Served):
         return super().is_over(is_late=False)
 
 
+@breaks("CARRY-14")
+class FailsInTurn(Served):
+    """Tells of a failure when all records before it are finished."""
+
+    def is_over(self, *, is_late: bool) -> bool:
+        failed, self.failed = self.failed, {each for each in self.failed if self._is_first(each)}
+        over = super().is_over(is_late=is_late)
+        self.failed = failed
+        return over
+
+    def _is_first(self, identity: Identity) -> bool:
+        order = [item.identity for item in self.visit.wanted]
+        return {*order[: order.index(identity)]} <= {*self.finished}
+
+
 @breaks("CARRY-15")
 class KeepsFailures(LaneCalls):
     """Keeps failures as it keeps results, so that the batch fails for ever."""

@@ -1,7 +1,7 @@
 """What Spark calls for each lane and micro-batch: visits."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from operator import itemgetter
@@ -17,9 +17,17 @@ from asyncwait.backends.spark.carry._folder import HostFolder
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._paid import ENCODER
-from asyncwait.backends.spark.frame._task import micro_batch, require_text
+from asyncwait.backends.spark.frame._task import micro_batch
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.carry import LaneState, Row, VisitFailed, decode_lane, encode_lane
+from asyncwait.spec.carry import (
+    Finished,
+    LaneState,
+    Row,
+    VisitFailed,
+    decode_lane,
+    encode_lane,
+)
+from asyncwait.spec.texts import joined
 from asyncwait.toolkit import Lane
 
 STATE = "lane"
@@ -80,17 +88,35 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         lane = Lane(str(name), self._work.terms)
         found = self._value.get()
         state = LaneState() if found is None else self._read(bytes(found[0]))
-        try:
-            out, after = lane.visit(state, now, rows, self._host().after(state.stamp, now))
-        except VisitFailed as error:
-            failed = CarryFailed(error.reason)
-            require_text(failed)
-            raise failed from None
+        out, after = self._played(lane, state, now, rows)
         self._leave(lane, after, now)
         set_aside()
         for start in range(0, len(out), MOST_ROWS):
             part = [each.result for each in out[start : start + MOST_ROWS]]
             yield SparkRow(rows=packed_outcomes(part))
+
+    def _played(
+        self, lane: Lane, state: LaneState, now: int, rows: Any
+    ) -> tuple[Sequence[Finished], LaneState]:
+        """Return what comes out of a visit, and the new state."""
+        try:
+            return lane.visit(state, now, rows, self._host().after(state.stamp, now))
+        except VisitFailed as error:
+            return self._failed(lane, state, now, error)
+
+    def _failed(
+        self,
+        lane: Lane,  # noqa: ARG002 - for who goes on
+        state: LaneState,  # noqa: ARG002
+        now: int,  # noqa: ARG002
+        error: VisitFailed,
+    ) -> tuple[Sequence[Finished], LaneState]:
+        """Fail the task, in whose place another one calls again.
+
+        Raises:
+            CarryFailed: always; the traceback of the cause stands behind the mark of foreign text.
+        """
+        raise CarryFailed(joined([error.reason])) from None
 
     def _read(self, data: bytes) -> LaneState:
         """Return a state.

@@ -69,24 +69,24 @@ async def _put_in_its_place(_value: str) -> list[tuple[str]]:
     raise NotImplementedError  # Whoever calls it has not put the planned one in its place.
 
 
-def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
+def planned(leg: LegStart, frame: DataFrame, **options: Any) -> Any:
     """Return what the public function plans for the records of a leg."""
     config = leg.config
-    return (
-        WAITS[config.mode]
-        .plan(
-            frame,
-            _put_in_its_place,
-            _SCHEMA,
-            columns="value",
-            keep=ELEMENT_SCHEMA.names,
-            key="place" if config.mode == "key-ordered" else "value",
-            timeout=config.timeout,
-            capacity=config.capacity,
-            max_held=config.max_held or 0,
-            retry=config.retry,
-            many=True,
-            batch=config.batch,
-        )
-        .work
+    return WAITS[config.mode].plan(
+        frame,
+        _put_in_its_place,
+        _SCHEMA,
+        columns="value",
+        key="place" if config.mode == "key-ordered" else "value",
+        timeout=config.timeout,
+        capacity=config.capacity,
+        retry=config.retry,
+        many=True,
+        batch=config.batch,
+        **options,
     )
+
+
+def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
+    held = leg.config.max_held or 0
+    return planned(leg, frame, keep=ELEMENT_SCHEMA.names, max_held=held).work  # type: ignore[no-any-return]
