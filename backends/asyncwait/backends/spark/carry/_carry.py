@@ -36,7 +36,7 @@ class Carry(Struct, frozen=True, kw_only=True):
         name: tells two operators of one query apart that have the same columns.
         restore: the path of a snapshot, as `asyncwait.spec.snapshots.encode_snapshot` writes it.
             Its records are in flight when the first micro-batch of a new checkpoint begins, in
-            their order; later ones take no notice of it.
+            their order and without event times; later ones take no notice of it.
 
     Raises:
         InvalidConfig: an argument is out of its range.
