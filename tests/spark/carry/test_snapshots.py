@@ -155,7 +155,7 @@ def test_what_a_stream_has_in_flight_goes_on_in_the_pool(stopped: Stream, tmp_pa
     assert {tuple(each) for each in shown} == {("id", "name")}
     assert (total["in_flight"], total["finished"], total["begun"]) == (len(SLOW), 0, None)
     assert total["batch"] == stopped.committed()
-    assert f"in flight after micro-batch {total['batch']}: 2, of which 0 are called again" in told
+    assert f"2 in flight after micro-batch {total['batch']}; 0 of them were finished" in told
     assert "2 in flight, 0 finished" in said("show", stopped.kept)
     taken = asyncio.run(on_pool([], decode_snapshot(file.read_bytes())))
     assert sorted([*stopped.found(), *taken]) == [(each, f"n{each}", 2 * each) for each in IDS]

@@ -68,8 +68,9 @@ def export_command(*, checkpoint: str, file: str, batch: int | None, operator: i
         taken = found.snapshot()
         Path(file).write_bytes(encode_snapshot(taken))
     again = sum(len(lane.finished) for lane in found.lanes)
-    counts = f"in flight after micro-batch {found.batch}: {len(taken.in_flight):,}"
-    click.echo(joined([f"{name_of(file)}: {counts}, of which {again:,} are called again"]))
+    counts = f"{len(taken.in_flight):,} in flight after micro-batch {found.batch}"
+    told = f"{again:,} of them were finished, and are called again like the others"
+    click.echo(joined([f"{name_of(file)}: {counts}; {told}"]))
 
 
 def _print(found: CheckpointRead, *, is_json: bool) -> None:
