@@ -55,10 +55,14 @@ class InFlight(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Finished(Struct, frozen=True, array_like=True, gc=False):
-    """The result of a record, as bytes; it comes out with the next batch."""
+    """The result of a record, as bytes; it comes out with the next batch.
+
+    It keeps the record's key for whoever moves the lane, and calls again for what is not out.
+    """
 
     identity: Identity
     result: bytes
+    key: bytes = b""
 
 
 class LaneState(Struct, frozen=True, array_like=True):

@@ -56,6 +56,15 @@ class Lane:
         held = self.holds(state, stamp)
         return self.emits(state, stamp), LaneState(stamp, left, (*held, *taken))
 
+    def restored(self, stamp: int, rows: Iterable[Row]) -> LaneState:
+        """Return the first state of a lane that begins with rows of a snapshot.
+
+        Args:
+            stamp: as of a micro-batch before the first.
+            rows: in the order of the lane.
+        """
+        return LaneState(stamp, tuple(self.identified(LaneState(), stamp, rows)))
+
     def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         """Yield the records of rows with their identities.
 
@@ -106,5 +115,5 @@ class Lane:
                 held_up.add(item.key)
             elif self.terms.mode == "unordered" or item.key not in held_up:
                 assert isinstance(outcome, bytes)
-                taken.append(Finished(item.identity, outcome))
+                taken.append(Finished(item.identity, outcome, item.key))
         return tuple(taken)

@@ -16,6 +16,7 @@ from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
 from asyncwait.backends.spark.carry._processor import CarryProcessor
 from asyncwait.backends.spark.carry._records import zoned
+from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
@@ -57,11 +58,12 @@ class CarryPlan(FramePlan):
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
         packing = Packing(self._travelling, self._places(self._key()), (*self._names, "lane"))
-        packed = mapped(self._numbered(), packing, self.name, sql.StructType.fromDDL(PACKED))
+        numbered, first = self._numbered(self.input()), self._restored(packing)
+        packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
         processor = CarryProcessor(self._small(pickled(self.job, self.name)))
         with pandas_notice_ignored():
             visited = packed.groupBy("lane").transformWithState(
-                processor, "rows binary", "Append", "ProcessingTime"
+                processor, "rows binary", "Append", "ProcessingTime", first
             )
         return mapped(visited, Unpacking(self.job.outcomes), self.name, self.output)
 
@@ -78,15 +80,30 @@ class CarryPlan(FramePlan):
             )
         return job
 
+    def _restored(self, packing: Packing) -> Any:
+        """Return the lanes of what is in flight before the first micro-batch; None if nothing is.
+
+        Each is one row, so that no shuffle brings its records into another order.
+        """
+        if self._carry.restore is None:
+            return None
+        rows = restored(self._carry.restore, self._travelling)
+        if not rows.num_rows:
+            return None
+        df = self.input()
+        table = df.sparkSession.createDataFrame(pa.Table.from_batches([rows]), df.schema)
+        lanes = [row.lane for row in self._numbered(table).select("lane").collect()]
+        packed = packing.packed(rows.append_column("lane", pa.array(lanes, pa.int64())))
+        return df.sparkSession.createDataFrame(pa.Table.from_batches([packed])).groupBy("lane")
+
     def _key(self) -> Sequence[str]:
         return self.work.shape.key if self.work.options.mode == "key-ordered" else ()
 
     def _places(self, names: Iterable[str]) -> list[int]:
         return [self._names.index(name) for name in names]
 
-    def _numbered(self) -> DataFrame:
-        """Return the rows, and the lane of each behind them."""
-        df = self.input()
+    def _numbered(self, df: DataFrame) -> DataFrame:
+        """Return rows of the input, and the lane of each behind them."""
         by, fields = self._carry.lane_by, df.schema.fields
         columns: Sequence[str]
         if by is not None:

@@ -33,8 +33,8 @@ from asyncwait.toolkit import Lane
 STATE = "lane"
 """The name of the state's one value."""
 
-_STATE = msgspec.msgpack.Decoder(tuple[str, bytes])
-"""What it holds: the columns of its rows, in words, and the lane."""
+read_state = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
+"""Returns what it holds: the columns of its rows, in words, and the lane."""
 
 
 class CarryFailed(AsyncWaitError):
@@ -57,6 +57,13 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         self._value = handle.getValueState(STATE, "state binary")
         self._visited: dict[Any, int] = {}
         """When rows last came, by lane: the stamp of their micro-batch."""
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """Leave restored rows as a micro-batch just before the first would have."""
+        now = timerValues.getCurrentProcessingTimeInMs()
+        lane, before = Lane(str(key[0]), self._work.terms), now - 1
+        rows = unpacked(bytes(initialState.rows))
+        self._leave(lane, lane.restored(before, rows), now)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         """Visit a lane for which rows have come."""
@@ -124,7 +131,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         Raises:
             CarryFailed: its rows have other columns than those of today.
         """
-        columns, lane = _STATE.decode(data)
+        columns, lane = read_state(data)
         if columns != self._work.columns:
             raise CarryFailed(
                 f"the state has rows with other columns: {columns}; now they are "
