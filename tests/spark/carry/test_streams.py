@@ -179,7 +179,7 @@ def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: 
 
     def host(**options: Any) -> tuple[str, str]:
         given = {"carry": Carry()} | options
-        job = unordered_wait.plan(rows, echo, "twice long", **given)._job  # type: ignore[attr-defined]
+        job = unordered_wait.plan(rows, echo, "twice long", **given).job  # type: ignore[attr-defined]
         return job.operator, job.settings
 
     assert host() == host()
