@@ -10,7 +10,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
 from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
-from asyncwait.backends.spark.conformance._jobs import JobResult, element_frame
+from asyncwait.backends.spark.conformance._jobs import JobResult, frame_of
 from asyncwait.backends.spark.conformance._ways import RESULT
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._wait import (
@@ -50,8 +50,10 @@ class FrameBackend(SparkBackend):
     capabilities = ALL_CAPABILITIES - LACKS - _OF_STREAMS
 
     def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
-        frame = element_frame(embedded_spark())
-        return super()._play(legs, works=[_work(leg, frame) for leg in legs], **options)
+        session, names = embedded_spark().session, ELEMENT_SCHEMA.names
+        frames = [frame_of(session, names), frame_of(session, ["place", *names])]
+        works = [_work(leg, frames[leg.config.mode == "key-ordered"]) for leg in legs]
+        return super()._play(legs, works=works, **options)
 
     def _of_the_data_path(self) -> dict[str, Scenario]:
         found = super()._of_the_data_path()

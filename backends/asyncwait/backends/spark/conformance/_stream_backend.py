@@ -8,11 +8,11 @@ from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.conformance._backend import NamedRun
 from asyncwait.backends.spark.conformance._frame_backend import FrameBackend, planned
-from asyncwait.backends.spark.conformance._jobs import JobResult, stream_frame
+from asyncwait.backends.spark.conformance._jobs import JobResult, frame_of
 from asyncwait.backends.spark.conformance._streams import carrying, play_streams
 from asyncwait.spec.scenario import Capability, LegStart, Scenario
 
-_KEPT = ("scenario", "index", "place", *ELEMENT_SCHEMA.names)
+KEPT = ("scenario", "index", "place", *ELEMENT_SCHEMA.names)
 _NOT_BETWEEN_BATCHES = frozenset(
     {Capability.MAX_HELD, Capability.STATISTICS, Capability.PLANNED_ENDS}
 )
@@ -35,9 +35,9 @@ class StreamBackend(FrameBackend):
     def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
         del options
         session = embedded_spark().session
-        frame = stream_frame(session)
+        frame = frame_of(session, KEPT, streams=True)
         carry = Carry(lanes=1, order_by="index", pause=0.001, version="of the suite")
         with carrying(session):
-            plans = [planned(leg, frame, keep=_KEPT, carry=carry) for leg in legs]
+            plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
             works = [plan.job for plan in plans]
             return JobResult(tuple(play_streams(session, legs, works, plans[0].output)))

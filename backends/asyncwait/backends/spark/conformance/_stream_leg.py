@@ -66,7 +66,10 @@ class HostedLeg:
         """Serve a visit; on any thread, on one at a time."""
         if self.leg is not None:
             return self._refusals(visit)
-        return self._loop.run_until_complete(self._visit(visit))
+        answer = self._loop.run_until_complete(self._visit(visit))
+        if self.leg is not None:
+            self._loop.close()
+        return answer
 
     def _refusals(self, visit: Visit) -> dict[Identity, Outcome]:
         return {item.identity: _OVER for item in visit.wanted}
@@ -164,7 +167,7 @@ class HostedLeg:
         ]
 
 
-class _WatchedCalls(LaneCalls):
+class WatchedCalls(LaneCalls):
     """The calls of a lane, of which a leg hears."""
 
     leg: HostedLeg
@@ -183,7 +186,7 @@ class _WatchedTable(CallTable):
 
     def __init__(self, start: Any, cancel: Any, leg: HostedLeg) -> None:
         super().__init__(start, cancel)
-        kind: Any = type("_CallsOfALeg", (_WatchedCalls,), {"leg": leg})
+        kind: Any = type("_CallsOfALeg", (WatchedCalls,), {"leg": leg})
         self.calls_class = kind
 
 

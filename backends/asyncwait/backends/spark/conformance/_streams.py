@@ -150,14 +150,14 @@ class _Query:
         """Write the micro-batches: of each leg some rows, and if it has none, that it has none."""
         batches: list[list[tuple[int, bytes]]] = [[] for _ in range(_BATCHES)]
         for number, start in enumerate(starts):
-            rows = _rows(number, start, self._works[number])
+            rows = rows_of(number, start, self._works[number])
             size = -(-len(rows) // (number % _BATCHES + 1)) or 1
             for place, at in enumerate(range(0, max(1, len(rows)), size)):
                 batches[place].append((number, packed(rows[at : at + size][::-1])))
         for place, batch in enumerate(batches):
-            lanes, rows_of = zip(*batch, strict=True) if batch else ((), ())
+            lanes, parts = zip(*batch, strict=True) if batch else ((), ())
             table = pa.table(
-                {"lane": pa.array(lanes, pa.int64()), "rows": pa.array(rows_of, pa.binary())}
+                {"lane": pa.array(lanes, pa.int64()), "rows": pa.array(parts, pa.binary())}
             )
             pq.write_table(table, self._folder / "input" / f"{place}.parquet")
 
@@ -205,7 +205,7 @@ class _Query:
                 ):
                     came[number].append(element)
         found = read_reports(self._folder / "reports")
-        return {number: _confirmed(report, came[number]) for number, report in found.items()}
+        return {number: confirmed(report, came[number]) for number, report in found.items()}
 
     def _outputs(self) -> Iterator[pa.Table]:
         """Yield what the sink has, in the order of its own log, which repeats itself."""
@@ -216,7 +216,7 @@ class _Query:
             yield pq.read_table(unquote(urlsplit(path).path))
 
 
-def _rows(number: int, start: LegStart, work: CarryWork) -> list[Row]:
+def rows_of(number: int, start: LegStart, work: CarryWork) -> list[Row]:
     """Return the rows of a leg, in order."""
     inputs = start.inputs
     if not inputs:
@@ -235,7 +235,7 @@ def _rows(number: int, start: LegStart, work: CarryWork) -> list[Row]:
     return [Row(record, key_bytes([key])) for record, key in zip(records, keys, strict=True)]
 
 
-def _confirmed(report: LegReport, came: list[Element]) -> LegReport:
+def confirmed(report: LegReport, came: list[Element]) -> LegReport:
     """Compare what came out with what was finished; what fails keeps the last of it back."""
     taken = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
     mode, whole = report.leg.mode, report.leg.ending.how == "finished"
