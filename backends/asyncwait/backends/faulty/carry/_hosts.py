@@ -117,14 +117,8 @@ class FailsInTurn(Served):
     """Tells of a failure when all records before it are finished."""
 
     def is_over(self, *, is_late: bool) -> bool:
-        failed, self.failed = self.failed, {each for each in self.failed if self._is_first(each)}
-        over = super().is_over(is_late=is_late)
-        self.failed = failed
-        return over
-
-    def _is_first(self, identity: Identity) -> bool:
-        order = [item.identity for item in self.visit.wanted]
-        return {*order[: order.index(identity)]} <= {*self.finished}
+        left = [item.identity for item in self.visit.wanted if item.identity not in self.finished]
+        return super().is_over(is_late=is_late) and not (self.failed and left[0] not in self.failed)
 
 
 @breaks("CARRY-15")
