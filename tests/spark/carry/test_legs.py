@@ -36,7 +36,7 @@ def play(spark: EmbeddedSpark) -> Any:
             carry = Carry(lanes=1, order_by="index", version="1")
             work = planned(start, frame, keep=KEPT, carry=carry).job
         leg, lane, state = HostedLeg(work, start), Lane("0", work.terms), LaneState()
-        batches = [rows_of(0, start, work)]
+        batches = [rows_of(0, start, work)[1]]
         while leg.leg is None:
             try:
                 _, state = lane.visit(state, (state.stamp or 0) + 1, batches.pop(), leg)

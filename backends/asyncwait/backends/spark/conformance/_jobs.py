@@ -130,7 +130,7 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     placed = [
         (number, index, timed.at, place, timed.element)
         for number, plan in enumerate(plans)
-        for index, (timed, place) in enumerate(zip(plan.inputs, places(plan), strict=True))
+        for index, (timed, place) in enumerate(zip(plan.inputs, _places(plan), strict=True))
     ]
     if placed:
         *numbers, elements = zip(*placed, strict=True)
@@ -145,7 +145,7 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     return frame.repartitionById(len(plans), "scenario").sortWithinPartitions("index")
 
 
-def places(plan: LegStart) -> list[int]:
+def _places(plan: LegStart) -> list[int]:
     """Return a number for each input, equal where its key is: a column has keys of one type."""
     keys = [getattr(timed.element, "key", None) for timed in plan.inputs]
     return [keys.index(key) for key in keys]

@@ -19,11 +19,15 @@ _NOT_BETWEEN_BATCHES = frozenset(
 """A lane has one bound for all its records, a host is asked for no figures, and source and sink are
 Spark's."""
 
+_OF_STATE = frozenset({Capability.SNAPSHOTS, Capability.IN_FLIGHT_SNAPSHOT, Capability.RESTORE})
+"""A barrier ends a micro-batch, whose state is the snapshot; each leg is a query that begins with
+one."""
+
 
 class StreamBackend(FrameBackend):
     """Plays scenarios through what `ordered_wait(..., carry=...)` plans for a stream."""
 
-    capabilities = FrameBackend.capabilities - _NOT_BETWEEN_BATCHES
+    capabilities = (FrameBackend.capabilities | _OF_STATE) - _NOT_BETWEEN_BATCHES
     expected_failures: Mapping[str, str] = {
         "BAT-3": "a call host can't know that no other lane brings more, and waits for `max_wait`",
     }

@@ -8,7 +8,7 @@ batch only decides when: so that is when it is emitted.
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from asyncwait.backends.spark.carry._opening import Done
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.conformance._ways import FrameWay
 from asyncwait.conformance.harness import Consumer, Recorder, VirtualLoop, planned_function
-from asyncwait.spec import Element
+from asyncwait.spec import Barrier, Element, Record, Snapshot
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
 from asyncwait.spec.scenario import (
     GRID,
@@ -56,8 +56,11 @@ class HostedLeg:
         self._host: _WatchedHost | None = None
         self._serving: asyncio.Task[Any] | None = None
         self._visits = 0
-        self._came: set[Identity] = set()
+        self._came: dict[Identity, int] = {}
         self._taken: set[Identity] = set()
+        self._records = [each for part in parts_of(start) for each in part]
+        self._barriers = barriers_of(start)
+        self._alarms: list[asyncio.TimerHandle] = []
         self._emitted: set[Identity] = set()
         self.leg: Leg | None = None
         """What was observed, once the leg is over."""
@@ -82,24 +85,27 @@ class HostedLeg:
 
     async def _visit(self, visit: Visit) -> dict[Identity, Outcome]:
         host = self._host or self._open(visit)
-        self._came.update(item.identity for item in visit.wanted)
+        for item in visit.wanted:
+            self._came.setdefault(item.identity, len(self._came))
         self._loop.spin.restart(partial(self.end, "livelock"))
         terms = replace(visit.terms, budget=self._budget())
         self._serving = asyncio.create_task(host.visit(replace(visit, terms=terms)))
         answer: dict[Identity, Outcome] = {}
         try:
             answer = dict(await self._serving)
-            self._note(visit, answer, host)
         except (Exception, asyncio.CancelledError) as error:
-            self.consumer.failed(error)
+            if self.consumer.ending is None:
+                self.consumer.failed(error)
         if self.consumer.ending is not None:
             await self._close(host)
             answer = {**self._refusals(visit), **answer}
         return answer
 
     def _open(self, visit: Visit) -> "_WatchedHost":
-        limit = self.consumer.limit / 1000
-        self._limit = self._loop.call_later(limit, self.end, "hung")
+        later = self._loop.call_later
+        self._alarms = [later(self.consumer.limit / 1000, self.end, "hung")]
+        for at, how in self.consumer.planned_ends:
+            self._alarms.append(later(at / 1000, self._crash, how))
         self._host = _WatchedHost(self._work, visit.lane, self)
         return self._host
 
@@ -110,22 +116,42 @@ class HostedLeg:
 
     def _budget(self) -> float:
         """Return the seconds of a visit: 0 while rows are to come, which are there already."""
-        if len(self._came) < len(self._start.inputs):
+        if len(self._came) < len(self._records) or self._barriers:
             return 0
         self._visits += 1
         return GRID / 1000 * (1 << self._visits)
 
-    def _note(self, visit: Visit, answer: dict[Identity, Outcome], host: "_WatchedHost") -> None:
-        """Take note of an end: a failure in its turn, or nothing left."""
+    def answered(
+        self, visit: Visit, answer: dict[Identity, Outcome], errors: dict[Identity, Exception]
+    ) -> None:
+        """Take note of the end of a visit: a failure, a barrier, or nothing left."""
         for item in visit.wanted:
             if isinstance(answer.get(item.identity), Failed):
-                self.consumer.read_raised(self._way.told(host.errors[item.identity]))
+                self.consumer.read_raised(self._way.told(errors[item.identity]))
                 return
-        if len(answer) == len(visit.wanted) and len(self._came) == len(self._start.inputs):
+        left = [self._came[each.identity] for each in visit.wanted if each.identity not in answer]
+        while self._barriers and self._barriers[0].behind <= len(self._came):
+            self._stand(self._barriers.pop(0), left)
+        if not left and not self._barriers and len(self._came) == len(self._records):
             self.consumer.read_raised(StopAsyncIteration())
 
+    def _stand(self, barrier: "PlannedBarrier", left: Sequence[int]) -> None:
+        """Note the state after the micro-batch that a barrier ends: it is a snapshot."""
+        recorder, at = self.recorder, self._start.first_index + barrier.number
+        recorder.events += [Taken(recorder.now(), at), SourceAsked(recorder.now())]
+        held = tuple(self._records[place].record for place in left)
+        element = barrier.element
+        upstream = element if isinstance(element, Snapshot) else None
+        self.consumer.took(Snapshot(element.checkpoint_id, held, upstream=upstream))
+        self.consumer.waits()
+
+    def _crash(self, how: EndingKind) -> None:
+        if self.consumer.end(how) and self._serving is not None:
+            self._serving.cancel()
+
     async def _close(self, host: "_WatchedHost") -> None:
-        self._limit.cancel()
+        for alarm in self._alarms:
+            alarm.cancel()
         events, now = self.recorder.events, self.recorder.now()
         if self.consumer.ending is not None and self.consumer.ending.how == "finished":
             events.append(SourceEnded(now))
@@ -147,9 +173,11 @@ class HostedLeg:
     def take(self, identity: Identity) -> None:
         """Note that a record gets a place: it is read now, and not before."""
         if identity not in self._taken:
-            now, index = self.recorder.now(), len(self._taken)
+            now, index = self.recorder.now(), self._records[len(self._taken)].number
             self._taken.add(identity)
-            self.recorder.events += [Taken(now, self._start.first_index + index), SourceAsked(now)]
+            if index >= 0:
+                at = self._start.first_index + index
+                self.recorder.events += [Taken(now, at), SourceAsked(now)]
 
     def emit(self, identity: Identity, outcome: Outcome) -> None:
         """Note that a record is finished and in its turn."""
@@ -165,6 +193,55 @@ class HostedLeg:
             for batch in self._work.outcomes.batches([outcome])
             for element in self._way.elements(batch)
         ]
+
+
+class PlannedRecord(NamedTuple):
+    """A record of a leg.
+
+    Args:
+        number: among the leg's inputs; negative for what it is restored with.
+    """
+
+    number: int
+    record: Record
+
+
+class PlannedBarrier(NamedTuple):
+    """The end of a micro-batch.
+
+    Args:
+        number: among the leg's inputs.
+        behind: how many records are before it.
+    """
+
+    number: int
+    behind: int
+    element: Barrier | Snapshot
+
+
+def parts_of(start: LegStart) -> list[list[PlannedRecord]]:
+    """Return the records that a leg is restored with, and those before and behind each barrier."""
+    held = () if start.restored is None else start.restored.in_flight
+    kept = [each for each in held if isinstance(each, Record)]
+    parts = [[PlannedRecord(place - len(kept), each) for place, each in enumerate(kept)], []]
+    for index, timed in enumerate(start.inputs):
+        if isinstance(timed.element, Record):
+            parts[-1].append(PlannedRecord(index, timed.element))
+        else:
+            parts.append([])
+    return parts
+
+
+def barriers_of(start: LegStart) -> list[PlannedBarrier]:
+    """Return the barriers of a leg."""
+    behind = len(parts_of(start)[0])
+    barriers: list[PlannedBarrier] = []
+    for index, timed in enumerate(start.inputs):
+        if isinstance(timed.element, Barrier | Snapshot):
+            barriers.append(PlannedBarrier(index, behind, timed.element))
+        else:
+            behind += 1
+    return barriers
 
 
 class WatchedCalls(LaneCalls):
@@ -208,7 +285,9 @@ class _WatchedHost(CallHost):
         if not self._has_begun:
             self._has_begun = True
             self._leg.begin()
-        return await super().visit(visit)
+        answer = await super().visit(visit)
+        self._leg.answered(visit, dict(answer), self.errors)  # Before anything else is completed.
+        return answer
 
     def _complete(self, done: Done) -> None:
         if done.error is not None and done.row.item is not None:

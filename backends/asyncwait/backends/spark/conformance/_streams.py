@@ -1,6 +1,7 @@
 """A streaming query that plays legs: each lane is one, and its rows come in some micro-batches."""
 
 import json
+import os
 import tempfile
 import time
 from collections import defaultdict
@@ -27,13 +28,13 @@ from asyncwait.backends.spark.carry._plan import PARTITIONS, PROVIDER, ROCKSDB
 from asyncwait.backends.spark.carry._processor import CarryProcessor, client
 from asyncwait.backends.spark.carry._records import key_bytes, packed
 from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.conformance._jobs import places
 from asyncwait.backends.spark.conformance._stream_host import LegsWork
+from asyncwait.backends.spark.conformance._stream_leg import PlannedRecord, parts_of
 from asyncwait.backends.spark.conformance._task import LegReport, read_reports
 from asyncwait.backends.spark.conformance._ways import FrameWay
 from asyncwait.backends.spark.frame._plan import mapped
 from asyncwait.backends.spark.frame._task import micro_batch
-from asyncwait.spec import Element, Mode
+from asyncwait.spec import Element, Mode, Record
 from asyncwait.spec.carry import Finished, LaneState, Row, VisitFailed
 from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
 from asyncwait.toolkit import Lane
@@ -57,6 +58,11 @@ class LegsProcessor(CarryProcessor):
     def __init__(self, job: bytes) -> None:
         super().__init__(job)
         self._legs: LegsWork | None = None
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+        """Restore a lane, by its work."""
+        self._work = self._all().work(str(key[0]))
+        super().handleInitialState(key, initialState, timerValues)
 
     def handleInputRows(  # noqa: N802 - Spark's name, as those of its arguments
         self,
@@ -136,6 +142,7 @@ class _Query:
         self._session = session
         self._folder = folder
         self._works = works
+        self._kept: list[tuple[int, bytes]] = []
         for name in ("input", "reports", "output", "checkpoint"):
             (folder / name).mkdir()
         self._legs = LegsWork(str(folder / "legs"), str(folder / "reports"))
@@ -148,18 +155,20 @@ class _Query:
 
     def _write(self, starts: Sequence[LegStart]) -> None:
         """Write the micro-batches: of each leg some rows, and if it has none, that it has none."""
-        batches: list[list[tuple[int, bytes]]] = [[] for _ in range(_BATCHES)]
+        batches: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
         for number, start in enumerate(starts):
-            rows = rows_of(number, start, self._works[number])
-            size = -(-len(rows) // (number % _BATCHES + 1)) or 1
-            for place, at in enumerate(range(0, max(1, len(rows)), size)):
-                batches[place].append((number, packed(rows[at : at + size][::-1])))
-        for place, batch in enumerate(batches):
-            lanes, parts = zip(*batch, strict=True) if batch else ((), ())
-            table = pa.table(
-                {"lane": pa.array(lanes, pa.int64()), "rows": pa.array(parts, pa.binary())}
-            )
-            pq.write_table(table, self._folder / "input" / f"{place}.parquet")
+            kept, *parts = rows_of(number, start, self._works[number])
+            if kept:
+                self._kept.append((number, packed(kept)))
+            if len(parts) == 1:
+                size = -(-len(parts[0]) // (number % _BATCHES + 1)) or 1
+                parts = [parts[0][at : at + size] for at in range(0, len(parts[0]), size)]
+            for place, rows in enumerate(parts or [[]]):
+                batches[place].append((number, packed(rows[::-1])))
+        for place, batch in batches.items():
+            file = self._folder / "input" / f"{place}.parquet"
+            pq.write_table(_table(batch), file)
+            os.utime(file, (place, place))  # Spark reads the oldest first.
 
     def _frame(self, out: sql.StructType) -> DataFrame:
         stream = self._session.readStream.schema(PACKED).option("maxFilesPerTrigger", 1)
@@ -167,9 +176,15 @@ class _Query:
         processor = LegsProcessor(cloudpickle.dumps(self._legs))
         with pandas_notice_ignored():
             visited = rows.groupBy("lane").transformWithState(
-                processor, "rows binary", "Append", "ProcessingTime"
+                processor, "rows binary", "Append", "ProcessingTime", self._restored()
             )
         return mapped(visited, Unpacking(self._works[0].outcomes), "legs", out)
+
+    def _restored(self) -> Any:
+        """Return the lanes that begin with a snapshot; None if none does."""
+        if not self._kept:
+            return None
+        return self._session.createDataFrame(_table(self._kept)).groupBy("lane")
 
     def run(self, out: sql.StructType) -> None:
         """Run it until nothing is in flight."""
@@ -216,28 +231,44 @@ class _Query:
             yield pq.read_table(unquote(urlsplit(path).path))
 
 
-def rows_of(number: int, start: LegStart, work: CarryWork) -> list[Row]:
-    """Return the rows of a leg, in order."""
-    inputs = start.inputs
-    if not inputs:
-        return []
-    elements = ElementRows().encode([timed.element for timed in inputs])
-    keys = places(start)
+def rows_of(number: int, start: LegStart, work: CarryWork) -> list[list[Row]]:
+    """Return the rows of a leg, part by part, in order; see `parts_of`."""
+    parts = parts_of(start)
+    keys: list[Any] = []
+    return [[*_rows(number, part, work, keys)] for part in parts]
+
+
+def _rows(
+    number: int, part: Sequence[PlannedRecord], work: CarryWork, keys: list[Any]
+) -> Iterator[Row]:
+    elements = ElementRows().encode([each.record for each in part])
+    for each in part:  # Equal keys are one number: a column has keys of one type.
+        if each.record.key not in keys:
+            keys.append(each.record.key)
+    places = [keys.index(each.record.key) for each in part]
     columns = {
-        "scenario": [number] * len(inputs),
-        "index": [*range(len(inputs))],
-        "place": keys,
+        "scenario": [number] * len(part),
+        "index": [each.number for each in part],
+        "place": places,
         **{name: elements.column(name) for name in elements.schema.names},
     }
     schema = work.travelling
     arrays = [pa.array(columns[field.name], field.type) for field in schema]
     records = work.records.encode(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    return [Row(record, key_bytes([key])) for record, key in zip(records, keys, strict=True)]
+    for record, place in zip(records, places, strict=True):
+        yield Row(record, key_bytes([place]))
+
+
+def _table(lanes: Sequence[tuple[int, bytes]]) -> pa.Table:
+    """Return rows of lanes, as they travel."""
+    numbers, rows = zip(*lanes, strict=True)
+    return pa.table({"lane": pa.array(numbers, pa.int64()), "rows": pa.array(rows, pa.binary())})
 
 
 def confirmed(report: LegReport, came: list[Element]) -> LegReport:
     """Compare what came out with what was finished; what fails keeps the last of it back."""
-    taken = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
+    elements = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
+    taken = [each for each in elements if isinstance(each, Record)]
     mode, whole = report.leg.mode, report.leg.ending.how == "finished"
     finished, out = _by_order(mode, taken), _by_order(mode, came)
     if out == (finished if whole else {k: finished.get(k, [])[: len(v)] for k, v in out.items()}):
@@ -246,7 +277,7 @@ def confirmed(report: LegReport, came: list[Element]) -> LegReport:
     return replace(report, leg=replace(report.leg, ending=Ending("error", detail=detail)))
 
 
-def _by_order(mode: Mode, elements: list[Element]) -> dict[str, list[Element]]:
+def _by_order(mode: Mode, elements: Sequence[Element]) -> dict[str, list[Element]]:
     """Return elements apart that may come in any order: a micro-batch hands them on in its own."""
     groups: dict[str, list[Element]] = defaultdict(list)
     for element in elements:
