@@ -20,7 +20,7 @@ from asyncwait.backends.spark.carry._reading import (
     read_checkpoint,
 )
 from asyncwait.spec.snapshots import encode_snapshot
-from asyncwait.spec.texts import joined, json_text, name_of, one_line
+from asyncwait.spec.texts import LONGEST_LINE, joined, json_text, name_of, one_line
 
 _FEW = 3
 """Records that are shown of a lane."""
@@ -78,7 +78,8 @@ def _print(found: CheckpointRead, *, is_json: bool) -> None:
     total = {name: sum(lane[name] for lane in lanes) for name in ("in_flight", "finished")}
     if is_json:
         for lane, told in zip(found.lanes, lanes, strict=True):
-            few = {"records": lane.in_flight[:_FEW], "results": lane.finished[:_FEW]}
+            kinds = {"records": lane.in_flight, "results": lane.finished}
+            few = {name: [*map(_bounded, held[:_FEW])] for name, held in kinds.items()}
             click.echo(json_text(msgspec.json.encode(told | few)))
         whole = msgspec.structs.asdict(found) | {"lanes": len(lanes)} | total
         click.echo(json_text(msgspec.json.encode(whole)))
@@ -123,6 +124,11 @@ def _record_lines(lane: LaneRead) -> Iterator[str]:
         yield from (f"lane {lane.lane}, {what}: {_text(each)}" for each in held[:_FEW])
         if len(held) > _FEW:
             yield f"lane {lane.lane}, {what}: {len(held) - _FEW:,} more"
+
+
+def _bounded(held: Held) -> Any:
+    """Return a record as JSON has it; of one that is too long for a line the text, cut."""
+    return held if len(msgspec.json.encode(held)) <= LONGEST_LINE else {"text": _text(held)}
 
 
 def _text(held: Held) -> str:
