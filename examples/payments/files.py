@@ -33,33 +33,37 @@ class Source:
 
     Args:
         folder: for files; it is made.
-        payments: how many there are to be.
     """
 
-    def __init__(self, folder: Path, payments: int) -> None:
+    def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._folder = folder
-        self._payments = payments
         self._over = threading.Event()
+        self._bringing = threading.Thread(target=self._bring_on, daemon=True)
         self.given: list[Payment] = []
 
-    def bring(self, upto: int) -> None:
-        """Bring a file of the next payments, whole: Spark leaves out what begins with a dot."""
+    def bring(self) -> None:
+        """Bring a file of payments, whole: Spark leaves out what begins with a dot."""
         first, now = len(self.given), time.time()
-        new = [Payment(number, number % ACCOUNTS, now) for number in range(first, upto)]
+        new = [Payment(each, each % ACCOUNTS, now) for each in range(first, first + EACH)]
         fresh = self._folder / f".{first}"
         fresh.write_text("\n".join(json.dumps(each._asdict()) for each in new))
         fresh.rename(self._folder / f"{first:06}.json")
         self.given += new
 
-    def bring_all(self) -> None:
-        """Bring the rest, file after file, or until it is closed."""
-        while len(self.given) < self._payments and not self._over.wait(EVERY):
-            self.bring(min(len(self.given) + EACH, self._payments))
+    def open(self) -> None:
+        """Bring one file after the other, until it is closed."""
+        self._bringing.start()
+
+    def _bring_on(self) -> None:
+        while not self._over.wait(EVERY):
+            self.bring()
 
     def close(self) -> None:
         """Bring no more."""
         self._over.set()
+        if self._bringing.is_alive():
+            self._bringing.join()
 
 
 class Sink:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,9 @@ from files import EACH, Sink, Source
 from service import running
 
 HERE = Path(__file__).parent
+
+WARM = 6
+"""Files that come one by one, before the others."""
 
 WITHIN = 180.0
 """Seconds without any news after which something is wrong."""
@@ -97,10 +99,9 @@ def _processes() -> Iterator[int]:
 
 
 @contextmanager
-def _stream(url: str, way: str, payments: int) -> Iterator[tuple[Source, Stream]]:
+def _stream(url: str, way: str) -> Iterator[tuple[Source, Stream]]:
     with TemporaryDirectory(prefix="payments-", ignore_cleanup_errors=True) as name:
-        source = Source(Path(name, "in"), payments)
-        stream = Stream(Path(name), url, way)
+        source, stream = Source(Path(name, "in")), Stream(Path(name), url, way)
         try:
             yield source, stream
         finally:
@@ -108,17 +109,39 @@ def _stream(url: str, way: str, payments: int) -> Iterator[tuple[Source, Stream]
             stream.close()
 
 
-def run(way: str, payments: int) -> Run:
-    """Score so many payments in two starts of a stream, and return what came of them."""
-    with running() as service, _stream(service.url, way, payments) as (source, stream):
-        source.bring(EACH)
-        stream.until(lambda: len(stream.sink.look()) == EACH)  # The first start takes its time.
-        threading.Thread(target=source.bring_all, daemon=True).start()
-        stream.until(lambda: len(service.attempts) >= payments // 2)
+def run(way: str, seconds: float) -> Run:
+    """Score payments in two starts of a stream, and return what came of them.
+
+    Args:
+        way: "carry" or "drained".
+        seconds: from the first payment to the kill, and as many when the second start has scores.
+    """
+    with running() as service, _stream(service.url, way) as (source, stream):
+        _warm_up(source, stream)
+        source.open()
+        stream.until(_passed(seconds))
         killed, under_way = time.time(), service.under_way.total()
         stream.kill()
         print(f"{way}: killed with {under_way} calls under way, and started again", file=sys.stderr)
         stream.start_again()
-        stream.until(lambda: len({each.payment.id for each in stream.sink.look()}) == payments)
+        stream.until(lambda: any(each.at > killed for each in stream.sink.look()))
+        stream.until(_passed(seconds))
+        source.close()
+        stream.until(
+            lambda: len({each.payment for each in stream.sink.look()}) == len(source.given)
+        )
         stream.stop()
-        return Run(way, source.given, [*stream.sink.look()], [*service.log], killed, under_way)
+        scored, log = [*stream.sink.look()], [*service.log]
+        return Run(way, source.given, scored, log, killed, under_way, WARM * EACH)
+
+
+def _warm_up(source: Source, stream: Stream) -> None:
+    """Bring some files one by one: the first micro-batches of a JVM take several times as long."""
+    for _ in range(WARM):
+        source.bring()
+        stream.until(lambda: len(stream.sink.look()) == len(source.given))
+
+
+def _passed(seconds: float) -> Callable[[], bool]:
+    over = time.monotonic() + seconds
+    return lambda: time.monotonic() >= over

@@ -21,8 +21,8 @@ NEEDED = {"httpx": "httpx", "pyspark": "'asyncwait[spark]'"}
 def parser() -> argparse.ArgumentParser:
     """Return what reads the options."""
     made = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    told = "how many (default: 500)"
-    made.add_argument("--payments", type=int, default=500, metavar="N", help=told)
+    told = "before the kill, and after it (default: 12)"
+    made.add_argument("--seconds", type=float, default=12, metavar="N", help=told)
     made.add_argument("--way", choices=[*WAYS, "both"], default="both", help="(default: both)")
     told = "draw how long each payment takes (.png, .svg)"
     made.add_argument("--plot", type=Path, metavar="FILE", help=told)
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         ways = WAYS if options.way == "both" else (options.way,)
-        runs = [run(way, options.payments) for way in ways]
+        runs = [run(way, options.seconds) for way in ways]
     except Trouble as trouble:
         print(f"error: {trouble}", file=sys.stderr)
         return 2

@@ -7,6 +7,9 @@ from typing import Any
 from figures import Run, column
 from service import SLOW, is_slow
 
+TICKS = (0.5, 1, 2, 5, 10, 20, 50)
+"""Seconds of which the picture tells where they are."""
+
 
 def show(runs: Sequence[Run]) -> None:
     """Print a column for each run."""
@@ -45,19 +48,21 @@ def draw(runs: Sequence[Run], path: Path) -> None:
 
 
 def _draw(run: Run, axes: Any) -> None:
-    from matplotlib.ticker import ScalarFormatter
+    from matplotlib.ticker import NullLocator
 
-    zero = run.payments[0].at
+    zero = run.zero
     axes.axvspan(
-        run.killed - zero, run.goes_on - zero, color="0.9", label="killed, until the first score"
+        run.killed - zero, run.goes_on - zero, color="0.9", label="from the kill to the next score"
     )
     for slow, name in ((False, "fast call"), (True, f"slow call ({SLOW:g} s)")):
-        taken = [each for each in run.scored if is_slow(each.payment.id) is slow]
+        later = [each for each in run.scored if each.payment.at >= zero]
+        taken = [each for each in later if is_slow(each.payment.id) is slow]
         came = [each.payment.at - zero for each in taken]
         axes.scatter(
             came, [each.at - each.payment.at for each in taken], 25 if slow else 6, label=name
         )
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(ScalarFormatter())
+    axes.set_yticks(TICKS, [f"{each:g}" for each in TICKS])
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.set_title(run.way, fontsize="medium")
     axes.set_xlabel("second in which the payment came")
