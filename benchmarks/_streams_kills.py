@@ -43,14 +43,12 @@ class Count(NamedTuple):
     """What has become of the rows that a kill has met."""
 
     kills: int = 1
-    inputs: int = 0
-    outputs: int = 0
+    rows: int = 0
     twice: int = 0
     repeated: int = 0
     lost: int = 0
     wrong: int = 0
     disorder: int = 0
-    calls: int = 0
     again: int = 0
     resent: int = 0
 
@@ -215,15 +213,15 @@ class Killed:
         out = [row for row in rows if row["id"] in ids]
         alike = [row for number, again in self._arrived.again for row in self._alike(number, again)]
         more = [row for _, again in self._arrived.again for row in again if row["id"] in ids]
-        came, distinct, calls = out + more, len({row["id"] for row in out}), called.total()
+        came, distinct = out + more, len({row["id"] for row in out})
         wrong = sum(
             (row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in came
         )
         lanes = [[row["id"] for row in out if row["id"] % KEYS == key] for key in range(KEYS)]
         disorder = sum(a > b for lane in lanes for a, b in pairwise(lane))
         repeated = sum(row["id"] in ids for row in alike)
-        counted = len(ids), len(came), len(came) - distinct, repeated, len(ids) - distinct
-        return Count(1, *counted, wrong, disorder, calls, calls - len(called))
+        counted = len(ids), len(came) - distinct, repeated, len(ids) - distinct
+        return Count(1, *counted, wrong, disorder, called.total() - len(called))
 
     def _alike(self, number: int, again: list[Row]) -> list[Row]:
         """Return the rows of a micro-batch that was played again, if they are those of before."""

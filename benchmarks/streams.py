@@ -24,34 +24,13 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import _streams_flows as flows
-from _machine import machine
-from _page import Rows, shown, write
+from _page import shown
 from _streams_job import LANES, session
 from _streams_kills import MARK, PARTS, Count, Killed
+from _streams_page import Table, write
 from _streams_sink import SINKS
 from pyspark import cloudpickle
 from rich.console import Console
-
-PAGE = """# Streams whose calls stay in flight: kills, and figures
-
-By `python benchmarks/streams.py`, in a session with two lanes; {machine}.
-
-Killed: a stream reads a file of 20 rows in each micro-batch and makes calls of 0.1 to 0.7 s; what
-is named is killed at a random moment, and the stream goes on. The seam is a micro-batch that the
-sink has while Spark's own commit of it has not come. "parquet" leaves a batch out that is played
-again; "manifests", a sink by the data source API, is given it again and ignores its second commit;
-"foreachBatch" writes each attempt at a batch, as sinks do that look at no numbers. Resent are the
-micro-batches that a sink was given once more, and repeated their rows, if they were the same as
-before. Disorder counts rows before their predecessor in a lane, again the calls after the first.
-
-Soak: the same stream into Parquet, kept busy, and killed every {every} micro-batches, each kind in
-its turn. The state of a lane is what its one value in the state store has of bytes.
-
-Latency: 20 events a second, whose calls take 50 ms, but one in a hundred 5 s; of the others it is
-told how long they took from their creation to the commit of the sink. Cost: micro-batches of 20,000
-rows of 108 B, calls that return at once, no sink. Left: what there is of call hosts, as long as
-that after a query has ended; `lease` is 60 s.
-"""
 
 CONSOLE = Console()
 
@@ -60,8 +39,6 @@ EVERY = 50
 
 TIMES = (0, 60, 65)
 """Seconds after a query has ended."""
-
-Table = tuple[Sequence[str], Rows]
 
 
 def main() -> int:
@@ -79,11 +56,11 @@ def main() -> int:
     with short as folder:
         tempfile.tempdir = folder
         os.environ |= {"TMPDIR": folder, MARK: folder}
-        tables = [MEASURED[part](arguments) for part in arguments.parts or MEASURED]
-    for table in tables:
+        tables = {part: MEASURED[part](arguments) for part in arguments.parts or MEASURED}
+    for table in tables.values():
         CONSOLE.print(shown(*table))
     if arguments.page:
-        write(arguments.page, PAGE.format(machine=machine(), every=EVERY), *tables)
+        write(arguments.page, tables)
     return int(not all(count.is_right for count in _counted))
 
 

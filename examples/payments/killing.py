@@ -114,7 +114,7 @@ def run(way: str, seconds: float) -> Run:
 
     Args:
         way: "carry" or "drained".
-        seconds: from the first payment to the kill, and as many when the second start has scores.
+        seconds: of payments before the kill, and half as many when the second start has scores.
     """
     with running() as service, _stream(service.url, way) as (source, stream):
         _warm_up(source, stream)
@@ -125,7 +125,7 @@ def run(way: str, seconds: float) -> Run:
         print(f"{way}: killed with {under_way} calls under way, and started again", file=sys.stderr)
         stream.start_again()
         stream.until(lambda: any(each.at > killed for each in stream.sink.look()))
-        stream.until(_passed(seconds))
+        stream.until(_passed(seconds / 2))
         source.close()
         stream.until(
             lambda: len({each.payment for each in stream.sink.look()}) == len(source.given)

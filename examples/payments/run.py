@@ -21,7 +21,7 @@ NEEDED = {"httpx": "httpx", "pyspark": "'asyncwait[spark]'"}
 def parser() -> argparse.ArgumentParser:
     """Return what reads the options."""
     made = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    told = "before the kill, and after it (default: 12)"
+    told = "before the kill, and half as many after it (default: 12)"
     made.add_argument("--seconds", type=float, default=12, metavar="N", help=told)
     made.add_argument("--way", choices=[*WAYS, "both"], default="both", help="(default: both)")
     told = "draw how long each payment takes (.png, .svg)"

@@ -43,8 +43,8 @@ def test_the_figures_of_a_run(made: Any) -> None:
         "paid for once": "8",
         "paid for twice": "0",
         "errors (500), called again": "1",
-        "undisturbed: median, s": "2.0",
-        "undisturbed: 99 %, s": "2.0",
+        "fast, before the kill: median": "2.0 s",
+        "fast, before the kill: 99 %": "2.0 s",
     }
     assert of("figures").mismatches(made) == []
     assert made.goes_on == 6.0
