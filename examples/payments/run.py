@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Trouble as trouble:
         print(f"error: {trouble}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     show(runs)
     if options.plot:
         draw(runs, options.plot)

@@ -50,6 +50,13 @@ def test_the_figures_of_a_run(made: Any) -> None:
     assert made.goes_on == 6.0
 
 
+def test_a_run_that_is_killed_early_has_no_latencies(made: Any) -> None:
+    """A line tells that there are none."""
+    figures = of("figures").column(replace(made, killed=1.0))
+
+    assert figures["fast, before the kill: median"] == "-"
+
+
 def test_a_difference_is_told(made: Any) -> None:
     """Whatever is lost, comes twice, belongs to another, is paid twice, or overtakes."""
     scored, log = made.scored, made.log
