@@ -120,6 +120,7 @@ def run(way: str, seconds: float) -> Run:
         _warm_up(source, stream)
         source.open()
         stream.until(_passed(seconds))
+        stream.until(lambda: service.under_way.total() > 0)  # So that there is something to lose.
         killed, under_way = time.time(), service.under_way.total()
         stream.kill()
         print(f"{way}: killed with {under_way} calls under way, and started again", file=sys.stderr)
