@@ -25,7 +25,8 @@ it out; "manifests", a sink by the data source API, is given it and ignores its 
 
 Resent are micro-batches that a sink was given once more; repeated are their rows, where all of them
 were as before. Disorder counts rows before their predecessor in a lane, again the calls after the
-first one of a row.
+first one of a row. After each kill one more file comes: a query that is started again where a
+micro-batch was complete begins none without rows, and what is in flight waits.
 """,
     "soak": """## A stream without rest
 
