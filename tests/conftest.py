@@ -4,6 +4,8 @@ import gc
 import signal
 from collections.abc import Generator
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import hypothesis
 import hypothesis.strategies
@@ -24,6 +26,22 @@ for number, usual in (
 ):
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, usual)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Any:
+    """An empty folder outside the repository."""
+    from outside import Folder  # which some of the tests alone need, and their environments have
+
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def no_collector() -> Generator[None]:
+    """Nothing may wait for the collector of cycles: it comes late where little is allocated."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def pytest_report_header() -> str:

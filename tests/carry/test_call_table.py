@@ -115,16 +115,16 @@ def test_a_key_has_one_call_and_its_failure_holds_the_next() -> None:
     assert calls.began == ["a", "c", "a", "b"]
 
 
-def test_a_failure_out_of_its_turn_does_not_hold_its_key() -> None:
-    """Rows that come in another order next time are called nevertheless."""
-    calls = Calls("key-ordered")
-    first, second = item("a", b"k"), item("b", b"k")
-    calls.asked(second, first)
+def test_a_failure_does_not_wait_for_its_turn() -> None:
+    """It is told at once, and called again when the batch is played again."""
+    calls = Calls()
+    served = calls.table.begin(calls.visit(A, B))
     calls.ends("b", Failed("no"))
 
-    assert calls.asked(first, second) == []
-    calls.ends("a")
-    assert calls.asked(first, second) == ["a", "b"]
+    assert served.is_over(is_late=False)
+    assert calls.table.answer(served) == {B.identity: Failed("no")}
+    assert calls.asked(A, B) == []
+    assert calls.began == ["a", "b", "b"]
 
 
 def test_two_visits_at_a_time_both_find_what_they_wait_for() -> None:

@@ -99,14 +99,14 @@ def test_results_are_taken_in_their_turn(mode: str, taken: list[bytes]) -> None:
     assert [each.result for each in state.finished] == taken
 
 
-def test_a_failure_fails_the_visit_in_its_turn() -> None:
-    """It says whose it is; one that is not due does nothing yet."""
+def test_a_failure_fails_the_visit_at_once() -> None:
+    """It says whose it is, and does not wait for its turn."""
     with pytest.raises(VisitFailed, match="lane l: record b'b': no such order") as caught:
         lane().visit(LaneState(), 1, [A, B], Told(a=b"1", b=Failed("no such order")))
 
     assert caught.value.item.record == b"b"
-    _, state = lane().visit(LaneState(), 1, [A, B], Told(b=Failed("no such order")))
-    assert len(state.in_flight) == 2
+    with pytest.raises(VisitFailed):
+        lane().visit(LaneState(), 1, [A, B], Told(b=Failed("no such order")))
 
 
 def test_a_lane_rests_when_all_is_out() -> None:

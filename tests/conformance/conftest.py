@@ -1,21 +1,12 @@
 """What the tests of the suite share."""
 
-from pathlib import Path
-
 import pytest
 import suite
-from outside import Folder
 
 from asyncwait.conformance import _comparing, _verify
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.spec.scenario import Scenario
-
-
-@pytest.fixture
-def outside(tmp_path: Path) -> Folder:
-    """An empty folder outside the repository."""
-    return Folder(tmp_path)
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from sample import SEED, WHOLE
 from asyncwait.backends.journal import JournalMismatch
 from asyncwait.backends.journal import _commands as journal_commands
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary
+from asyncwait.backends.spark.carry import _commands as snapshot_commands
+from asyncwait.backends.spark.carry._reading import CheckpointRead, Held, LaneRead
 from asyncwait.backends.threads._operator import _run_on
 from asyncwait.conformance._commands import _compare, _play, _report, _vectors, _verify
 from asyncwait.conformance._commands._progress import Board
@@ -312,6 +314,17 @@ def shown_journal(texts: Texts) -> None:
     journal_commands._print(told, is_json=True)
 
 
+def shown_snapshot(texts: Texts) -> None:
+    """`asyncwait snapshot show`."""
+    name, value, key, result = (
+        each.encode("utf-8", "backslashreplace").decode() for each in islice(texts, 4)
+    )
+    flying, done = Held(1, {name: value}, key), Held(1, value, key, [{name: result}])
+    read = CheckpointRead(name, 0, 1, None, (LaneRead(0, 1, [flying], [done]),))
+    snapshot_commands._print(read, is_json=False)
+    snapshot_commands._print(read, is_json=True)
+
+
 def shown_timelines(texts: Texts) -> None:
     """Timelines as text and as pictures."""
     failure = failure_of(texts)
@@ -332,6 +345,7 @@ def shown_timelines(texts: Texts) -> None:
         shown_mailbox,
         shown_vectors,
         shown_journal,
+        shown_snapshot,
         shown_timelines,
     ],
 )

@@ -24,7 +24,7 @@ LACKED: dict[str, set[str]] = {
     **{f"{operator}-plain-{loop}": OF_ELEMENTS for operator in OPERATORS for loop in LOOPS},
     "threads": {"cancel-calls", "cache"},  # nothing ends a thread from outside
 }
-OF_STREAMS = {"flink", "flink-keyed", "spark", "spark-dataframe"}
+OF_STREAMS = {"flink", "flink-keyed", "spark", "spark-dataframe", "spark-streaming"}
 
 
 def test_the_shipped_backends_are_these() -> None:

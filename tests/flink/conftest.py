@@ -1,9 +1,6 @@
 """Flink runs in this process: its Java machine starts once, with the first test that needs it."""
 
-from pathlib import Path
-
 import pytest
-from outside import Folder
 
 from asyncwait.backends.flink import start_java
 
@@ -12,9 +9,3 @@ from asyncwait.backends.flink import start_java
 def flink() -> None:
     """Flink is there."""
     start_java()
-
-
-@pytest.fixture
-def outside(tmp_path: Path) -> Folder:
-    """An empty folder outside the repository."""
-    return Folder(tmp_path)

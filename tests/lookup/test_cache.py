@@ -1,7 +1,5 @@
 """What is kept, and until when, on a clock that jumps."""
 
-from typing import Any
-
 import anyio
 import pytest
 from lookups import Scripted, counts, outcome
@@ -12,7 +10,6 @@ from asyncwait.backends.lookup._open import kept_by, tabled
 from asyncwait.spec import (
     Cache,
     CallFailed,
-    InvalidConfig,
     Retry,
 )
 
@@ -156,24 +153,6 @@ async def test_figures_tell_of_requests() -> None:
     assert (figures.requests, figures.mean_batch, figures.max_batch) == (2, 2.0, 3)
     assert figures.latency_p50 == pytest.approx(2)
     assert figures.latency_p99 == pytest.approx(2.98)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_keys": 0, "ttl": 1}, "max_keys must be a whole number >= 1, got 0 (int)"),
-        ({"max_keys": 1, "ttl": 0}, "ttl must be a number of seconds > 0, got 0 (int)"),
-        ({"max_keys": 1, "ttl": 1, "missing_ttl": -1}, "missing_ttl must be a number of seconds"),
-        ({"max_keys": 1, "ttl": 1, "refresh_ahead": 1}, "refresh_ahead must be a number above 0"),
-        ({"max_keys": 1, "ttl": 1, "stale_if_error": -1}, "stale_if_error must be a number"),
-    ],
-)
-def test_wrong_settings_are_named(settings: Any, message: str) -> None:
-    """With value and type, when they are made."""
-    with pytest.raises(InvalidConfig) as caught:
-        Cache(**settings)
-
-    assert str(caught.value).startswith(message)
 
 
 async def test_keys_may_stand_for_many_rows() -> None:

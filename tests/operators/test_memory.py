@@ -1,8 +1,7 @@
 """What was emitted is not kept: neither records nor results, also while the operator waits."""
 
-import gc
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, get_args
 
 import anyio
@@ -21,7 +20,7 @@ from asyncwait.spec import (
     Watermark,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_collector")]
 
 
 class Value:
@@ -56,14 +55,6 @@ class Watched:
     def alive(self) -> int:
         """Count what has not died, with what only the collector would find."""
         return sum(reference() is not None for reference in self.references)
-
-
-@pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
-    """Nothing may wait for the collector of cycles: it comes late where little is allocated."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 async def drop(results: Any, count: int) -> None:

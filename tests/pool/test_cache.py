@@ -265,14 +265,3 @@ async def test_what_does_not_go_together_is_refused() -> None:
     """One error says what is wrong, on entering."""
     with pytest.raises(InvalidConfig, match=r"^cache must be a Cache or None, got 5 \(int\)$"):
         await all_of([1], cache=5)
-
-
-async def test_without_a_handler_a_failed_load_ends_the_stream() -> None:
-    """With the error of the first of those that share it."""
-
-    async def fn(_: int) -> None:
-        await anyio.sleep(1)
-        raise OSError
-
-    with pytest.raises(CallFailed, match="value 1"):
-        await all_of([1, 1], fn, cache=ROOMY)

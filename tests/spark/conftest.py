@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from asyncwait.backends.spark import EmbeddedSpark, embedded_spark
+from asyncwait.backends.spark import EmbeddedSpark, _kept, embedded_spark
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +13,10 @@ def spark() -> Generator[EmbeddedSpark]:
     embedded = embedded_spark()
     yield embedded
     embedded.stop()
+
+
+@pytest.fixture
+def nothing_kept() -> Generator[None]:
+    """What one test keeps in this process, the next does not find."""
+    yield
+    _kept._kept.clear()

@@ -1,6 +1,8 @@
 """Work whose calls stay in flight, made without Spark; and the visits of a lane."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +15,26 @@ from asyncwait.spec.carry import Identity, InFlight, Outcome, Terms, Visit
 
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
 RESULTS = pa.schema([pa.field("told", pa.string())])
+
+KINDS: list[tuple[pa.DataType, Any]] = [
+    (pa.bool_(), True),
+    (pa.int8(), -128),
+    (pa.int64(), 2**63 - 1),
+    (pa.float32(), 0.1),
+    (pa.float64(), -0.0),
+    (pa.decimal128(38, 18), Decimal("1.500000000000000000")),
+    (pa.string(), "\u00e4\x00"),
+    (pa.binary(), b"\xff\x00"),
+    (pa.date32(), date(1, 1, 1)),
+    (pa.timestamp("us", tz="UTC"), datetime(2026, 1, 1, 0, 0, 0, 1, UTC)),
+    (pa.timestamp("us"), datetime(2026, 1, 1, 0, 0, 0, 1)),  # noqa: DTZ001 - it has none
+    (pa.duration("us"), timedelta(days=-1, microseconds=1)),
+    (pa.list_(pa.int32()), [1, None, 3]),
+    (pa.struct([("a", pa.int64()), ("b", pa.string())]), {"a": 1, "b": None}),
+    (pa.struct([("gr\u00f6\u00dfe", pa.int64())]), {"gr\u00f6\u00dfe": 1}),
+    (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
+]
+"""A value of each type."""
 
 
 def work(fn: Any, *, lease: float = 60.0, budget: float = 0.2, **options: Any) -> CarryWork:

@@ -6,9 +6,8 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -88,16 +87,16 @@ def standalone(folder: Path, workers: int = 2) -> Generator[Cluster]:
             ending.callback(end, process)
             return process
 
-        port = _free_port()
+        port = free_port()
         url = f"spark://127.0.0.1:{port}"
         start("master", "master.Master", "--port", str(port))
-        _await(lambda: _is_open(port), folder / "master.log")
+        await_daemon(lambda: is_open(port), folder / "master.log")
         given = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work"), url)
         names = [f"worker-{number}" for number in range(workers)]
         running = [start(name, "worker.Worker", *given) for name in names]
         for name in names:
             log = folder / f"{name}.log"
-            _await(lambda log=log: b"Successfully registered" in log.read_bytes(), log)  # type: ignore[misc]
+            await_daemon(lambda log=log: b"Successfully registered" in log.read_bytes(), log)  # type: ignore[misc]
         yield Cluster(url, running)
 
 
@@ -110,26 +109,22 @@ def _java_home(folder: Path) -> Path:
     return java.parent.parent
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Find a port that nobody has."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _is_open(port: int) -> bool:
+def is_open(port: int) -> bool:
+    """Whether somebody listens there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _await(is_there: object, log: Path) -> None:
-    assert callable(is_there)
+def await_daemon(is_there: Callable[[], bool], log: Path) -> None:
+    """Wait until it is up; its log tells why it is not."""
     until = time.monotonic() + _START_WITHIN
     while not is_there():
         assert time.monotonic() < until, log.read_text()
         time.sleep(0.05)  # Daemons of another process tell nobody that they are up.
-
-
-if __name__ == "__main__":  # to look at one: python tests/support/standalone.py FOLDER
-    with standalone(Path(sys.argv[1])) as cluster:
-        print(cluster.url)
-        signal.pause()

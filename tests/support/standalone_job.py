@@ -1,19 +1,8 @@
 """A job on a cluster: python standalone_job.py MASTER FOLDER; its rows and figures go to files."""
 
 import asyncio
-import os
 import sys
 from pathlib import Path
-from typing import Any
-
-
-async def fetch(value: int) -> tuple[int]:
-    """Note the call; answer."""
-    await asyncio.sleep(0.02)
-    file = os.open(os.environ["ASYNCWAIT_CALLS"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.write(file, b"%d\n" % value)
-    os.close(file)
-    return (2 * value,)
 
 
 def main(master: str, folder: Path) -> None:
@@ -21,14 +10,16 @@ def main(master: str, folder: Path) -> None:
     from asyncwait.backends.journal import Journal
     from asyncwait.backends.spark import Progress, embedded_spark, ordered_wait
 
-    calls = str(folder / "calls")
+    calls = folder / "calls"
 
     class Fetch:
         """The function, which finds its file in a worker, too."""
 
-        async def __call__(self, value: int) -> Any:
-            os.environ["ASYNCWAIT_CALLS"] = calls
-            return await fetch(value)
+        async def __call__(self, value: int) -> tuple[int]:
+            await asyncio.sleep(0.02)
+            with calls.open("a") as notes:
+                notes.write(f"{value}\n")
+            return (2 * value,)
 
     session = embedded_spark(master).session
     df = session.range(0, 1000, 1, 2)

@@ -10,7 +10,7 @@ from blocking import WAITS, Gated, await_event
 from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, CallFailed, InvalidResult, Retry, TooManyAbandonedCalls
+from asyncwait.spec import Batch, CallFailed, InvalidResult, TooManyAbandonedCalls
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -37,17 +37,6 @@ def test_a_thread_is_given_several_values(mode: str) -> None:
     assert threading.current_thread() not in threads
 
 
-@pytest.mark.anyio
-async def test_a_mapping_tells_which_result_is_whose() -> None:
-    """Under a loop, be it which of the two."""
-
-    def squares(values: list[int]) -> dict[int, int]:
-        return {value: value * value for value in reversed(values)}
-
-    async with ordered_wait(range(4), squares, batch=PAIRS) as results:
-        assert [result async for result in results] == [0, 1, 4, 9]
-
-
 def test_what_is_iterated_is_read_in_the_thread() -> None:
     """It may block there as well; what it raises fails its value alone."""
     read_by: list[threading.Thread] = []
@@ -68,16 +57,6 @@ def test_what_is_iterated_is_read_in_the_thread() -> None:
 
     assert len(read_by) == 4
     assert threading.current_thread() not in read_by
-
-
-def test_an_exception_among_the_answers_fails_its_value_alone() -> None:
-    """The others of its batch have theirs."""
-
-    def answer(values: list[int]) -> list[Any]:
-        return [ValueError("odd") if value % 2 else value for value in values]
-
-    with ordered_wait(range(4), answer, batch=PAIRS, on_error="skip") as results:
-        assert list(results) == [0, 2]
 
 
 def test_a_coroutine_among_the_answers_is_no_result() -> None:
@@ -124,30 +103,6 @@ def test_a_set_is_no_answers() -> None:
         ordered_wait("ab", lambda values: {*values}, batch=PAIRS) as results,
     ):
         list(results)
-
-
-def test_poison_is_found_by_halves() -> None:
-    """The other values are not held to it."""
-    asked: list[str] = []
-
-    def answer(values: list[str]) -> list[str]:
-        asked.append("".join(values))
-        if "x" in values:
-            raise ValueError("x")
-        return values
-
-    with ordered_wait(
-        "abxd",
-        answer,
-        batch=Batch(max_size=4, max_wait=10, in_flight=1, split=True),
-        retry=Retry(max_attempts=3, initial=0.001),
-        on_error="skip",
-    ) as results:
-        assert list(results) == ["a", "b", "d"]
-
-    assert asked[0] == "abxd"
-    assert max(len(each) for each in asked[1:]) <= 2
-    assert asked.count("x") == 1
 
 
 @pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")

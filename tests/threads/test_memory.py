@@ -1,6 +1,5 @@
 """What was emitted is not kept: neither values nor results, also while the operator waits."""
 
-import gc
 import threading
 import weakref
 from collections.abc import Iterator
@@ -9,6 +8,8 @@ from typing import Any
 import pytest
 from blocking import WAITS, await_event
 from remains import wait_until
+
+pytestmark = pytest.mark.usefixtures("no_collector")
 
 
 class Value:
@@ -46,14 +47,6 @@ class Watched:
         """The numbers of those that have not died."""
         values = [reference() for reference in self._alive]
         return [value.number for value in values if value is not None]
-
-
-@pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
-    """Nothing may wait for the collector of cycles: it comes late where little is allocated."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def drop(results: Any, count: int) -> None:

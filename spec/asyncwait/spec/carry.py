@@ -55,10 +55,14 @@ class InFlight(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Finished(Struct, frozen=True, array_like=True, gc=False):
-    """The result of a record, as bytes; it comes out with the next batch."""
+    """The result of a record, as bytes; it comes out with the next batch.
+
+    It keeps the record's key for whoever moves the lane, and calls again for what is not out.
+    """
 
     identity: Identity
     result: bytes
+    key: bytes = b""
 
 
 class LaneState(Struct, frozen=True, array_like=True):
@@ -145,7 +149,7 @@ class Host(Protocol):
 
         It forgets and cancels first what the visit does not want. It calls what is wanted and not
         there, in the order of the lane; in key-ordered mode, one of each key at a time. Then it
-        waits until everything is finished, or a failure is due, or the budget is over and at most
+        waits until everything is finished, or a call fails, or the budget is over and at most
         `capacity` are left. It keeps what it answers, but for failures.
         """
         ...

@@ -1,12 +1,12 @@
 """Rows on their way through lanes: as bytes, and back as they were."""
 
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime, timedelta
 from math import nan
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from carried import KINDS
 
 from asyncwait.backends.spark.carry._packing import Packing
 from asyncwait.backends.spark.carry._records import (
@@ -17,27 +17,8 @@ from asyncwait.backends.spark.carry._records import (
     zoned,
 )
 
-COLUMNS: list[tuple[pa.DataType, Any]] = [
-    (pa.bool_(), True),
-    (pa.int8(), -128),
-    (pa.int64(), 2**63 - 1),
-    (pa.float32(), 0.1),
-    (pa.float64(), -0.0),
-    (pa.decimal128(38, 18), Decimal("1.500000000000000000")),
-    (pa.string(), "\u00e4\x00"),
-    (pa.binary(), b"\xff\x00"),
-    (pa.date32(), date(1, 1, 1)),
-    (pa.timestamp("us", tz="UTC"), datetime(2026, 1, 1, 0, 0, 0, 1, UTC)),
-    (pa.timestamp("us"), datetime(2026, 1, 1, 0, 0, 0, 1)),  # noqa: DTZ001 - it has none
-    (pa.duration("us"), timedelta(days=-1, microseconds=1)),
-    (pa.list_(pa.int32()), [1, None, 3]),
-    (pa.struct([("a", pa.int64()), ("b", pa.string())]), {"a": 1, "b": None}),
-    (pa.struct([("gr\u00f6\u00dfe", pa.int64())]), {"gr\u00f6\u00dfe": 1}),
-    (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
-]
 
-
-@pytest.mark.parametrize(("kind", "value"), COLUMNS, ids=lambda given: str(given)[:20])
+@pytest.mark.parametrize(("kind", "value"), KINDS, ids=lambda given: str(given)[:20])
 def test_a_row_comes_back_as_it_was(kind: pa.DataType, value: Any) -> None:
     """A value of each type, and null."""
     schema = pa.schema([pa.field("a", kind), pa.field("b", kind)])

@@ -100,6 +100,28 @@ def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host)
     assert host.gaps == [(None, 1_500), (1_500, 2_100), (2_100, 3_200)]
 
 
+def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host) -> None:
+    """In their order, equal ones too; and a timer sees to them where no rows come."""
+    made, state = work(echo), State()
+    processor = CarryProcessor(cloudpickle.dumps(made))
+    processor.init(state)
+    batch = pa.RecordBatch.from_pylist([{"id": each, "name": "a"} for each in (2, 1, 2)], COLUMNS)
+    row = SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))
+
+    processor.handleInitialState(("0",), row, at(1_500))
+    assert state.value is not None
+    held = processor._read(state.value[0])
+    assert [each for each, _ in made.records.decode(each.record for each in held.in_flight)] == [
+        2,
+        1,
+        2,
+    ]
+    assert [each.identity[1:] for each in held.in_flight] == [(1_499, 0), (1_499, 0), (1_499, 1)]
+    assert state.timers == [2_000]
+    assert out(processor.handleInputRows(("0",), iter([row]), at(1_500))) == []
+    assert (host.wanted, host.gaps) == ([6], [(1_499, 1_500)])
+
+
 def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:
     """By the names of both; else values would change places."""
     made, state = work(echo), State()

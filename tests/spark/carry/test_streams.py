@@ -1,10 +1,7 @@
 """Calls that stay in flight from one micro-batch to the next, on a real stream."""
 
 import asyncio
-import json
 import re
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +9,7 @@ import pytest
 from pages import blocks_of, run
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
+from streams import PROVIDER, feed, until
 
 from asyncwait.backends.spark import (
     Carry,
@@ -22,39 +20,8 @@ from asyncwait.backends.spark import (
 )
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 
-WITHIN = 250.0
 SLOW = 3
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "streams.md"
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-
-
-@pytest.fixture
-def streams(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
-    """A session for streams with two lanes."""
-    conf = spark.session.conf
-    before = {name: conf.get(name) for name in (PROVIDER, "spark.sql.shuffle.partitions")}
-    conf.set(PROVIDER, ROCKSDB)
-    conf.set("spark.sql.shuffle.partitions", "2")
-    yield spark
-    for name, value in before.items():
-        conf.set(name, str(value))
-
-
-def until(holds: Callable[[], bool], query: StreamingQuery) -> None:
-    """Wait until something holds that a stream brings about."""
-    over = time.monotonic() + WITHIN
-    while not holds():
-        assert query.exception() is None, query.exception()
-        assert time.monotonic() < over
-        time.sleep(0.1)
-
-
-def feed(folder: Path, number: int, ids: range) -> None:
-    """Bring a file of rows, whole."""
-    fresh = folder / f".{number}"
-    fresh.write_text("\n".join(json.dumps({"id": each}) for each in ids))
-    fresh.rename(folder / f"{number}.json")
 
 
 def calls(notes: Path) -> list[int]:
@@ -212,7 +179,7 @@ def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: 
 
     def host(**options: Any) -> tuple[str, str]:
         given = {"carry": Carry()} | options
-        job = unordered_wait.plan(rows, echo, "twice long", **given)._job  # type: ignore[attr-defined]
+        job = unordered_wait.plan(rows, echo, "twice long", **given).job  # type: ignore[attr-defined]
         return job.operator, job.settings
 
     assert host() == host()

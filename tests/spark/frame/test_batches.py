@@ -14,7 +14,7 @@ from asyncwait.backends.spark import ordered_wait
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Batch, CallFailed, InvalidConfig, InvalidResult, Retry
+from asyncwait.spec import Batch, CallFailed, InvalidConfig, Retry
 
 TWICE = pa.schema([("twice", pa.int64())])
 
@@ -162,26 +162,6 @@ def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
     assert [twice for _, twice, _ in told] == [0, None, None, None, 8, 10]
     types = [error and error["type"] for _, _, error in told]
     assert types == [None, "ValueError", "SchemaMismatch", "SchemaMismatch", None, None]
-
-
-def test_too_few_answers_are_none() -> None:
-    """Nobody knows whose they are."""
-
-    async def answer(values: Any) -> Any:
-        return [(value,) for value in values[1:]]
-
-    with pytest.raises(InvalidResult, match="4 answers in the order of the values, got 3"):
-        rows_of(answer)
-
-
-def test_poison_is_found_by_halves() -> None:
-    """The others are not held to it."""
-    service = Service(poison=2)
-    options: dict[str, Any] = {"retry": Retry(max_attempts=2, initial=0.001), "on_error": "skip"}
-    batch = Batch(max_size=4, max_wait=10, split=True)
-    found = rows_of(service, range(4), batch=batch, **options)
-    assert found == [(0, 0), (1, 2), (3, 6)]
-    assert sorted(map(len, service.calls)) == [1, 1, 1, 1, 4]
 
 
 @pytest.mark.parametrize("service_class", SERVICES)

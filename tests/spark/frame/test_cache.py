@@ -6,7 +6,6 @@ import os
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from pyspark.sql import Row
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
-    _kept,
     key_ordered_wait,
     ordered_wait,
     unordered_wait,
@@ -35,18 +33,13 @@ from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Mode, Retry
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
 CACHE = Cache(100, ttl=600)
 
 SAID = pa.schema([("said", pa.string())])
 
 USERS = [1, 2, 1, 1, 2, 3]
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """What one test keeps, the next does not find."""
-    yield
-    _kept._kept.clear()
 
 
 class Noted:

@@ -20,6 +20,8 @@ from asyncwait.backends.spark.join._keys import keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
 
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
 ID = pa.schema([("id", pa.int64())])
 TOWNS = pa.schema([("town", pa.string()), ("size", pa.int64())])
 CACHE = Cache(1_000, ttl=600)
@@ -64,13 +66,6 @@ class Readable(Noted):
         for key, rows in self.rows.items():
             for row in rows:
                 yield key, row
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """What is kept belongs to the process, and here to a test."""
-    yield
-    _kept._kept.clear()
 
 
 def joined(table: Any, *batches: dict[str, Any], **changes: Any) -> tuple[list[Any], Any]:

@@ -44,7 +44,10 @@ from asyncwait.toolkit._loop import (
 )
 from asyncwait.toolkit._plain import plain_wait
 from asyncwait.toolkit._plain_parts import (
+    Answers,
     KeyedWait,
+    ManyResults,
+    OneResult,
     OpenPlain,
     PlainFunction,
     PlainOne,
@@ -58,6 +61,7 @@ from asyncwait.toolkit._store import Store
 __all__ = [
     "NULL_KEY",
     "PLAIN_KEYS",
+    "Answers",
     "BackOffs",
     "Bell",
     "ByKey",
@@ -69,7 +73,9 @@ __all__ = [
     "KeyedWait",
     "Lane",
     "LaneCalls",
+    "ManyResults",
     "NoAnswer",
+    "OneResult",
     "OpenPlain",
     "OperatorContext",
     "PlainFunction",

@@ -32,10 +32,10 @@ class Served:
         self.finished: list[Identity] = []
         """What is finished and in its turn."""
         self.failed: set[Identity] = set()
-        """What has failed and is in its turn."""
+        """What has failed, whose turn it need not be."""
         self._groups: dict[Hashable, deque[Identity]] = {}
         self._group_of: dict[Identity, Hashable] = {}
-        self._outcomes: dict[Identity, Outcome] = {}
+        self._ended: set[Identity] = set()
         for item in visit.wanted:
             self._group_of[item.identity] = group = self.group(item)
             self._groups.setdefault(group, deque()).append(item.identity)
@@ -54,17 +54,16 @@ class Served:
         """Take note of what came of a call."""
         if identity not in self._group_of:
             return
-        self._outcomes[identity] = outcome
+        if isinstance(outcome, Failed):
+            self.failed.add(identity)
+            return
+        self._ended.add(identity)
         group = self._groups[self._group_of[identity]]
-        while group and group[0] in self._outcomes:
-            if isinstance(self._outcomes[group[0]], Failed):
-                self.failed.add(group[0])
-                break
+        while group and group[0] in self._ended:
             self.finished.append(group.popleft())
 
     def again(self, identity: Identity) -> None:
         """Take note that a call which failed begins anew."""
-        self._outcomes.pop(identity, None)
         self.failed.discard(identity)
 
     def is_over(self, *, is_late: bool) -> bool:
@@ -146,14 +145,18 @@ class LaneCalls:
     def fill(self) -> None:
         """Admit what there is room for, in order."""
         for identity in self.turns.finished[self._passed :]:
-            self._gone.add(identity)
-            self.admitted.discard(identity)
+            self.pass_on(identity)
         self._passed = len(self.turns.finished)
         capacity = self.latest.terms.capacity
         while self.waiting and self.has_room(capacity):
             item = self.waiting.popleft()
             if item.identity not in self._gone:
                 self.admit(item)
+
+    def pass_on(self, identity: Identity) -> None:
+        """Free the place of a record that is finished and in its turn."""
+        self._gone.add(identity)
+        self.admitted.discard(identity)
 
     def has_room(self, capacity: int) -> bool:
         """Whether another record may be admitted; what an earlier visit has begun may still run."""
@@ -294,6 +297,11 @@ class CallTable:
         """End a visit without an answer: whoever waited for it has gone."""
         visit = served.visit
         self._lanes[self.home_of(visit.lane, visit.terms.version)].abandon(served)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no call runs, or is to run."""
+        return not any(calls.running or calls.waiting for calls in self._lanes.values())
 
     def held(self, lane: str) -> frozenset[Identity]:
         """Return whose calls run or are kept, for a lane."""

@@ -56,6 +56,15 @@ class Lane:
         held = self.holds(state, stamp)
         return self.emits(state, stamp), LaneState(stamp, left, (*held, *taken))
 
+    def restored(self, stamp: int, rows: Iterable[Row]) -> LaneState:
+        """Return the first state of a lane that begins with rows of a snapshot.
+
+        Args:
+            stamp: as of a micro-batch before the first.
+            rows: in the order of the lane.
+        """
+        return LaneState(stamp, tuple(self.identified(LaneState(), stamp, rows)))
+
     def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         """Yield the records of rows with their identities.
 
@@ -90,8 +99,12 @@ class Lane:
         """Return what is finished and in its turn.
 
         Raises:
-            VisitFailed: a record's turn has come, and its call has failed.
+            VisitFailed: a call has failed, whose turn it need not be.
         """
+        flight = tuple(flight)
+        for item in flight:
+            if isinstance(outcome := answer.get(item.identity), Failed):
+                raise VisitFailed(self.name, item, outcome.reason)
         taken: list[Finished] = []
         held_up: set[bytes] = set()
         for item in flight:
@@ -101,7 +114,6 @@ class Lane:
                     break
                 held_up.add(item.key)
             elif self.terms.mode == "unordered" or item.key not in held_up:
-                if isinstance(outcome, Failed):
-                    raise VisitFailed(self.name, item, outcome.reason)
-                taken.append(Finished(item.identity, outcome))
+                assert isinstance(outcome, bytes)
+                taken.append(Finished(item.identity, outcome, item.key))
         return tuple(taken)

@@ -16,7 +16,18 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    Required,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from asyncwait.spec import (
     Batch,
@@ -219,7 +230,7 @@ OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], An
 
 _Words: TypeAlias = Literal["fail", "skip"]
 
-_Answers: TypeAlias = Mapping[A, B | BaseException] | Sequence[B | BaseException]
+Answers: TypeAlias = Mapping[A, B | BaseException] | Sequence[B | BaseException]
 """What a function gives that is called in batches: for each value its result, or an error."""
 
 
@@ -237,6 +248,30 @@ class PlainResults(Protocol[B_co]):
         ...
 
 
+class _Options(TypedDict, Generic[A], total=False):
+    """What each form for plain values takes; left out, `capacity` is 100, and all else None."""
+
+    timeout: float | None
+    retry: Retry | None
+    capacity: int
+    max_held: int | None
+    copy: Callable[[A], A] | None
+
+
+class OneResult(_Options[A], Generic[A, C], total=False):
+    """The same, and what a value comes to by itself that has one result."""
+
+    on_error: _Words | Callable[[A, OperatorError], C] | None
+    many: Literal[False]
+
+
+class ManyResults(_Options[A], Generic[A, C], total=False):
+    """The same of a value that has many."""
+
+    on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None
+    many: Required[Literal[True]]
+
+
 class PlainWait(Protocol):
     """An operator for plain values: an async context manager that gives an iterator of results.
 
@@ -251,14 +286,8 @@ class PlainWait(Protocol):
         source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], Awaitable[B]],
         *,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
         cache: Cache | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
@@ -267,46 +296,28 @@ class PlainWait(Protocol):
         source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], Awaitable[Iterable[B]]],
         *,
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
         cache: Cache | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[_Answers[A, B]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, B]]],
         *,
         batch: Batch,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[_Answers[A, Iterable[B]]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]]]],
         *,
         batch: Batch,
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
 
@@ -320,14 +331,8 @@ class KeyedWait(Protocol):
         fn: Callable[[A], Awaitable[B]],
         *,
         key: Callable[[A], Any],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
         cache: Cache | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
@@ -337,48 +342,30 @@ class KeyedWait(Protocol):
         fn: Callable[[A], Awaitable[Iterable[B]]],
         *,
         key: Callable[[A], Any],
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
         cache: Cache | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[_Answers[A, B]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, B]]],
         *,
         key: Callable[[A], Any],
         batch: Batch,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[_Answers[A, Iterable[B]]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]]]],
         *,
         key: Callable[[A], Any],
         batch: Batch,
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
 
 

@@ -86,43 +86,43 @@ def _place(change: type, roles: Roles) -> dict[str, type]:
     return {role: change for part, role in roles.items() if issubclass(change, part)}
 
 
-def name_of(change: type) -> str:
-    """Return what a class is called in the gallery: its words, joined by hyphens."""
-    words: list[str] = re.findall("[A-Z][a-z0-9]*", change.__name__)
-    return "-".join(words).lower()
-
-
-def sentence_of(change: type) -> str:
-    """Return what a class says of itself, in one line."""
-    return " ".join((change.__doc__ or "").split())
-
-
-class Variation(Struct, frozen=True):
-    """A sound operator with one small change to its mechanism, or with a mechanism of its own.
+class Change(Struct, frozen=True):
+    """One small change, of whatever it is.
 
     Args:
-        change: a subclass of a part of the reference, or of the emitter's operator, which takes the
-            place of that part; or another operator altogether. Its name becomes the variation's;
-            its docstring is the sentence on it.
+        change: a subclass of what it takes the place of. Its name becomes the variation's; its
+            docstring is the sentence on it.
         also: what else is replaced, where a slip is spread over two parts.
-        loop: "asyncio" or "trio".
-        is_bound: it runs on that loop alone, being made of what no other has.
     """
 
     change: type
     also: tuple[type, ...] = ()
-    loop: LoopName = "asyncio"
-    is_bound: bool = False
 
     @property
     def name(self) -> str:
-        """What it does, in words joined by hyphens."""
-        return name_of(self.change)
+        """What it does: the words of its class, joined by hyphens."""
+        words: list[str] = re.findall("[A-Z][a-z0-9]*", self.change.__name__)
+        return "-".join(words).lower()
 
     @property
     def sentence(self) -> str:
         """What it does, or which bug it re-creates, in a sentence."""
-        return sentence_of(self.change)
+        return " ".join((self.change.__doc__ or "").split())
+
+
+class Variation(Change, frozen=True):
+    """A sound operator with one small change to its mechanism, or with a mechanism of its own.
+
+    Args:
+        change: of a part of the reference, or of the emitter's operator; or another operator
+            altogether.
+        also: what else is replaced.
+        loop: "asyncio" or "trio".
+        is_bound: it runs on that loop alone, being made of what no other has.
+    """
+
+    loop: LoopName = "asyncio"
+    is_bound: bool = False
 
     @property
     def loops(self) -> tuple[LoopName, ...]:

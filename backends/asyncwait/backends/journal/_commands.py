@@ -25,7 +25,7 @@ def journal() -> None:
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 def show_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - click hands it over by name
     """Say what is in the journal at PATH, a folder or a URL."""
-    with _usage_errors():
+    with usage_errors():
         found = summary(path)
     _print(found, is_json=is_json)
 
@@ -39,13 +39,13 @@ def compact_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as abov
     Entries that are there twice, or are torn, are dropped. Files that are being written are left
     alone, and whoever reads meanwhile misses nothing.
     """
-    with _usage_errors():
+    with usage_errors():
         found = compact(path)
     _print(found, is_json=is_json)
 
 
 @contextmanager
-def _usage_errors() -> Generator[None]:
+def usage_errors() -> Generator[None]:
     """Turn errors that a user can mend into one line and exit code 2."""
     try:
         yield

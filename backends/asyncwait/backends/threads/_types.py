@@ -1,20 +1,15 @@
 """How the plain form is typed: what goes in as A comes out as B, or something is wrong."""
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar, Unpack, overload
 
-from asyncwait.spec import Batch, OperatorError, Retry, Statistics
-from asyncwait.toolkit import PlainResults
+from asyncwait.spec import Batch, Statistics
+from asyncwait.toolkit import Answers, ManyResults, OneResult, PlainResults
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 B_co = TypeVar("B_co", covariant=True)
-
-_Words: TypeAlias = Literal["fail", "skip"]
-
-_Answers: TypeAlias = Mapping[A, B | BaseException] | Sequence[B | BaseException]
-"""What a function gives that is called in batches: for each value its result, or an error."""
 
 
 class BlockingResults(Protocol[B_co]):
@@ -57,14 +52,7 @@ class ThreadsWait(Protocol):
         self,
         source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], B],
-        *,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
     @overload
@@ -72,46 +60,27 @@ class ThreadsWait(Protocol):
         self,
         source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], Iterable[B]],
-        *,
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], _Answers[A, B]],
+        fn: Callable[[list[A]], Answers[A, B]],
         *,
         batch: Batch,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], _Answers[A, Iterable[B]]],
+        fn: Callable[[list[A]], Answers[A, Iterable[B]]],
         *,
         batch: Batch,
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
 
@@ -125,13 +94,7 @@ class KeyedThreadsWait(Protocol):
         fn: Callable[[A], B],
         *,
         key: Callable[[A], object],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
     @overload
@@ -141,45 +104,27 @@ class KeyedThreadsWait(Protocol):
         fn: Callable[[A], Iterable[B]],
         *,
         key: Callable[[A], object],
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], _Answers[A, B]],
+        fn: Callable[[list[A]], Answers[A, B]],
         *,
         key: Callable[[A], object],
         batch: Batch,
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], C] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
-        many: Literal[False] = False,
+        **options: Unpack[OneResult[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], _Answers[A, Iterable[B]]],
+        fn: Callable[[list[A]], Answers[A, Iterable[B]]],
         *,
         key: Callable[[A], object],
         batch: Batch,
-        many: Literal[True],
-        timeout: float | None = None,
-        retry: Retry | None = None,
-        on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        copy: Callable[[A], A] | None = None,
+        **options: Unpack[ManyResults[A, C]],
     ) -> ThreadsStream[B | C]: ...

@@ -132,7 +132,7 @@ SHAPES: tuple[tuple[str, ...], ...] = (
 """The records that each batch of a small plan brings."""
 
 SLOW_FIRST = {b"a": Calls((4, 1)), b"b": Calls((1,)), b"c": Calls((6,))}
-FAILS_FIRST = {b"a": Calls((1,), 1), b"b": Calls((0,)), b"c": Calls((2,), 1)}
+FAILS_FIRST = {b"a": Calls((1, 4), 1), b"b": Calls((0,)), b"c": Calls((2,), 1)}
 
 
 def small_plans(most_troubles: int) -> Iterator[Plan]:

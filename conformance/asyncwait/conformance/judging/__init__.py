@@ -30,6 +30,7 @@ from asyncwait.conformance.judging._figures import (
     figures_at_the_end,
     figures_read,
     readings,
+    span,
 )
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._judge import Checks, Judged, explain, judge
@@ -103,6 +104,7 @@ __all__ = [
     "leg_check",
     "readings",
     "running_at",
+    "span",
     "untimely_request",
 ]
 

@@ -34,6 +34,19 @@ class Reading(Struct, frozen=True, eq=False):
     bounds: Mapping[str, Bounds]
     oldest_since: Bounds
 
+    def wrong(self, *names: str) -> str:
+        """Return which of some figures is first beyond its bounds; nothing if none is."""
+        for name in names:
+            figure, (least, most) = getattr(self.figures, name), self.bounds[name]
+            if not least <= figure <= most:
+                return f"{name} is {figure}, expected {span(least, most)}"
+        return ""
+
+
+def span(least: float, most: float) -> str:
+    """Return bounds in words; one number where there is no choice."""
+    return f"{least:g}" if least >= most else f"{least:g} to {most:g}"
+
 
 def readings(leg: LegHistory) -> tuple[Reading, ...]:
     """Return what was read of a leg while its operator worked, in order.

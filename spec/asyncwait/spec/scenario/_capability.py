@@ -30,6 +30,7 @@ from asyncwait.spec.scenario._without import (
     without_jitter,
     without_mode,
     without_one_loop,
+    without_planned_ends,
     without_requests,
     without_restore,
     without_retry,
@@ -125,6 +126,12 @@ class Capability(StrEnum):
         "one-loop",
         "source, function and consumer share a loop, and their objects, with the operator",
         without_one_loop,
+    )
+    PLANNED_ENDS = _Definition(
+        "planned-ends",
+        "input ends or fails, and the consumer pauses or leaves, while calls run; without it, "
+        "everything comes out first",
+        without_planned_ends,
     )
     CANCEL_CALLS = _Definition(
         "cancel-calls",

@@ -78,8 +78,7 @@ def without_cancelled_calls(scenario: Scenario) -> Scenario:
     One that only its cancellation would end comes to an end by itself, long after all others. What
     ends the program is not raised by one that may outlive its record, and be the second to fail.
     """
-    limits = scenario.timeout, None if scenario.retry is None else scenario.retry.attempt_timeout
-    has_limit = any(limit is not None for limit in limits)
+    has_limit = _has_limit(scenario)
     adapted = _with_steps(scenario, lambda _, step: _elsewhere(step, has_limit=has_limit))
     company = "none" if scenario.company == "inside" else scenario.company
     if (company, False) == (scenario.company, scenario.unshielded):
@@ -88,8 +87,7 @@ def without_cancelled_calls(scenario: Scenario) -> Scenario:
 
 
 def _elsewhere(step: Step, *, has_limit: bool) -> Step:
-    if step.does == "never" and not has_limit:
-        return replace(step, does="reply", after=_LONG, blocks=0)
+    step = _ending(step, has_limit=has_limit)
     if step.error in FOR_THE_PROGRAM and step.after and has_limit:
         return replace(step, error="ValueError", blocks=0)
     return replace(step, blocks=0) if step.blocks else step
@@ -284,6 +282,28 @@ def without_restore(scenario: Scenario) -> Scenario:
     stored = () if scenario.restore is None else scenario.restore.in_flight
     first = tuple(Timed(0, element) for element in stored)
     return replace(scenario, inputs=first + scenario.inputs, restore=None, crashes=())
+
+
+def without_planned_ends(scenario: Scenario) -> Scenario:
+    """Have the source give all it has, and the consumer read to the end, which there is then."""
+    fitting = replace(
+        scenario, sink=(), cancel_at=None, source_error="", close_error=False, close_takes=0
+    )
+    if fitting == scenario:
+        return scenario
+    has_limit = _has_limit(scenario)
+    return _with_steps(fitting, lambda _, step: _ending(step, has_limit=has_limit))
+
+
+def _has_limit(scenario: Scenario) -> bool:
+    limits = scenario.timeout, None if scenario.retry is None else scenario.retry.attempt_timeout
+    return any(limit is not None for limit in limits)
+
+
+def _ending(step: Step, *, has_limit: bool) -> Step:
+    if step.does != "never" or has_limit:
+        return step
+    return replace(step, does="reply", after=_LONG, blocks=0)
 
 
 def without_timed_input(scenario: Scenario) -> Scenario:

@@ -3,34 +3,18 @@
 from collections.abc import Callable
 from typing import cast
 
-from msgspec import Struct
-
-from asyncwait.backends.faulty._gallery import T, name_of, sentence_of
+from asyncwait.backends.faulty._gallery import Change, T
 from asyncwait.toolkit import CallTable, Lane, LaneCalls, Served
 
 
-class FaultyCarry(Struct, frozen=True):
-    """A sound lane, and a sound host, with one small change to the mechanism of one of them.
+class FaultyCarry(Change, frozen=True, kw_only=True):
+    """A small change to a `Lane`, or to the `CallTable`, `LaneCalls` or `Served` of a host.
 
     Args:
         rule: id of the rule that has to convict it; others may do so too.
-        change: a subclass of `Lane`, `CallTable`, `LaneCalls` or `Served`, which takes its place.
-        also: what else is replaced, where a slip is spread over lane and host.
     """
 
     rule: str
-    change: type
-    also: tuple[type, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What it does, in words joined by hyphens."""
-        return name_of(self.change)
-
-    @property
-    def sentence(self) -> str:
-        """What it does, in a sentence."""
-        return sentence_of(self.change)
 
     @property
     def lane_class(self) -> type[Lane]:
@@ -59,7 +43,7 @@ def breaks(rule: str, *also: type) -> Callable[[T], T]:
     """Put a class into the gallery, which breaks a rule; see `FaultyCarry`."""
 
     def put(change: T) -> T:
-        FOUND.append(FaultyCarry(rule, change, also))
+        FOUND.append(FaultyCarry(change, also, rule=rule))
         return change
 
     return put

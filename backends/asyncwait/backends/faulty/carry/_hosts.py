@@ -112,6 +112,15 @@ class WaitsForAll(Served):
         return super().is_over(is_late=False)
 
 
+@breaks("CARRY-14")
+class FailsInTurn(Served):
+    """Tells of a failure when all records before it are finished."""
+
+    def is_over(self, *, is_late: bool) -> bool:
+        left = [item.identity for item in self.visit.wanted if item.identity not in self.finished]
+        return super().is_over(is_late=is_late) and not (self.failed and left[0] not in self.failed)
+
+
 @breaks("CARRY-15")
 class KeepsFailures(LaneCalls):
     """Keeps failures as it keeps results, so that the batch fails for ever."""

@@ -3,33 +3,19 @@
 from collections.abc import Callable
 from typing import cast
 
-from msgspec import Struct
-
-from asyncwait.backends.faulty._gallery import T, name_of, sentence_of
+from asyncwait.backends.faulty._gallery import Change, T
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, TaskMailbox
 from asyncwait.spec.mailbox import DefaultAction, Loop, OpenProcessor, Processor
 
 
-class FaultyMailbox(Struct, frozen=True):
-    """A sound mailbox with one small change to its mechanism.
+class FaultyMailbox(Change, frozen=True, kw_only=True):
+    """A sound mailbox with one small change: to the reference's mailbox, executor or processor.
 
     Args:
         rule: id of the rule that has to convict it; others may do so too.
-        change: a subclass of the reference's mailbox, executor or processor, which takes its place.
     """
 
     rule: str
-    change: type
-
-    @property
-    def name(self) -> str:
-        """What it does, in words joined by hyphens."""
-        return name_of(self.change)
-
-    @property
-    def sentence(self) -> str:
-        """What it does, or which bug it re-creates, in a sentence."""
-        return sentence_of(self.change)
 
     @property
     def open_processor(self) -> OpenProcessor:
@@ -45,7 +31,7 @@ def breaks(rule: str) -> Callable[[T], T]:
     """Put a class into the gallery, which breaks a rule."""
 
     def put(change: T) -> T:
-        FOUND.append(FaultyMailbox(rule, change))
+        FOUND.append(FaultyMailbox(change, rule=rule))
         return change
 
     return put

@@ -34,6 +34,9 @@ class Carry(Struct, frozen=True, kw_only=True):
         version: of the function, its handlers and predicates; results of another one are not
             taken. None for digests of their code; see `asyncwait.backends.journal.version_of`.
         name: tells two operators of one query apart that have the same columns.
+        restore: the path of a snapshot, as `asyncwait.spec.snapshots.encode_snapshot` writes it.
+            Its records are in flight when the first micro-batch of a new checkpoint begins, in
+            their order and without event times; later ones take no notice of it.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -47,6 +50,7 @@ class Carry(Struct, frozen=True, kw_only=True):
     lease: float = 60.0
     version: str | None = None
     name: str = ""
+    restore: str | None = None
 
     def __post_init__(self) -> None:
         if self.lanes is not None:
@@ -55,6 +59,7 @@ class Carry(Struct, frozen=True, kw_only=True):
             given: Any = getattr(self, name)
             if not is_number(given) or not lowest <= given < float("inf"):
                 raise InvalidConfig.of(name, given, f"a number of seconds >= {lowest:g}")
-        version: Any = self.version
-        if version is not None and (not isinstance(version, str) or not version):
-            raise InvalidConfig.of("version", version, "a text, or None")
+        for name, expected in (("version", "a text, or None"), ("restore", "a path, or None")):
+            text: Any = getattr(self, name)
+            if text is not None and (not isinstance(text, str) or not text):
+                raise InvalidConfig.of(name, text, expected)

@@ -193,12 +193,14 @@ class HostHere:
 
     def close(self) -> None:
         """End all calls."""
-        self._loop.ask(self._host.aclose())
-        self._loop.stop()
+        try:
+            self._loop.ask(self._host.aclose())
+        finally:
+            self._loop.stop()
 
 
 async def _opened(work: CarryWork, name: str) -> CallHost:
-    return CallHost(work, name)
+    return work.host(name)
 
 
 def end_host(folder: HostFolder) -> None:

@@ -2,16 +2,20 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from traceback import format_exception
+from typing import TYPE_CHECKING
 
 from asyncwait.backends.journal import Attempt, key_of
 from asyncwait.backends.spark.carry._opening import CalledRow, Done
-from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import Bell, CallTable
+
+if TYPE_CHECKING:
+    from asyncwait.backends.spark.carry._work import CarryWork
 
 
 class _Feed:
@@ -57,7 +61,7 @@ class CallHost:
         name: of the host, the same for each that this one replaces.
     """
 
-    def __init__(self, work: CarryWork, name: str) -> None:
+    def __init__(self, work: "CarryWork", name: str) -> None:
         self._work = work
         self._name = name
         self._closing = ExitStack()
@@ -67,6 +71,9 @@ class CallHost:
         self._feed = _Feed()
         self._changed = asyncio.Event()
         self._broken: BaseException | None = None
+        self.statistics: Callable[[], Statistics] = Statistics
+        """Returns the figures of its operator."""
+        self.is_open = False
         self._runs = asyncio.create_task(self._run())
 
     async def visit(self, visit: Visit) -> Sequence[tuple[Identity, Outcome]]:
@@ -139,6 +146,9 @@ class CallHost:
         try:
             opening = self._work.opening(self._attempt)
             async with opening.on(self._feed) as results:
+                self.statistics = results.statistics
+                self.is_open = True
+                self._tell()
                 async for done in results:
                     self._complete(done)
         except BaseException as error:
@@ -161,10 +171,24 @@ class CallHost:
         self._changed = asyncio.Event()
 
     async def aclose(self) -> None:
-        """End all calls."""
-        self._runs.cancel()
-        with self._closing, suppress(BaseException):
-            await self._runs
+        """End all calls.
+
+        Raises:
+            BaseException: closing the function has raised; a visit is told of what came before.
+        """
+        told = self._broken
+        if self._table.is_at_rest:
+            await self._feed.aclose()  # So what closing raises comes out.
+        else:
+            self._runs.cancel()
+        with self._closing:
+            try:
+                await self._runs
+            except asyncio.CancelledError:
+                pass
+            except BaseException:
+                if told is None:
+                    raise
 
 
 def _told(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,9 +14,16 @@ from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.frame._calls import failure_handler
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
-from asyncwait.spec import OperatorConfig, OperatorError
+from asyncwait.spec import InvalidResult, OperatorConfig, OperatorError
 from asyncwait.spec.carry import InFlight
-from asyncwait.toolkit import PlainOne, PlainSource, call_failed, collect_results, reraise_fatal
+from asyncwait.toolkit import (
+    PlainOne,
+    PlainSource,
+    call_failed,
+    collect_results,
+    reraise_fatal,
+    results_despite,
+)
 
 MOST_CALLS = 1_000_000
 """Calls at a time, where lanes alone bound them."""
@@ -30,6 +37,7 @@ class CalledRow(InputRow):
         version: of the function.
         item: the record in the lane's state.
         is_wanted: not any more, if False.
+        calls: that have begun for it.
         task: in which its call runs, if it does.
     """
 
@@ -37,6 +45,7 @@ class CalledRow(InputRow):
     version: str = ""
     item: InFlight | None = None
     is_wanted: bool = True
+    calls: int = 0
     task: asyncio.Task[Any] | None = None
 
     def cancel(self) -> None:
@@ -69,6 +78,10 @@ class Done(Struct, frozen=True):
         return cls(row, rows, outcome)
 
 
+Fails: TypeAlias = Callable[[CalledRow, OperatorError], tuple[Done]]
+"""Says what becomes of a row that has failed."""
+
+
 class HostOpening(Opening):
     """Opens the operator of a call host, on the rows that lanes want called."""
 
@@ -80,8 +93,9 @@ class HostOpening(Opening):
         kind = (_GroupedBatch if batched else _Grouped, _BlockingGrouped)[self._blocks]
         if self._blocks and batched:
             kind = _BlockingGroupedBatch
-        function = PlainOne(kind(of_rows), batched=batched)
-        function.failure = _grouped(failure_handler(options.on_error, self._parts, self._results))
+        fails = _grouped(failure_handler(options.on_error, self._parts, self._results))
+        function = PlainOne(kind(of_rows, fails), batched=batched)
+        function.failure = fails
         rows = PlainSource(paced)
         rows.record = RowRecord
         config = OperatorConfig(
@@ -96,12 +110,21 @@ class HostOpening(Opening):
 
     def _grouped_retry(self) -> Any:
         retry = self._retry
-        if retry is None or retry.on_result is None:
+        if retry is None:
             return retry
-        asks = retry.on_result
-        return replace(
-            retry, on_result=lambda given: given[0].row.is_wanted and asks(given[0].rows)
-        )
+        wanted, asks = retry.on_error, retry.on_result
+
+        def is_reason(error: BaseException) -> bool:
+            if isinstance(error, InvalidResult) and isinstance(error.record, RowRecord):
+                return False
+            if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
+                error = error.__cause__ or error
+            return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
+
+        def is_asked_for(given: Any) -> bool:
+            return given[0].row.is_wanted and bool(asks(given[0].rows))
+
+        return replace(retry, on_error=is_reason, on_result=asks and is_asked_for)
 
 
 def _done(row: Any, given: Any) -> Done:
@@ -114,15 +137,16 @@ def _done(row: Any, given: Any) -> Done:
 class _Grouped(Around):
     """The function of a row, whose call can be ended by whoever does not want it any more."""
 
-    def __init__(self, of_rows: Any) -> None:
+    def __init__(self, of_rows: Any, fails: Fails) -> None:
         super().__init__(of_rows)
         on_time = getattr(of_rows, "timeout", None)
         if on_time is not None:
-            self.timeout = lambda row: _unless_none(row, on_time(row))
+            self.timeout = lambda row: _despite(row, on_time(row), fails)
 
     async def __call__(self, row: CalledRow) -> Done:
         if not row.is_wanted:
             return Done(row)
+        row.calls += 1
         # A scope of anyio would do the same, and take as long as all the rest.
         task = row.task = asyncio.current_task()
         assert task is not None
@@ -179,22 +203,35 @@ def _done_or_error(row: CalledRow, given: Any) -> Any:
         return error
 
 
-def _unless_none(row: CalledRow, given: Any) -> Done | None:
-    return None if given is None else _done(row, given)
+def _despite(row: CalledRow, given: Any, fails: Fails) -> Done | None:
+    """Return what a timeout handler gives; if that is no result, what the failure handler does."""
+    if given is None:
+        return None
+    try:
+        return _done(row, given)
+    except OperatorError as error:
+        return fails(row, error.after(row.calls))[0]
 
 
-def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Callable[[Any, OperatorError], Any]:
+def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Fails:
     """Return a handler whose errors are results, too: they fail visits, and not the operator."""
 
-    def grouped(row: CalledRow, error: OperatorError) -> Any:
+    def grouped(row: CalledRow, error: OperatorError) -> tuple[Done]:
         try:
-            given = handle(row, error)
-            if given is None:
-                raise error
-            return (Done.of(row, tuple(given)),)
+            return (Done.of(row, results_despite(_own(row, error), handle)),)
         except OperatorError as raised:
             return (Done(row, error=raised),)
         except Exception as raised:
             return (Done(row, error=call_failed(RowRecord(row), raised)),)
 
     return grouped
+
+
+def _own(row: CalledRow, error: OperatorError) -> OperatorError:
+    """Return the error that tells what was wrong with what a call gave, and not that it raised."""
+    found = error.__cause__
+    if not isinstance(found, OperatorError) or getattr(found.record, "value", None) is not row:
+        return error
+    own = found.after(error.attempts)
+    own.__cause__ = found.__cause__
+    return own

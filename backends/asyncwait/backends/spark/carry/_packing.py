@@ -39,16 +39,20 @@ class Packing(Struct, frozen=True):
         return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        codec = RowCodec(self.travelling)
         for batch in batches:
-            lanes, rows = batch.column(len(codec.columns)), batch.select(range(len(codec.columns)))
-            names = pc.unique(lanes)
-            parts = [self._packed(codec, rows.filter(pc.equal(lanes, name))) for name in names]
-            if parts:
-                yield pa.RecordBatch.from_arrays(
-                    [names, pa.array(parts, pa.binary())], names=["lane", "rows"]
-                )
+            if batch.num_rows:
+                yield self.packed(batch)
             set_aside()
+
+    def packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return one row for each lane."""
+        codec = RowCodec(self.travelling)
+        lanes, rows = batch.column(len(codec.columns)), batch.select(range(len(codec.columns)))
+        names = pc.unique(lanes)
+        parts = [self._packed(codec, rows.filter(pc.equal(lanes, name))) for name in names]
+        return pa.RecordBatch.from_arrays(
+            [names, pa.array(parts, pa.binary())], names=["lane", "rows"]
+        )
 
     def _packed(self, codec: RowCodec, batch: pa.RecordBatch) -> bytes:
         records = codec.encode(batch)

@@ -16,6 +16,7 @@ from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
 from asyncwait.backends.spark.carry._processor import CarryProcessor
 from asyncwait.backends.spark.carry._records import zoned
+from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
@@ -24,9 +25,12 @@ from asyncwait.backends.spark.frame._settings import arrow_columns
 from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.carry import Terms
 
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_PARTITIONS = "spark.sql.shuffle.partitions"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+_MOST_BYTES = 1_000_000
+"""PySpark turns what is larger than 1 MiB into a broadcast, which fails in a stateful operator."""
 
 
 class CarryPlan(FramePlan):
@@ -48,18 +52,49 @@ class CarryPlan(FramePlan):
         self._names = df.columns
         self._lanes = _lanes(carry, df.sparkSession)
         self._travelling = zoned(arrow_schema(df.schema, "columns"), self.work.zone)
-        self._job = self._work_of(ceiling)
+        self.job = self._work_of(ceiling)
+        """What visits and call hosts do."""
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
         packing = Packing(self._travelling, self._places(self._key()), (*self._names, "lane"))
-        packed = mapped(self._numbered(), packing, self.name, sql.StructType.fromDDL(PACKED))
-        processor = CarryProcessor(pickled(self._job, self.name))
+        numbered, first = self._numbered(self.input()), self._restored(packing)
+        packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
+        processor = CarryProcessor(self._small(pickled(self.job, self.name)))
         with pandas_notice_ignored():
             visited = packed.groupBy("lane").transformWithState(
-                processor, "rows binary", "Append", "ProcessingTime"
+                processor, "rows binary", "Append", "ProcessingTime", first
             )
-        return mapped(visited, Unpacking(self._job.outcomes), self.name, self.output)
+        return mapped(visited, Unpacking(self.job.outcomes), self.name, self.output)
+
+    def _small(self, job: bytes) -> bytes:
+        """Return how the work travels.
+
+        Raises:
+            InvalidConfig: PySpark would send it in a way that stateful operators do not know.
+        """
+        if len(job) > _MOST_BYTES:
+            raise InvalidConfig(
+                f"fn {self.name} and what it uses travel as {len(job):,} bytes, and with carry "
+                f"there may be {_MOST_BYTES:,}; read what is large in `open()`, which runs there"
+            )
+        return job
+
+    def _restored(self, packing: Packing) -> Any:
+        """Return the lanes of what is in flight before the first micro-batch; None if nothing is.
+
+        Each is one row, so that no shuffle brings its records into another order.
+        """
+        if self._carry.restore is None:
+            return None
+        rows = restored(self._carry.restore, self._travelling)
+        if not rows.num_rows:
+            return None
+        df = self.input()
+        table = df.sparkSession.createDataFrame(pa.Table.from_batches([rows]), df.schema)
+        lanes = [row.lane for row in self._numbered(table).select("lane").collect()]
+        packed = packing.packed(rows.append_column("lane", pa.array(lanes, pa.int64())))
+        return df.sparkSession.createDataFrame(pa.Table.from_batches([packed])).groupBy("lane")
 
     def _key(self) -> Sequence[str]:
         return self.work.shape.key if self.work.options.mode == "key-ordered" else ()
@@ -67,9 +102,8 @@ class CarryPlan(FramePlan):
     def _places(self, names: Iterable[str]) -> list[int]:
         return [self._names.index(name) for name in names]
 
-    def _numbered(self) -> DataFrame:
-        """Return the rows, and the lane of each behind them."""
-        df = self.input()
+    def _numbered(self, df: DataFrame) -> DataFrame:
+        """Return rows of the input, and the lane of each behind them."""
         by, fields = self._carry.lane_by, df.schema.fields
         columns: Sequence[str]
         if by is not None:
@@ -99,8 +133,9 @@ class CarryPlan(FramePlan):
         if batch is not None:
             # A host can't know that nobody else comes, so that no visit may wait for it.
             batch = replace(batch, max_wait=min(batch.max_wait, max(carry.budget, 0.001)))
+            # A ceiling may leave too little room; splitting was looked at with the retries.
+            OperatorConfig(capacity=calls, batch=replace(batch, split=False))
         told = replace(options, capacity=calls, pace=replace(options.pace, most=calls), batch=batch)
-        OperatorConfig(capacity=calls, batch=batch)  # of which a ceiling may leave too little room
         task = replace(self.work, options=told)
         shape = task.shape
         plainly = arrow_schema(self.input().schema, "columns")
@@ -145,19 +180,17 @@ class CarryPlan(FramePlan):
 def _require_stream(df: DataFrame) -> None:
     if not df.isStreaming:
         raise InvalidConfig("carry is for streams, and df is not a stream: leave it out")
-    provider = df.sparkSession.conf.get(_PROVIDER, "")
+    provider = df.sparkSession.conf.get(PROVIDER, "")
     if "RocksDB" not in (provider or ""):
-        raise InvalidConfig(
-            f"carry needs the state store of RocksDB; set {_PROVIDER} to {_ROCKSDB}"
-        )
+        raise InvalidConfig(f"carry needs the state store of RocksDB; set {PROVIDER} to {ROCKSDB}")
 
 
 def _lanes(carry: Carry, session: Any) -> int:
-    partitions = int(session.conf.get(_PARTITIONS))
+    partitions = int(session.conf.get(PARTITIONS))
     if carry.lanes is None:
         return partitions
     if carry.lanes > partitions:
-        expected = f"at most {partitions}, as many as {_PARTITIONS} says"
+        expected = f"at most {partitions}, as many as {PARTITIONS} says"
         raise InvalidConfig.of("lanes", carry.lanes, expected)
     return carry.lanes
 
@@ -168,7 +201,7 @@ def _names_of_lanes(session: Any, lanes: int) -> Column:
     Lanes 0 and 1 may fall into one partition; so of each partition the first number is taken that
     Spark's hash puts there.
     """
-    partitions = int(session.conf.get(_PARTITIONS))
+    partitions = int(session.conf.get(PARTITIONS))
     numbers = session.range(64 * partitions).select(
         "id", expr(f"pmod(hash(id), {partitions}) AS p")
     )

@@ -1,7 +1,7 @@
 """What Spark calls for each lane and micro-batch: visits."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from operator import itemgetter
@@ -17,16 +17,24 @@ from asyncwait.backends.spark.carry._folder import HostFolder
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._paid import ENCODER
-from asyncwait.backends.spark.frame._task import micro_batch, require_text
+from asyncwait.backends.spark.frame._task import micro_batch
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.carry import LaneState, Row, VisitFailed, decode_lane, encode_lane
+from asyncwait.spec.carry import (
+    Finished,
+    LaneState,
+    Row,
+    VisitFailed,
+    decode_lane,
+    encode_lane,
+)
+from asyncwait.spec.texts import joined
 from asyncwait.toolkit import Lane
 
 STATE = "lane"
 """The name of the state's one value."""
 
-_STATE = msgspec.msgpack.Decoder(tuple[str, bytes])
-"""What it holds: the columns of its rows, in words, and the lane."""
+read_state = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
+"""Returns what it holds: the columns of its rows, in words, and the lane."""
 
 
 class CarryFailed(AsyncWaitError):
@@ -49,6 +57,13 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         self._value = handle.getValueState(STATE, "state binary")
         self._visited: dict[Any, int] = {}
         """When rows last came, by lane: the stamp of their micro-batch."""
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """Leave restored rows as a micro-batch just before the first would have."""
+        now = timerValues.getCurrentProcessingTimeInMs()
+        lane, before = Lane(str(key[0]), self._work.terms), now - 1
+        rows = unpacked(bytes(initialState.rows))
+        self._leave(lane, lane.restored(before, rows), now)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         """Visit a lane for which rows have come."""
@@ -80,17 +95,35 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         lane = Lane(str(name), self._work.terms)
         found = self._value.get()
         state = LaneState() if found is None else self._read(bytes(found[0]))
-        try:
-            out, after = lane.visit(state, now, rows, self._host().after(state.stamp, now))
-        except VisitFailed as error:
-            failed = CarryFailed(error.reason)
-            require_text(failed)
-            raise failed from None
+        out, after = self._played(lane, state, now, rows)
         self._leave(lane, after, now)
         set_aside()
         for start in range(0, len(out), MOST_ROWS):
             part = [each.result for each in out[start : start + MOST_ROWS]]
             yield SparkRow(rows=packed_outcomes(part))
+
+    def _played(
+        self, lane: Lane, state: LaneState, now: int, rows: Any
+    ) -> tuple[Sequence[Finished], LaneState]:
+        """Return what comes out of a visit, and the new state."""
+        try:
+            return lane.visit(state, now, rows, self._host().after(state.stamp, now))
+        except VisitFailed as error:
+            return self._failed(lane, state, now, error)
+
+    def _failed(
+        self,
+        lane: Lane,  # noqa: ARG002 - for who goes on
+        state: LaneState,  # noqa: ARG002
+        now: int,  # noqa: ARG002
+        error: VisitFailed,
+    ) -> tuple[Sequence[Finished], LaneState]:
+        """Fail the task, in whose place another one calls again.
+
+        Raises:
+            CarryFailed: always; the traceback of the cause stands behind the mark of foreign text.
+        """
+        raise CarryFailed(joined([error.reason])) from None
 
     def _read(self, data: bytes) -> LaneState:
         """Return a state.
@@ -98,7 +131,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         Raises:
             CarryFailed: its rows have other columns than those of today.
         """
-        columns, lane = _STATE.decode(data)
+        columns, lane = read_state(data)
         if columns != self._work.columns:
             raise CarryFailed(
                 f"the state has rows with other columns: {columns}; now they are "

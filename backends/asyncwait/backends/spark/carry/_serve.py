@@ -118,7 +118,7 @@ async def serve(folder: HostFolder) -> None:
     """Serve the job in a folder, and remove the folder in the end, unless it is another host's."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
     set_aside()
-    host = CallHost(work, folder.path.name)
+    host = work.host(folder.path.name)
     server = HostServer(work, host)
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, server.end)

@@ -8,6 +8,7 @@ from asyncwait.backends.spark._session import require_pyspark
 if TYPE_CHECKING:
     from asyncwait.backends.spark.conformance._backend import SparkBackend
     from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
+    from asyncwait.backends.spark.conformance._stream_backend import StreamBackend
 
 
 def backend() -> "SparkBackend":
@@ -31,9 +32,17 @@ def frame_backend() -> "FrameBackend":
     return FrameBackend()
 
 
+def stream_backend() -> "StreamBackend":
+    """Return what they do on streams, where calls stay in flight, with the same session."""
+    _require()
+    from asyncwait.backends.spark.conformance._stream_backend import StreamBackend
+
+    return StreamBackend()
+
+
 def _require() -> None:
     require_pyspark()
     find_java("Spark", "spark")
 
 
-__all__ = ["backend", "frame_backend"]
+__all__ = ["backend", "frame_backend", "stream_backend"]

@@ -10,7 +10,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
 from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.conformance._backend import LACKS, SparkBackend
-from asyncwait.backends.spark.conformance._jobs import JobResult, element_frame
+from asyncwait.backends.spark.conformance._jobs import JobResult, frame_of
 from asyncwait.backends.spark.conformance._ways import RESULT
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._wait import (
@@ -50,8 +50,10 @@ class FrameBackend(SparkBackend):
     capabilities = ALL_CAPABILITIES - LACKS - _OF_STREAMS
 
     def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
-        frame = element_frame(embedded_spark())
-        return super()._play(legs, works=[_work(leg, frame) for leg in legs], **options)
+        session, names = embedded_spark().session, ELEMENT_SCHEMA.names
+        frames = [frame_of(session, names), frame_of(session, ["place", *names])]
+        works = [_work(leg, frames[leg.config.mode == "key-ordered"]) for leg in legs]
+        return super()._play(legs, works=works, **options)
 
     def _of_the_data_path(self) -> dict[str, Scenario]:
         found = super()._of_the_data_path()
@@ -69,24 +71,24 @@ async def _put_in_its_place(_value: str) -> list[tuple[str]]:
     raise NotImplementedError  # Whoever calls it has not put the planned one in its place.
 
 
-def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
+def planned(leg: LegStart, frame: DataFrame, **options: Any) -> Any:
     """Return what the public function plans for the records of a leg."""
     config = leg.config
-    return (
-        WAITS[config.mode]
-        .plan(
-            frame,
-            _put_in_its_place,
-            _SCHEMA,
-            columns="value",
-            keep=ELEMENT_SCHEMA.names,
-            key="place" if config.mode == "key-ordered" else "value",
-            timeout=config.timeout,
-            capacity=config.capacity,
-            max_held=config.max_held or 0,
-            retry=config.retry,
-            many=True,
-            batch=config.batch,
-        )
-        .work
+    return WAITS[config.mode].plan(
+        frame,
+        _put_in_its_place,
+        _SCHEMA,
+        columns="value",
+        key="place" if config.mode == "key-ordered" else "value",
+        timeout=config.timeout,
+        capacity=config.capacity,
+        retry=config.retry,
+        many=True,
+        batch=config.batch,
+        **options,
     )
+
+
+def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
+    held = leg.config.max_held or 0
+    return planned(leg, frame, keep=ELEMENT_SCHEMA.names, max_held=held).work  # type: ignore[no-any-return]

@@ -96,12 +96,12 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
         faulthandler.cancel_dump_traceback_later()
     assert leg is not None
     report = msgspec.msgpack.encode(LegReport(leg, os.getpid()))
-    _file(report, Path(job.folder), f"{number}.{context.taskAttemptId()}")
+    file_report(report, Path(job.folder), f"{number}.{context.taskAttemptId()}")
     if job.raises and failure is not None:
         raise failure.with_traceback(None)
 
 
-def _file(report: bytes, folder: Path, name: str) -> None:
+def file_report(report: bytes, folder: Path, name: str) -> None:
     """Write a report, whole or not at all: the end of its job may kill the worker meanwhile."""
     (folder / f"{name}{_UNFINISHED}").write_bytes(report)
     (folder / f"{name}{_UNFINISHED}").rename(folder / name)

@@ -58,9 +58,10 @@ class FrameWay(ElementWay):
     ) -> Partition:
         """Open what a task of `ordered_wait` opens."""
         assert plan.restored is None
-        return replace(self._work, fn=self._of_rows(fn)).partition(batches, 0, **options)
+        return replace(self._work, fn=self.of_rows(fn)).partition(batches, 0, **options)
 
-    def _of_rows(self, fn: Any) -> "_OfRows":
+    def of_rows(self, fn: Any) -> "_OfRows":
+        """Return a planned function as one of rows."""
         return (_OfRows if self._work.options.batch is None else _OfBatches)(fn)
 
     def elements(self, batch: pa.RecordBatch) -> list[Element]:

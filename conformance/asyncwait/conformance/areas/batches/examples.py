@@ -16,6 +16,10 @@ one-record-does-not-wait-for-ever: BAT-2, BAT-4
 the-time-of-a-batch-is-that-of-its-first-record: BAT-2, BAT-4, BAT-7
     b comes 40 before the batch of a goes, and c after that.
     batch max_size=4 max_wait=80; 0: a; 40: b; 120: c; a b c: 40 gives *1; source_ends_at 400
+one-that-may-join-comes-too-late: BAT-2
+    c gathers from 40 on; a backs off until 440 and could join it, but c goes at 120.
+    unordered; capacity 2; retry initial=400; batch max_size=2 max_wait=80; 0: a b c;
+    a: 40 raises own, 40 gives a1; b c: 40 gives *1
 the-end-of-input-lets-a-batch-go: BAT-3
     Three records are there, and then nothing more.
     batch max_size=4 max_wait=4000; 0: a b c; a b c: 40 gives *1

@@ -1,6 +1,6 @@
 """CACHE: who shares a load, what is kept of it and for how long, and what each call is given."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from asyncwait.conformance.areas.cache._keeping import (
@@ -32,7 +32,6 @@ from asyncwait.conformance.judging import (
     leg_check,
     readings,
 )
-from asyncwait.spec.scenario import FiguresRead
 
 
 @leg_check("CACHE-1")
@@ -378,8 +377,7 @@ def the_figures_tell_what_became_of_each_call(leg: LegHistory) -> Iterator[Findi
             yield f"{' + '.join(_CALLS)} is {total}, and calls {figures.calls}", figures.at
             return
     for reading in leg.once(readings):
-        wrong = _wrong_figure(reading.figures, reading.bounds, (*_CALLS, *_OTHERS))
-        if wrong:
+        if wrong := reading.wrong(*_CALLS, *_OTHERS):
             yield wrong, reading.figures.at
             return
         if any(reading.bounds[name][0] for name in (*_CALLS, *_OTHERS)):
@@ -388,14 +386,3 @@ def the_figures_tell_what_became_of_each_call(leg: LegHistory) -> Iterator[Findi
 
 _CALLS = ("hits", "shared", "loads", "stale", "null_keys")
 _OTHERS = ("refreshes", "evictions")
-
-
-def _wrong_figure(
-    figures: FiguresRead, bounds: Mapping[str, tuple[float, float]], names: Iterable[str]
-) -> str:
-    for name in names:
-        figure, (least, most) = getattr(figures, name), bounds[name]
-        if not least <= figure <= most:
-            told = f"{least:g}" if least == most else f"{least:g} to {most:g}"
-            return f"{name} is {figure}, expected {told}"
-    return ""

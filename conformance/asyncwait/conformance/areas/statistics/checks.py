@@ -2,11 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain
 
 from asyncwait.conformance.judging import (
     NEVER,
     ROUNDING,
     Bounds,
+    Check,
     Finding,
     LegHistory,
     Reading,
@@ -14,78 +16,43 @@ from asyncwait.conformance.judging import (
     figures_read,
     leg_check,
     readings,
+    span,
 )
 from asyncwait.spec.scenario import FiguresRead
 
 
-def _within(leg: LegHistory, name: str) -> Iterator[Finding]:
-    """Compare a figure with what it may be, each time it is read."""
-    for reading in leg.once(readings):
-        figure, (least, most) = getattr(reading.figures, name), reading.bounds[name]
-        if not least <= figure <= most:
-            yield f"{name} is {figure}, expected {_told(least, most)}", reading.figures.at
-            return
-        if most:
-            yield None
+def _within(rule: str, *names: str) -> Check:
+    """Compare figures with what they may be, each time they are read, one after the other."""
+
+    def look(leg: LegHistory, name: str) -> Iterator[Finding]:
+        for reading in leg.once(readings):
+            if wrong := reading.wrong(name):
+                yield wrong, reading.figures.at
+                return
+            if reading.bounds[name][1]:
+                yield None
+
+    return leg_check(rule)(lambda leg: chain.from_iterable(look(leg, name) for name in names))
 
 
-def _told(least: float, most: float) -> str:
-    return f"{least:g}" if least >= most else f"{least:g} to {most:g}"
-
-
-@leg_check("STAT-1")
-def what_is_in_flight_is_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Records that were called and are not gone are in flight, and no others."""
-    yield from _within(leg, "in_flight")
-
-
-@leg_check("STAT-2")
-def what_waits_for_room_is_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Records that were taken and not called wait for room; a fence may, too."""
-    yield from _within(leg, "waiting")
-
-
-@leg_check("STAT-3")
-def what_is_held_is_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Records in flight that are decided are held, and no others."""
-    yield from _within(leg, "held")
-
-
-@leg_check("STAT-4")
-def calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Every call counts when it begins."""
-    yield from _within(leg, "calls")
-
-
-@leg_check("STAT-5")
-def repeated_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Every call but the first of each record is a retry."""
-    yield from _within(leg, "retries")
-
-
-@leg_check("STAT-6")
-def timeouts_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Each record that its deadline decides counts, and none that answers in time."""
-    yield from _within(leg, "timeouts")
-
-
-@leg_check("STAT-7")
-def handled_failures_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Each record counts that the failure handler has results for."""
-    yield from _within(leg, "failures_handled")
-
-
-@leg_check("STAT-8")
-def abandoned_calls_are_counted_when_they_are_known(leg: LegHistory) -> Iterator[Finding]:
-    """A call that runs on counts while it does, and not only when all is over."""
-    yield from _within(leg, "abandoned")
-
-
-@leg_check("STAT-9")
-def the_marks_stand_at_the_highest(leg: LegHistory) -> Iterator[Finding]:
-    """The high-water marks are what in_flight and held have been at most."""
-    yield from _within(leg, "max_in_flight")
-    yield from _within(leg, "max_held")
+# Records that were called and are not gone are in flight, and no others.
+what_is_in_flight_is_counted = _within("STAT-1", "in_flight")
+# Records that were taken and not called wait for room; a fence may, too.
+what_waits_for_room_is_counted = _within("STAT-2", "waiting")
+# Records in flight that are decided are held, and no others.
+what_is_held_is_counted = _within("STAT-3", "held")
+# Every call counts when it begins.
+calls_are_counted = _within("STAT-4", "calls")
+# Every call but the first of each record is a retry.
+repeated_calls_are_counted = _within("STAT-5", "retries")
+# Each record that its deadline decides counts, and none that answers in time.
+timeouts_are_counted = _within("STAT-6", "timeouts")
+# Each record counts that the failure handler has results for.
+handled_failures_are_counted = _within("STAT-7", "failures_handled")
+# A call that runs on counts while it does, and not only when all is over.
+abandoned_calls_are_counted_when_they_are_known = _within("STAT-8", "abandoned")
+# The high-water marks are what in_flight and held have been at most.
+the_marks_stand_at_the_highest = _within("STAT-9", "max_in_flight", "max_held")
 
 
 @leg_check("STAT-10")
@@ -120,7 +87,7 @@ def _age(at: float, since: Bounds) -> str:
     earliest, latest = since
     if earliest == NEVER:
         return "0: nothing is in flight"
-    return _told(0 if latest == NEVER else at - latest, at - earliest)
+    return span(0 if latest == NEVER else at - latest, at - earliest)
 
 
 _PRESENT = ("in_flight", "waiting", "held", "oldest")

@@ -161,8 +161,16 @@ def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
         }
         left = len(began.visit.wanted) - _in_turn(began.visit, before)
         is_long = answered.at > began.at + terms.budget
-        wrong = is_long and left <= terms.capacity
-        yield ("the visit goes on, although it has room", at) if wrong else None
+        failed = [each for each in event.answer.values() if isinstance(each, Failed)]
+        told = min(
+            (max(began.at, ended.get(_number(each), began.at)) for each in failed),
+            default=answered.at,
+        )
+        if answered.at > told:
+            yield "the visit goes on, although a call has failed", at
+        else:
+            wrong = is_long and left <= terms.capacity and not failed
+            yield ("the visit goes on, although it has room", at) if wrong else None
 
 
 def _number(outcome: Outcome) -> int:

@@ -1,0 +1,184 @@
+"""What the lanes of a checkpoint hold, read outside of its query."""
+
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.spec import AsyncWaitError, Record, Snapshot
+from asyncwait.spec.carry import Finished, InFlight, decode_lane
+from asyncwait.spec.texts import one_line, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class CheckpointUnreadable(AsyncWaitError):
+    """A folder is no checkpoint of carried calls, or not one that can be read or moved."""
+
+
+class Held(Struct, frozen=True, omit_defaults=True):
+    """A record of a lane, in values that JSON has.
+
+    Args:
+        stamp: of the micro-batch that brought it, in milliseconds.
+        value: its columns by name; the plain value if it has one column.
+        key: by which it is ordered: a value, or a list; None outside of key-ordered mode.
+        results: the rows that come out for it, by name; None while it is in flight.
+    """
+
+    stamp: int
+    value: Any
+    key: Any = None
+    results: list[dict[str, Any]] | None = None
+
+
+class LaneRead(Struct, frozen=True):
+    """A lane, as its last visit has left it; see `asyncwait.spec.carry.LaneState`."""
+
+    lane: int
+    stamp: int | None
+    in_flight: list[Held]
+    finished: list[Held]
+
+
+class CheckpointRead(Struct, frozen=True):
+    """The lanes of an operator that hold something after a micro-batch.
+
+    Args:
+        path: of the checkpoint.
+        operator: its number in the query.
+        batch: the micro-batch.
+        begun: a later one that is not committed; None if there is none.
+        lanes: by number.
+    """
+
+    path: str
+    operator: int
+    batch: int
+    begun: int | None
+    lanes: tuple[LaneRead, ...]
+
+    def snapshot(self) -> Snapshot:
+        """Return what is in flight; what is finished, too: a snapshot has no results.
+
+        Lanes have no order among them: records stand by their micro-batches. Event times are
+        columns here, so none is told.
+        """
+        held = [each for lane in self.lanes for each in (*lane.finished, *lane.in_flight)]
+        held.sort(key=lambda each: each.stamp)
+        return Snapshot(self.batch, tuple(Record(each.value, None, each.key) for each in held))
+
+
+def read_checkpoint(
+    session: "SparkSession", path: str, batch: int | None = None, operator: int | None = None
+) -> CheckpointRead:
+    """Return what the lanes of a checkpoint hold.
+
+    Args:
+        session: reads it.
+        path: of the checkpoint, as Spark has it.
+        batch: after which micro-batch; None for the last that is committed.
+        operator: its number in the query; None for the only one that carries calls.
+
+    Raises:
+        CheckpointUnreadable: there is none, or it is torn, or of another version.
+    """
+    from asyncwait.backends.spark.carry._processor import STATE
+
+    with _told(path):
+        begun = _last_begun(session, path)
+        known = session.read.format("state-metadata").load(path).collect()
+        found = {row.operatorId: row for row in known if _has(row.operatorProperties, STATE)}
+        chosen: Any = min(found) if operator is None and len(found) == 1 else operator
+        if chosen not in found:
+            text = f"those that carry calls are {sorted(found)}"
+            raise CheckpointUnreadable(f"expected an operator of {shown(path)}: {text}")
+        last = found[chosen].maxBatchId
+        at = last if batch is None else batch
+        if not found[chosen].minBatchId <= at <= last:
+            raise CheckpointUnreadable(f"{shown(path)} has micro-batches up to {last}, not {at}")
+        reader = session.read.format("statestore").option("stateVarName", STATE)
+        rows = reader.option("operatorId", chosen).option("batchId", at).load(path).collect()
+    lanes = lanes_of(path, [(row.key.lane, bytes(row.value.state)) for row in rows])
+    return CheckpointRead(path, chosen, at, begun if begun > last else None, lanes)
+
+
+@contextmanager
+def _told(path: str) -> Generator[None]:
+    """Turn whatever Spark and the decoders say of a checkpoint into a line."""
+    try:
+        yield
+    except CheckpointUnreadable:
+        raise
+    except Exception as error:  # of the JVM, in many classes
+        said = str(getattr(error, "java_exception", None) or error).strip().partition("\n")[0]
+        raise CheckpointUnreadable(f"{shown(path)} can't be read: {one_line(said)}") from error
+
+
+def _last_begun(session: Any, path: str) -> int:
+    """Return the last micro-batch that a checkpoint tells of, committed or not."""
+    to = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - it knows all file systems
+    files = to(path).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+    offsets = to(to(path), "offsets")
+    if not files.exists(offsets):
+        raise CheckpointUnreadable(f"expected the checkpoint of a stream, got {shown(path)}")
+    names = [each.getPath().getName() for each in files.listStatus(offsets)]
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
+def _has(properties: str, state: str) -> bool:
+    variables = msgspec.json.decode(properties or "{}").get("stateVariables", ())
+    return any(each["stateName"] == state for each in variables)
+
+
+def lanes_of(path: str, states: Iterable[tuple[int, bytes]]) -> tuple[LaneRead, ...]:
+    """Return what the states of lanes hold, which stand with their numbers.
+
+    Raises:
+        CheckpointUnreadable: one is no state, or of another version; `path` says whose it is.
+    """
+    with _told(path):
+        return tuple(starmap(_lane, sorted(states)))
+
+
+def _lane(lane: int, data: bytes) -> LaneRead:
+    from asyncwait.backends.spark.carry._processor import read_state
+
+    decode, (words, held) = msgspec.msgpack.decode, read_state(data)
+    state, (columns, results) = decode_lane(held), column_names(words)
+    in_flight = [_held(each, columns, decode(each.record)) for each in state.in_flight]
+    finished = []
+    for each in state.finished:
+        record, rows = decode(each.result)
+        named = [dict(zip(results, row, strict=True)) for row in rows]
+        finished.append(_held(each, columns, record, msgspec.to_builtins(named)))
+    return LaneRead(lane, state.stamp, in_flight, finished)
+
+
+def _held(item: InFlight | Finished, columns: list[str], cells: Any, results: Any = None) -> Held:
+    cells = msgspec.to_builtins(cells)
+    value = cells[0] if len(columns) == 1 else dict(zip(columns, cells, strict=True))
+    key = msgspec.to_builtins(msgspec.msgpack.decode(item.key)) if item.key else [None]
+    return Held(item.identity.stamp, value, key[0] if len(key) == 1 else key, results)
+
+
+_PARTS = re.compile(r"`(?:[^`]|``)*`| -> |, |[<(\[]|[>)\]]|[^\s,`<>()\[\]]+|.", re.DOTALL)
+"""Of the words in which a state tells its columns; see `arrow_columns`."""
+
+
+def column_names(words: str) -> tuple[list[str], list[str]]:
+    """Return the names of the columns of rows and of results."""
+    sides: tuple[list[str], list[str]] = [], []
+    depth, side, begins = 0, 0, True
+    for part in _PARTS.findall(words):
+        if begins:
+            sides[side].append(part[1:-1].replace("``", "`") if part[0] == "`" else part)
+        depth += (part in {*"<(["}) - (part in {*">)]"})
+        begins = depth == 0 and part in {", ", " -> "}
+        side += begins and part == " -> "
+    return sides

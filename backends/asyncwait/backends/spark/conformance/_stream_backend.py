@@ -1,0 +1,43 @@
+"""The backend of streams: legs in lanes, whose calls stay in flight between micro-batches."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
+from asyncwait.backends.spark._session import embedded_spark
+from asyncwait.backends.spark.carry._carry import Carry
+from asyncwait.backends.spark.conformance._backend import NamedRun
+from asyncwait.backends.spark.conformance._frame_backend import FrameBackend, planned
+from asyncwait.backends.spark.conformance._jobs import JobResult, frame_of
+from asyncwait.backends.spark.conformance._streams import carrying, play_streams
+from asyncwait.spec.scenario import Capability, LegStart, Scenario
+
+KEPT = ("scenario", "index", "place", *ELEMENT_SCHEMA.names)
+_NOT_BETWEEN_BATCHES = frozenset(
+    {Capability.MAX_HELD, Capability.STATISTICS, Capability.PLANNED_ENDS}
+)
+"""A lane has one bound for all its records, a host is asked for no figures, and source and sink are
+Spark's."""
+
+
+class StreamBackend(FrameBackend):
+    """Plays scenarios through what `ordered_wait(..., carry=...)` plans for a stream."""
+
+    capabilities = FrameBackend.capabilities - _NOT_BETWEEN_BATCHES
+    expected_failures: Mapping[str, str] = {
+        "BAT-3": "a call host can't know that no other lane brings more, and waits for `max_wait`",
+    }
+
+    def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:  # noqa: ARG002
+        """Play nothing: the clock of a leg is in its host."""
+        return iter(())
+
+    def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
+        del options
+        session = embedded_spark().session
+        frame = frame_of(session, KEPT, streams=True)
+        carry = Carry(lanes=1, order_by="index", pause=0.001, version="of the suite")
+        with carrying(session):
+            plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
+            works = [plan.job for plan in plans]
+            return JobResult(tuple(play_streams(session, legs, works, plans[0].output)))

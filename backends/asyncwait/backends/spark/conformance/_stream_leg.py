@@ -1,0 +1,216 @@
+"""A leg in a call host: it is played by visits, on a virtual clock that stands still between them.
+
+What is judged is what the host makes of a lane: when a record gets its place, when it is called,
+when it is finished and in its turn. From then on nothing else can come out for it, and the micro-
+batch only decides when: so that is when it is emitted.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.backends.spark.carry._opening import Done
+from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.conformance._ways import FrameWay
+from asyncwait.conformance.harness import Consumer, Recorder, VirtualLoop, planned_function
+from asyncwait.spec import Element
+from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
+from asyncwait.spec.scenario import (
+    GRID,
+    Closed,
+    EndingKind,
+    Leg,
+    LegStart,
+    SourceAsked,
+    SourceClosed,
+    SourceEnded,
+    Taken,
+)
+from asyncwait.toolkit import CallTable, LaneCalls
+
+_OVER = Failed("the leg is over")
+
+
+class HostedLeg:
+    """One leg, from the first visit of its lane to the one that finds nothing left.
+
+    Args:
+        work: as the public function plans it.
+        start: of the leg.
+    """
+
+    def __init__(self, work: CarryWork, start: LegStart) -> None:
+        self._loop = VirtualLoop()
+        self.recorder = Recorder(
+            start.scenario, self._loop.time, blocker=self._loop.jump, shares_objects=False
+        )
+        self.consumer = Consumer(start, self.recorder)
+        self._start = start
+        self._way = FrameWay(work.task)
+        fn = planned_function(start.scenario, self.recorder, self._spawn)
+        self._work = replace(work, task=replace(work.task, fn=self._way.of_rows(fn)))
+        self._host: _WatchedHost | None = None
+        self._serving: asyncio.Task[Any] | None = None
+        self._visits = 0
+        self._came: set[Identity] = set()
+        self._taken: set[Identity] = set()
+        self._emitted: set[Identity] = set()
+        self.leg: Leg | None = None
+        """What was observed, once the leg is over."""
+
+    def visit(self, visit: Visit) -> dict[Identity, Outcome]:
+        """Serve a visit; on any thread, on one at a time."""
+        if self.leg is not None:
+            return self._refusals(visit)
+        answer = self._loop.run_until_complete(self._visit(visit))
+        if self.leg is not None:
+            self._loop.close()
+        return answer
+
+    def _refusals(self, visit: Visit) -> dict[Identity, Outcome]:
+        return {item.identity: _OVER for item in visit.wanted}
+
+    def end(self, how: EndingKind) -> None:
+        """End the leg by a bound; what is asked for now fails."""
+        self.consumer.overdue(how)
+        if self._serving is not None:
+            self._serving.cancel()
+
+    async def _visit(self, visit: Visit) -> dict[Identity, Outcome]:
+        host = self._host or self._open(visit)
+        self._came.update(item.identity for item in visit.wanted)
+        self._loop.spin.restart(partial(self.end, "livelock"))
+        terms = replace(visit.terms, budget=self._budget())
+        self._serving = asyncio.create_task(host.visit(replace(visit, terms=terms)))
+        answer: dict[Identity, Outcome] = {}
+        try:
+            answer = dict(await self._serving)
+            self._note(visit, answer, host)
+        except (Exception, asyncio.CancelledError) as error:
+            self.consumer.failed(error)
+        if self.consumer.ending is not None:
+            await self._close(host)
+            answer = {**self._refusals(visit), **answer}
+        return answer
+
+    def _open(self, visit: Visit) -> "_WatchedHost":
+        limit = self.consumer.limit / 1000
+        self._limit = self._loop.call_later(limit, self.end, "hung")
+        self._host = _WatchedHost(self._work, visit.lane, self)
+        return self._host
+
+    def begin(self) -> None:
+        """Note that the operator is open: from now on it reads, and is read."""
+        self.recorder.events.append(SourceAsked(self.recorder.now()))
+        self.consumer.waits()
+
+    def _budget(self) -> float:
+        """Return the seconds of a visit: 0 while rows are to come, which are there already."""
+        if len(self._came) < len(self._start.inputs):
+            return 0
+        self._visits += 1
+        return GRID / 1000 * (1 << self._visits)
+
+    def _note(self, visit: Visit, answer: dict[Identity, Outcome], host: "_WatchedHost") -> None:
+        """Take note of an end: a failure in its turn, or nothing left."""
+        for item in visit.wanted:
+            if isinstance(answer.get(item.identity), Failed):
+                self.consumer.read_raised(self._way.told(host.errors[item.identity]))
+                return
+        if len(answer) == len(visit.wanted) and len(self._came) == len(self._start.inputs):
+            self.consumer.read_raised(StopAsyncIteration())
+
+    async def _close(self, host: "_WatchedHost") -> None:
+        self._limit.cancel()
+        events, now = self.recorder.events, self.recorder.now()
+        if self.consumer.ending is not None and self.consumer.ending.how == "finished":
+            events.append(SourceEnded(now))
+        try:
+            await host.aclose()
+        except Exception as error:
+            self.consumer.failed(error)
+        now = self.recorder.now()
+        events += [SourceClosed(now), Closed(now)]
+        self.leg = self.consumer.leg(
+            tasks_left=len(asyncio.all_tasks(self._loop)) - 1,
+            timers_left=self._loop.pending_timers(),
+            abandoned=host.statistics().abandoned,
+        )
+
+    def _spawn(self, answer: Any) -> None:
+        raise NotImplementedError  # Functions in callback form are not played.
+
+    def take(self, identity: Identity) -> None:
+        """Note that a record gets a place: it is read now, and not before."""
+        if identity not in self._taken:
+            now, index = self.recorder.now(), len(self._taken)
+            self._taken.add(identity)
+            self.recorder.events += [Taken(now, self._start.first_index + index), SourceAsked(now)]
+
+    def emit(self, identity: Identity, outcome: Outcome) -> None:
+        """Note that a record is finished and in its turn."""
+        if identity not in self._emitted and isinstance(outcome, bytes):
+            self._emitted.add(identity)
+            for element in self._elements(outcome):
+                self.consumer.took(element)
+                self.consumer.waits()
+
+    def _elements(self, outcome: bytes) -> Sequence[Element]:
+        return [
+            element
+            for batch in self._work.outcomes.batches([outcome])
+            for element in self._way.elements(batch)
+        ]
+
+
+class WatchedCalls(LaneCalls):
+    """The calls of a lane, of which a leg hears."""
+
+    leg: HostedLeg
+
+    def admit(self, item: InFlight) -> None:
+        self.leg.take(item.identity)
+        super().admit(item)
+
+    def pass_on(self, identity: Identity) -> None:
+        self.leg.emit(identity, self.done[identity])
+        super().pass_on(identity)
+
+
+class _WatchedTable(CallTable):
+    """A table whose calls are watched."""
+
+    def __init__(self, start: Any, cancel: Any, leg: HostedLeg) -> None:
+        super().__init__(start, cancel)
+        kind: Any = type("_CallsOfALeg", (WatchedCalls,), {"leg": leg})
+        self.calls_class = kind
+
+
+class _WatchedHost(CallHost):
+    """A call host of one leg, which remembers errors as they were raised."""
+
+    def __init__(self, work: CarryWork, name: str, leg: HostedLeg) -> None:
+        super().__init__(work, name)
+        self._table = _WatchedTable(self._table.start, self._table.cancel, leg)
+        self.errors: dict[Identity, Exception] = {}
+        self._leg = leg
+        self._has_begun = False
+
+    async def visit(self, visit: Visit) -> Sequence[tuple[Identity, Outcome]]:
+        while not self.is_open and self._broken is None:
+            await self._wait(None)
+        if self._broken is not None:
+            raise self._broken
+        if not self._has_begun:
+            self._has_begun = True
+            self._leg.begin()
+        return await super().visit(visit)
+
+    def _complete(self, done: Done) -> None:
+        if done.error is not None and done.row.item is not None:
+            self.errors[done.row.item.identity] = done.error
+        super()._complete(done)

@@ -1,0 +1,255 @@
+"""A streaming query that plays legs: each lane is one, and its rows come in some micro-batches."""
+
+import json
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec.structs import replace
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as sql
+
+from asyncwait.backends.spark._rows import ElementRows
+from asyncwait.backends.spark._session import pandas_notice_ignored
+from asyncwait.backends.spark.carry._client import HostClient, end_host
+from asyncwait.backends.spark.carry._folder import HostFolder
+from asyncwait.backends.spark.carry._packing import PACKED, Unpacking
+from asyncwait.backends.spark.carry._plan import PARTITIONS, PROVIDER, ROCKSDB
+from asyncwait.backends.spark.carry._processor import CarryProcessor, client
+from asyncwait.backends.spark.carry._records import key_bytes, packed
+from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.conformance._jobs import places
+from asyncwait.backends.spark.conformance._stream_host import LegsWork
+from asyncwait.backends.spark.conformance._task import LegReport, read_reports
+from asyncwait.backends.spark.conformance._ways import FrameWay
+from asyncwait.backends.spark.frame._plan import mapped
+from asyncwait.backends.spark.frame._task import micro_batch
+from asyncwait.spec import Element, Mode
+from asyncwait.spec.carry import Finished, LaneState, Row, VisitFailed
+from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
+from asyncwait.toolkit import Lane
+
+_BATCHES = 3
+"""Micro-batches at most in which the rows of a leg come."""
+
+_PATIENCE = 60.0
+"""Seconds, and a tenth of one for each leg, after which a query will not come to its end."""
+
+_SETTINGS = {PROVIDER: ROCKSDB, PARTITIONS: "2"}
+
+
+class LegsProcessor(CarryProcessor):
+    """Plays the visits of legs, each by a work of its own; one that fails ends its lane alone.
+
+    Args:
+        job: a `LegsWork`, pickled.
+    """
+
+    def __init__(self, job: bytes) -> None:
+        super().__init__(job)
+        self._legs: LegsWork | None = None
+
+    def handleInputRows(  # noqa: N802 - Spark's name, as those of its arguments
+        self,
+        key: Any,
+        rows: Any,
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[Any]:
+        """Visit a lane for which rows have come; they are put in order by its work."""
+        self._work = self._all().work(str(key[0]))
+        return super().handleInputRows(key, rows, timerValues)
+
+    def _visit(self, name: Any, rows: Any, timer_values: Any) -> Iterator[Any]:
+        self._work = self._all().work(str(name))
+        yield from super()._visit(name, rows, timer_values)
+
+    def _all(self) -> LegsWork:
+        if self._legs is None:
+            self._legs = cloudpickle.loads(self._job)
+        return self._legs
+
+    def _failed(
+        self, lane: Lane, state: LaneState, now: int, error: VisitFailed
+    ) -> tuple[Sequence[Finished], LaneState]:
+        del error  # Its leg knows.
+        return lane.emits(state, now), LaneState(now)
+
+    def _host(self) -> HostClient:
+        query, _, _ = micro_batch().partition(" ")
+        return client(query, "legs", self._job)
+
+
+def play_streams(
+    session: SparkSession,
+    starts: Sequence[LegStart],
+    works: Sequence[CarryWork],
+    out: sql.StructType,
+) -> list[LegReport]:
+    """Play all legs in one query.
+
+    Args:
+        session: where; see `carrying`.
+        starts: of the legs.
+        works: what the public function plans for the rows of each.
+        out: the columns of the results.
+    """
+    with tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True) as name:
+        query = _Query(session, Path(name), starts, works)
+        query.run(out)
+        reports = query.reports()
+    missing = LegReport(Leg(Ending("error", detail="the query ended before the leg")), 0)
+    return [reports.get(number, missing) for number in range(len(starts))]
+
+
+@contextmanager
+def carrying(session: SparkSession) -> Iterator[None]:
+    """Have the session run queries that carry calls."""
+    before = {name: session.conf.get(name, None) for name in _SETTINGS}
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            session.conf.unset(name) if old is None else session.conf.set(name, old)
+
+
+class _Query:
+    """A query, its folders and its legs."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        folder: Path,
+        starts: Sequence[LegStart],
+        works: Sequence[CarryWork],
+    ) -> None:
+        self._session = session
+        self._folder = folder
+        self._works = works
+        for name in ("input", "reports", "output", "checkpoint"):
+            (folder / name).mkdir()
+        self._legs = LegsWork(str(folder / "legs"), str(folder / "reports"))
+        legs = {
+            str(number): (msgspec.msgpack.encode(start), cloudpickle.dumps(work))
+            for number, (start, work) in enumerate(zip(starts, works, strict=True))
+        }
+        (folder / "legs").write_bytes(msgspec.msgpack.encode(legs))
+        self._write(starts)
+
+    def _write(self, starts: Sequence[LegStart]) -> None:
+        """Write the micro-batches: of each leg some rows, and if it has none, that it has none."""
+        batches: list[list[tuple[int, bytes]]] = [[] for _ in range(_BATCHES)]
+        for number, start in enumerate(starts):
+            rows = rows_of(number, start, self._works[number])
+            size = -(-len(rows) // (number % _BATCHES + 1)) or 1
+            for place, at in enumerate(range(0, max(1, len(rows)), size)):
+                batches[place].append((number, packed(rows[at : at + size][::-1])))
+        for place, batch in enumerate(batches):
+            lanes, parts = zip(*batch, strict=True) if batch else ((), ())
+            table = pa.table(
+                {"lane": pa.array(lanes, pa.int64()), "rows": pa.array(parts, pa.binary())}
+            )
+            pq.write_table(table, self._folder / "input" / f"{place}.parquet")
+
+    def _frame(self, out: sql.StructType) -> DataFrame:
+        stream = self._session.readStream.schema(PACKED).option("maxFilesPerTrigger", 1)
+        rows = stream.parquet(str(self._folder / "input"))
+        processor = LegsProcessor(cloudpickle.dumps(self._legs))
+        with pandas_notice_ignored():
+            visited = rows.groupBy("lane").transformWithState(
+                processor, "rows binary", "Append", "ProcessingTime"
+            )
+        return mapped(visited, Unpacking(self._works[0].outcomes), "legs", out)
+
+    def run(self, out: sql.StructType) -> None:
+        """Run it until nothing is in flight."""
+        query = (
+            self._frame(out)
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(self._folder / "checkpoint"))
+            .start(str(self._folder / "output"))
+        )
+        patience = time.monotonic() + _PATIENCE + len(self._works) / 10
+        try:
+            while not self._is_over(query) and time.monotonic() < patience:
+                query.awaitTermination(0.2)
+        finally:
+            query.stop()
+            end_host(HostFolder.named(f"{query.id}-legs"))
+
+    def _is_over(self, query: Any) -> bool:
+        """Whether all legs are over, and everything has come out."""
+        progress = query.lastProgress
+        if progress is None or len([*(self._folder / "reports").iterdir()]) < len(self._works):
+            return False
+        return bool(progress["stateOperators"][0]["numRowsTotal"] == 0)
+
+    def reports(self) -> dict[int, LegReport]:
+        """Return the reports, compared with what came out."""
+        came: dict[int, list[Element]] = defaultdict(list)
+        for table in self._outputs():
+            for batch in table.to_batches():
+                elements = FrameWay(self._works[0].task).elements(batch)
+                for number, element in zip(
+                    batch.column("scenario").to_pylist(), elements, strict=True
+                ):
+                    came[number].append(element)
+        found = read_reports(self._folder / "reports")
+        return {number: confirmed(report, came[number]) for number, report in found.items()}
+
+    def _outputs(self) -> Iterator[pa.Table]:
+        """Yield what the sink has, in the order of its own log, which repeats itself."""
+        log = self._folder / "output" / "_spark_metadata"
+        logs = sorted(log.glob("[0-9]*"), key=lambda path: int(path.name.split(".")[0]))
+        lines = dict.fromkeys(line for each in logs for line in each.read_text().splitlines()[1:])
+        for path in dict.fromkeys(json.loads(line)["path"] for line in lines):
+            yield pq.read_table(unquote(urlsplit(path).path))
+
+
+def rows_of(number: int, start: LegStart, work: CarryWork) -> list[Row]:
+    """Return the rows of a leg, in order."""
+    inputs = start.inputs
+    if not inputs:
+        return []
+    elements = ElementRows().encode([timed.element for timed in inputs])
+    keys = places(start)
+    columns = {
+        "scenario": [number] * len(inputs),
+        "index": [*range(len(inputs))],
+        "place": keys,
+        **{name: elements.column(name) for name in elements.schema.names},
+    }
+    schema = work.travelling
+    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+    records = work.records.encode(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return [Row(record, key_bytes([key])) for record, key in zip(records, keys, strict=True)]
+
+
+def confirmed(report: LegReport, came: list[Element]) -> LegReport:
+    """Compare what came out with what was finished; what fails keeps the last of it back."""
+    taken = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
+    mode, whole = report.leg.mode, report.leg.ending.how == "finished"
+    finished, out = _by_order(mode, taken), _by_order(mode, came)
+    if out == (finished if whole else {k: finished.get(k, [])[: len(v)] for k, v in out.items()}):
+        return report
+    detail = f"the host has finished {taken}, out came {came}"
+    return replace(report, leg=replace(report.leg, ending=Ending("error", detail=detail)))
+
+
+def _by_order(mode: Mode, elements: list[Element]) -> dict[str, list[Element]]:
+    """Return elements apart that may come in any order: a micro-batch hands them on in its own."""
+    groups: dict[str, list[Element]] = defaultdict(list)
+    for element in elements:
+        key = repr(getattr(element, "key", None)) if mode == "key-ordered" else repr(element)
+        groups["" if mode == "ordered" else key].append(element)
+    return groups

@@ -1,0 +1,15 @@
+"""The embedded Spark, with what streams need."""
+
+from collections.abc import Iterator
+
+import pytest
+from streams import two_lanes
+
+from asyncwait.backends.spark import EmbeddedSpark
+
+
+@pytest.fixture
+def streams(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
+    """A session for streams with two lanes."""
+    with two_lanes(spark) as found:
+        yield found

@@ -1,0 +1,363 @@
+"""What is in flight on a stream, read and moved outside of it."""
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from carried import KINDS
+from click.testing import CliRunner
+from msgspec.structs import replace
+from pyspark.sql.functions import col, concat, lit
+from pyspark.sql.streaming import StreamingQuery
+from streams import feed, two_lanes, until
+
+from asyncwait.backends.pool import open_operator
+from asyncwait.backends.spark import Carry, EmbeddedSpark, unordered_wait
+from asyncwait.backends.spark.carry._commands import snapshot as command
+from asyncwait.backends.spark.carry._reading import (
+    CheckpointRead,
+    CheckpointUnreadable,
+    column_names,
+    lanes_of,
+)
+from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec, key_bytes
+from asyncwait.backends.spark.carry._restoring import restored
+from asyncwait.backends.spark.frame._paid import ENCODER
+from asyncwait.backends.spark.frame._settings import arrow_columns
+from asyncwait.spec import Barrier, InvalidConfig, OperatorConfig, Record, Snapshot
+from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, encode_lane
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
+
+SLOW = {3, 5}
+IDS = range(8)
+
+
+class Stream:
+    """A stream of a folder, with a call for each row; slow ones wait for a file."""
+
+    def __init__(self, spark: EmbeddedSpark, home: Path, restore: str | None = None) -> None:
+        self.spark, self.home, self.goes = spark, home, home / "goes"
+        self.source, self.out, self.kept = home / "in", home / "out", home / "kept"
+        self.notes = home / "calls"
+        for folder in (self.source, self.out):
+            folder.mkdir(parents=True)
+        self.carry = Carry(pause=0.2, budget=0.1, restore=restore)
+
+    def start(self, interval: str = "100 milliseconds") -> StreamingQuery:
+        """Start it, or go on."""
+        goes, notes = self.goes, self.notes
+
+        async def fn(row: Any) -> dict[str, int]:
+            with notes.open("a") as file:
+                file.write(f"{row.id}\n")
+            while row.id in SLOW and not goes.exists():
+                await asyncio.sleep(0.05)
+            return {"twice": 2 * row.id}
+
+        rows = self.spark.session.readStream.schema("id long").json(str(self.source))
+        named = rows.withColumn("name", concat(lit("n"), col("id")))
+        out = unordered_wait(named, fn, "twice long", carry=self.carry)
+        writer = out.writeStream.format("parquet").option("path", str(self.out))
+        return (
+            writer.option("checkpointLocation", str(self.kept))
+            .trigger(processingTime=interval)
+            .start()
+        )
+
+    def found(self) -> list[tuple[int, str, int]]:
+        """Return what has come out."""
+        rows = self.spark.session.read.schema("id long, name string, twice long")
+        return sorted(tuple(row) for row in rows.parquet(str(self.out)).collect())
+
+    def run_until(self, count: int) -> None:
+        """Run it until so many rows are out, and stop it between two micro-batches."""
+        query = self.start()
+        try:
+            until(lambda: len(self.found()) == count, query)
+        finally:
+            query.stop()
+        query = self.start("7 days")
+        try:
+            until(lambda: self.begun() == self.committed() and bool(query.lastProgress), query)
+        finally:
+            query.stop()
+
+    def begun(self) -> int:
+        """Return the last micro-batch that has begun."""
+        return max(int(each.name) for each in (self.kept / "offsets").glob("[0-9]*"))
+
+    def committed(self) -> int:
+        """Return the last micro-batch that is committed."""
+        return max(int(each.name) for each in (self.kept / "commits").glob("[0-9]*"))
+
+
+@pytest.fixture(scope="module")
+def stopped(spark: EmbeddedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stream]:
+    """A stream that has stopped with two rows in flight, and the others out."""
+    with two_lanes(spark):
+        stream = Stream(spark, tmp_path_factory.mktemp("stopped"))
+        feed(stream.source, 0, IDS)
+        stream.run_until(len(IDS) - len(SLOW))
+        yield stream
+
+
+def row(number: int) -> dict[str, Any]:
+    """Return a row as a snapshot has it."""
+    return {"id": number, "name": f"n{number}"}
+
+
+def said(*arguments: object, code: int = 0) -> str:
+    """Return what the command says."""
+    done = CliRunner().invoke(command, [*map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+async def on_pool(values: list[Any], restore: Snapshot | None = None) -> list[Any]:
+    """Return what the pool gives for values: results, or a snapshot with those that are slow."""
+
+    async def fn(value: Any) -> list[Any]:
+        if value["id"] in SLOW and restore is None:
+            await asyncio.sleep(3_600)
+        return [(value["id"], value["name"], 2 * value["id"])]
+
+    async def elements() -> Any:
+        for value in values:
+            yield Record(value)
+        if values:
+            yield Barrier(1)
+
+    config = OperatorConfig("unordered", 100)
+    found = []
+    async with open_operator(config, fn, elements(), restore) as results:
+        async for each in results:
+            if isinstance(each, Snapshot):
+                return [*found, each]
+            found.append(each.value)
+    return found
+
+
+@pytest.mark.timeout(700)
+def test_what_a_stream_has_in_flight_goes_on_in_the_pool(stopped: Stream, tmp_path: Path) -> None:
+    """It is shown, and is written as a snapshot; nothing is lost, and nothing comes twice."""
+    *lanes, total = map(json.loads, said("show", stopped.kept, "--json").splitlines())
+    file = tmp_path / "snapshot"
+    told = said("export", stopped.kept, file)
+
+    shown = [each["value"] for lane in lanes for each in lane["records"]]
+    assert sorted(each["id"] for each in shown) == sorted(SLOW)
+    assert {tuple(each) for each in shown} == {("id", "name")}
+    assert (total["in_flight"], total["finished"], total["begun"]) == (len(SLOW), 0, None)
+    assert total["batch"] == stopped.committed()
+    assert f"2 in flight after micro-batch {total['batch']}; 0 of them were finished" in told
+    assert "2 in flight, 0 finished" in said("show", stopped.kept)
+    taken = asyncio.run(on_pool([], decode_snapshot(file.read_bytes())))
+    assert sorted([*stopped.found(), *taken]) == [(each, f"n{each}", 2 * each) for each in IDS]
+
+
+@pytest.mark.timeout(700)
+def test_what_the_pool_has_in_flight_goes_on_in_a_stream(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """Each record once, beside new rows; not again when the stream goes on, with it or without."""
+    values = [row(each) for each in IDS]
+    *done, held = asyncio.run(on_pool(values))
+    assert len(done) + len(held.in_flight) == len(IDS)
+    file = tmp_path / "snapshot"
+    file.write_bytes(encode_snapshot(held))
+    stream = Stream(streams, tmp_path / "stream", str(file))
+    stream.goes.touch()
+    feed(stream.source, 0, range(10, 14))
+    stream.run_until(len(held.in_flight) + 4)
+    file.unlink()
+    stream.carry = replace(stream.carry, restore=None)
+    feed(stream.source, 1, range(14, 16))
+    stream.run_until(len(held.in_flight) + 6)
+
+    expected = [(each, f"n{each}", 2 * each) for each in (*IDS, *range(10, 16))]
+    assert sorted([*done, *stream.found()]) == expected
+    assert sorted(map(int, stream.notes.read_text().split())) == [
+        *sorted(each.value["id"] for each in held.in_flight),
+        *range(10, 16),
+    ]
+
+
+def broken(stopped: Stream, folder: Path, how: str) -> Path:
+    """Return what is no checkpoint of carried calls, or not a whole one."""
+    path = folder / how
+    if how == "nowhere":
+        return path
+    shutil.copytree(stopped.kept, path)
+    if how == "torn":
+        for each in (path / "state").rglob("*.zip"):
+            each.unlink()
+    if how == "cut short":
+        latest = path / "offsets" / str(stopped.begun())
+        latest.write_text("v1\n")
+    if how == "begun":
+        latest = path / "offsets" / str(stopped.begun())
+        shutil.copy(latest, latest.with_name(str(stopped.begun() + 1)))
+    if how == "empty":
+        shutil.rmtree(path / "offsets")
+    return path
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(
+    ("how", "options", "says"),
+    [
+        ("nowhere", (), "expected the checkpoint of a stream"),
+        ("empty", (), "expected the checkpoint of a stream"),
+        ("torn", (), "can't be read"),
+        ("cut short", (), "can't be read"),
+        ("begun", (), "has begun and is not committed: start the stream again and stop it"),
+        ("other batch", ("--batch", 10_000), "has micro-batches up to"),
+        ("other operator", ("--operator", 1), r"those that carry calls are \[0\]"),
+    ],
+)
+def test_what_cannot_be_moved_is_told_in_a_line(
+    stopped: Stream, tmp_path: Path, how: str, options: tuple[Any, ...], says: str
+) -> None:
+    """And nothing is written, neither there nor as a snapshot."""
+    path, file = broken(stopped, tmp_path, how), tmp_path / "file"
+    before = sorted(path.rglob("*"))
+    told = said("export", path, file, *options, code=2)
+
+    assert re.match(f"error: .*{says}", told)
+    assert told.count("\n") == 1
+    assert not file.exists()
+    assert sorted(path.rglob("*")) == before
+
+
+def held(value: Any, place: int, **more: Any) -> InFlight:
+    """Return a record of a lane."""
+    return InFlight(Identity(b"", place, 0), ENCODER.encode(value), **more)
+
+
+def state(columns: pa.Schema, found: LaneState, version: bytes = b"\x01") -> bytes:
+    """Return the state of a lane, as Spark has it."""
+    words = f"{arrow_columns(columns, nulls=False)} -> told string"
+    return ENCODER.encode((words, version + encode_lane(found)[1:]))
+
+
+def taken(*states: bytes) -> Snapshot:
+    """Return a snapshot of lanes."""
+    lanes = lanes_of("here", enumerate(states))
+    return decode_snapshot(encode_snapshot(CheckpointRead("here", 0, 7, None, lanes).snapshot()))
+
+
+@pytest.mark.parametrize(("kind", "value"), KINDS, ids=lambda given: str(given)[:20])
+def test_a_value_of_each_type_goes_there_and_back(
+    kind: pa.DataType, value: Any, tmp_path: Path
+) -> None:
+    """Beside another column, and as the only one; and null."""
+    for names in (["a"], ["a", "b, `c` -> d"]):
+        schema = pa.schema([pa.field(name, kind) for name in names])
+        rows = pa.RecordBatch.from_arrays(
+            [pa.array([value, None], kind) for _ in names], schema=schema
+        )
+        records = [InFlight(Identity(b"", 1, 0), each) for each in RowCodec(schema).encode(rows)]
+        file = tmp_path / "file"
+        file.write_bytes(encode_snapshot(taken(state(schema, LaneState(1, tuple(records))))))
+
+        assert restored(str(file), schema).equals(rows)
+
+
+PAIR = pa.schema([pa.field("id", pa.int32()), pa.field("at", pa.timestamp("us", tz="UTC"))])
+
+
+def test_a_snapshot_has_the_records_of_all_lanes_by_their_micro_batches() -> None:
+    """What is finished goes before what is in flight, and all have their keys."""
+    results = OutcomeCodec.encode(ENCODER.encode((1, None)), [("x",), (None,)])
+    done = Finished(Identity(b"", 1, 0), results, key_bytes((1,)))
+    one = LaneState(5, (held((2, None), 1, key=key_bytes((1,))), held((3, None), 3)), (done,))
+    other = LaneState(5, (held((4, None), 2, key=key_bytes(("a", 0.0))),))
+    found = taken(state(PAIR, one), state(PAIR, other))
+
+    assert found.checkpoint_id == 7
+    assert [
+        (each.value["id"], each.key) for each in found.in_flight if isinstance(each, Record)
+    ] == [
+        (1, 1),
+        (2, 1),
+        (4, ["a", 0.0]),
+        (3, None),
+    ]
+    (lane,) = lanes_of("here", [(0, state(PAIR, one))])
+    assert [each.results for each in lane.finished] == [[{"told": "x"}, {"told": None}]]
+
+
+def test_the_state_of_another_version_is_refused() -> None:
+    """And what is none."""
+    for wrong in (state(PAIR, LaneState(1), b"\x02"), b"x", state(PAIR, LaneState(1))[:-1]):
+        with pytest.raises(CheckpointUnreadable, match=r"^'here' can't be read: "):
+            lanes_of("here", [(0, wrong)])
+
+
+def test_columns_are_named_whatever_their_types_are() -> None:
+    """Names of structs are none, and a name may look like the end of one."""
+    inner = pa.struct([pa.field("x -> y, z", pa.int64()), pa.field("w", pa.decimal128(9, 2))])
+    rows = pa.schema([pa.field("a`, b", pa.map_(pa.string(), inner)), pa.field("\u00e4", inner)])
+    words = f"{arrow_columns(rows, nulls=False)} -> {arrow_columns(PAIR, nulls=True)}"
+
+    assert column_names(words) == (["a`, b", "\u00e4"], ["id", "at"])
+
+
+STRUCT = pa.schema([pa.field("s", pa.struct([pa.field("x", pa.int64())]))])
+FLAGS = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("low", pa.float32())])
+AT = "2026-01-01T00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("columns", "value", "says"),
+    [
+        (PAIR, {"id": 1}, "record 0 of .* a value for each of id, at"),
+        (PAIR, {"id": 1, "at": None, "more": 1}, "record 0 of .* a value for each of id, at"),
+        (PAIR, 1, "record 0 of .* a value for each of id, at"),
+        (PAIR, {"id": "1", "at": None}, "column id of record 0 .* Expected `int"),
+        (PAIR, {"id": True, "at": None}, "column id of record 0 .* Expected `int"),
+        (PAIR, {"id": 2**31, "at": None}, "column id of record 0 .* too large"),
+        (PAIR, {"id": 1, "at": AT}, "column at of record 0 .* a timestamp"),
+        (STRUCT, {"x": 1, "y": 2}, "column s of record 0 .* it would become"),
+        (FLAGS, {"id": None, "low": None}, "column id of record 0 .* a int32"),
+        (FLAGS, {"id": 1, "low": 0.1}, "column low of record 0 .* it would become 0.1000"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused_by_name(
+    columns: pa.Schema, value: Any, says: str, tmp_path: Path
+) -> None:
+    """What is more or less than a column has."""
+    file = tmp_path / "file"
+    file.write_bytes(encode_snapshot(Snapshot(1, (Record(value),))))
+
+    with pytest.raises(InvalidConfig, match=f"^restore: {says}"):
+        restored(str(file), columns)
+
+
+def test_no_query_starts_with_what_cannot_be_restored(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """No file, a torn one, the snapshot of a chain, and a record that has other columns."""
+
+    async def fn(row: Any) -> dict[str, int]:
+        return {"twice": row.id}
+
+    rows, file = streams.session.readStream.schema("id long").json(str(tmp_path)), tmp_path / "file"
+    whole = encode_snapshot(Snapshot(1, (Record({"id": 1}),)))
+    chain = encode_snapshot(Snapshot(1, (), None, Snapshot(1)))
+    for data, says in (
+        (None, "can't be read: .*No such file"),
+        (whole[:-1], "can't be read: expected"),
+        (chain, "must be the snapshot of one operator"),
+        (whole, "column id of record 0"),
+    ):
+        if data is not None:
+            file.write_bytes(data)
+        with pytest.raises(InvalidConfig, match=f"^restore.*{says}"):
+            unordered_wait(rows, fn, "twice long", carry=Carry(restore=str(file)))
