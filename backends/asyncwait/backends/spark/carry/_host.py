@@ -177,7 +177,7 @@ class CallHost:
             BaseException: closing the function has raised; a visit is told of what came before.
         """
         told = self._broken
-        if self._table.is_at_rest:
+        if self.is_open and self._table.is_at_rest:
             await self._feed.aclose()  # So what closing raises comes out.
         else:
             self._runs.cancel()
