@@ -1,4 +1,7 @@
-"""A process that runs a stream until it is told to stop: `_streams_job.py FOLDER SINK`."""
+"""A process that runs a stream until it is told to stop: `_streams_job.py FOLDER SINK`.
+
+With `soak` behind these, it notes how much the state of each lane holds, now and then.
+"""
 
 import asyncio
 import os
@@ -8,12 +11,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from _streams_sink import Manifests
-from pyspark.sql import SparkSession
+from _streams_sink import Manifests, appending
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import length
+from pyspark.sql.streaming import DataStreamWriter
 
 from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
+from asyncwait.backends.spark.carry._processor import STATE
 
 LANES = 2
+
+NOTED = 10
+"""Micro-batches from one look at the state to the next."""
 
 STREAMING = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -44,20 +53,39 @@ def noted(calls: str) -> Any:
     return fetch
 
 
-def run(folder: Path, sink: str) -> int:
-    rows = session(f"local[{LANES},4]").readStream.schema("id long, lane long")
+def writing(out: DataFrame, sink: str, folder: Path) -> DataStreamWriter:
+    if sink == "foreachBatch":
+        return out.writeStream.foreachBatch(appending(folder))
+    return out.writeStream.format(sink).option("path", str(folder))
+
+
+def note_states(spark: SparkSession, folder: Path) -> None:
+    """Note how many bytes the state of each lane has."""
+    read = spark.read.format("statestore").option("stateVarName", STATE)
+    states = read.load(str(folder / "checkpoint")).select(length("value.state").alias("bytes"))
+    with (folder / "states").open("a") as file:
+        file.writelines(f"{row.bytes}\n" for row in states.collect())
+
+
+def run(folder: Path, sink: str, *, soak: bool) -> int:
+    spark = session(f"local[{LANES},4]")
+    rows = spark.readStream.schema("id long, lane long")
     read = rows.option("maxFilesPerTrigger", 1).json(str(folder / "in"))
     carry = Carry(order_by="id", lane_by="lane", pause=0.3, lease=300, version="1")
     out = ordered_wait(read, noted(str(folder / "calls")), "twice long", carry=carry)
-    writer = out.writeStream.format(sink).option("path", str(folder / "out"))
+    writer = writing(out, sink, folder / "out")
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = kept.trigger(processingTime="100 milliseconds").start()
-    parent = os.getppid()
+    parent, noted_at = os.getppid(), 0
     while query.isActive and os.getppid() == parent and not (folder / "stop").exists():
         time.sleep(0.2)
+        told = query.lastProgress
+        if soak and told is not None and told["batchId"] >= noted_at + NOTED:
+            note_states(spark, folder)
+            noted_at = told["batchId"]
     query.stop()
     return int(query.exception() is not None)
 
 
 if __name__ == "__main__":
-    sys.exit(run(Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(run(Path(sys.argv[1]), sys.argv[2], soak="soak" in sys.argv[3:]))

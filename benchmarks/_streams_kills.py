@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from _streams_sink import Arrived
+from _streams_sink import Arrived, Row
 
 MARK = "ASYNCWAIT_STREAM"
 """The variable by which a process is known as one of a stream."""
@@ -42,22 +43,22 @@ class Count(NamedTuple):
     """What has become of the rows that a kill has met."""
 
     kills: int = 1
-    inputs: int = 0
-    outputs: int = 0
+    rows: int = 0
     twice: int = 0
+    repeated: int = 0
     lost: int = 0
     wrong: int = 0
     disorder: int = 0
-    calls: int = 0
     again: int = 0
-    ignored: int = 0
+    resent: int = 0
 
     def plus(self, other: "Count") -> "Count":
         return Count(*map(sum, zip(self, other, strict=True)))
 
     @property
     def is_right(self) -> bool:
-        return not (self.twice or self.lost or self.wrong or self.disorder)
+        """Whether nothing came twice but whole micro-batches, played again and as before."""
+        return self.twice == self.repeated and not (self.lost or self.wrong or self.disorder)
 
 
 class Killed:
@@ -66,11 +67,12 @@ class Killed:
     Args:
         sink: that it writes into.
         seed: of what is left to chance.
+        told: to the job, besides.
     """
 
-    def __init__(self, sink: str, seed: int) -> None:
+    def __init__(self, sink: str, seed: int, *told: str) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="streams-", dir="/tmp"))
-        self._sink, self._rng = sink, random.Random(seed)
+        self._told, self._rng = (sink, *told), random.Random(seed)
         self._arrived = Arrived(sink, self._folder / "out")
         self._fed = 0
         for name in ("in", "tmp"):
@@ -82,7 +84,7 @@ class Killed:
         job = Path(__file__).with_name("_streams_job.py")
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, str(job), str(self._folder), self._sink],
+                [sys.executable, str(job), str(self._folder), *self._told],
                 env={**os.environ, **told},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -92,10 +94,39 @@ class Killed:
 
     def kill(self, kind: str) -> Count:
         """Bring rows, kill in the midst of them, and return what has become of them."""
-        ids = self._feed()
-        enough, told = self._rng.random() * 0.8 * len(ids), len(self._ignored())
+        ids = self._feed(FILES)
+        enough, told = self._rng.random() * 0.8 * len(ids), self._resent()
         count = self._rng.choice((self._out, self._called))
         self._until(lambda: count(ids) >= enough)
+        self._strike(kind)
+        # After a whole micro-batch Spark forgets that it wanted another one, unless rows come.
+        ids = range(ids.start, self._feed(1).stop)
+        self.drain(ids)
+        return self.count(ids)._replace(resent=self._resent() - told)
+
+    def on_and_on(self, batches: int, kind: str) -> range:
+        """Bring rows without a pause for so many micro-batches, kill, and return their numbers."""
+        first = self._fed
+        self._feed(1)
+        self._until(lambda: bool(self._arrived.batches))
+        over = max(self._arrived.batches) + batches
+        self._until(lambda: self._kept_busy() >= over)
+        self._strike(kind)
+        return range(first * ROWS, self._fed * ROWS)
+
+    def _kept_busy(self) -> int:
+        """Bring a file, unless much is under way, and return the last micro-batch."""
+        if self._fed * ROWS - len(self._arrived.rows()) < FILES * ROWS:
+            self._feed(1)
+        return max(self._arrived.batches)
+
+    def states(self) -> list[int]:
+        """Return how many bytes the states of lanes had, as far as the job has noted them."""
+        notes = self._folder / "states"
+        return [*map(int, notes.read_text().split())] if notes.exists() else []
+
+    def _strike(self, kind: str) -> None:
+        """Kill what is named, at some moment in the next second, or in the seam."""
         if kind == "seam":
             self._until(lambda: bool(self._arrived.batches[max(self._arrived.batches)]))
         else:
@@ -103,18 +134,20 @@ class Killed:
         self._end(PARTS[kind])
         if kind == "seam":
             self._forget_commit()
+
+    def drain(self, ids: range) -> None:
+        """Wait until all is out, and whether anything comes after all."""
         self._until(lambda: self._out(ids) == len(ids))
         seen = len(self._arrived.batches)
-        self._until(lambda: len(self._arrived.batches) >= seen + 2)  # Nothing may come after all.
-        return self._count(ids)._replace(ignored=len(self._ignored()) - told)
+        self._until(lambda: len(self._arrived.batches) >= seen + 2)
 
-    def _ignored(self) -> list[Path]:
-        """Return a file for each micro-batch whose second commit the sink has ignored."""
-        return [*(self._folder / "out").glob("ignored-*")]
+    def _resent(self) -> int:
+        """Count the micro-batches that the sink was given once more."""
+        return len([*(self._folder / "out").glob("ignored-*")]) + len(self._arrived.again)
 
-    def _feed(self) -> range:
+    def _feed(self, files: int) -> range:
         first = self._fed * ROWS
-        for number in range(self._fed, self._fed + FILES):
+        for number in range(self._fed, self._fed + files):
             told = [
                 json.dumps({"id": each, "lane": each % KEYS})
                 for each in range(number * ROWS, (number + 1) * ROWS)
@@ -124,7 +157,7 @@ class Killed:
             now = int(time.time()) + number  # Spark reads files in this order.
             os.utime(fresh, (now, now))
             fresh.rename(fresh.with_name(f"{number:06}.json"))
-        self._fed += FILES
+        self._fed += files
         return range(first, self._fed * ROWS)
 
     def _until(self, holds: Callable[[], bool]) -> None:
@@ -176,16 +209,27 @@ class Killed:
         told = map(int, notes.read_text().split()) if notes.exists() else ()
         return Counter(each for each in told if each in ids)
 
-    def _count(self, ids: range) -> Count:
+    def count(self, ids: range) -> Count:
+        """Return what has become of rows."""
         rows, called = self._arrived.rows(), self._calls(ids)
         out = [row for row in rows if row["id"] in ids]
-        distinct, calls = len({row["id"] for row in out}), called.total()
-        wrong = sum((row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in out)
+        alike = [row for number, again in self._arrived.again for row in self._alike(number, again)]
+        more = [row for _, again in self._arrived.again for row in again if row["id"] in ids]
+        came, distinct = out + more, len({row["id"] for row in out})
+        wrong = sum(
+            (row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in came
+        )
         lanes = [[row["id"] for row in out if row["id"] % KEYS == key] for key in range(KEYS)]
         disorder = sum(a > b for lane in lanes for a, b in pairwise(lane))
-        again = calls - len(called)
-        counted = len(ids), len(out), len(out) - distinct, len(ids) - distinct
-        return Count(1, *counted, wrong, disorder, calls, again)
+        repeated = sum(row["id"] in ids for row in alike)
+        counted = len(ids), len(came) - distinct, repeated, len(ids) - distinct
+        return Count(1, *counted, wrong, disorder, called.total() - len(called))
+
+    def _alike(self, number: int, again: list[Row]) -> list[Row]:
+        """Return the rows of a micro-batch that was played again, if they are those of before."""
+        before = self._arrived.batches[number]
+        by_id = [sorted(rows, key=itemgetter("id")) for rows in (before, again)]
+        return again if by_id[0] == by_id[1] else []
 
     def close(self) -> None:
         """End everything."""

@@ -1,21 +1,25 @@
 """Sinks of a stream, and what has come into them by their own account, micro-batch by micro-batch.
 
-Python's is one that Spark plays a batch for again whose commit it ignores then, as sinks of the
-data source API do; that of files leaves the whole batch out.
+"manifests" is one that Spark plays a batch for again whose commit it ignores then, as sinks of the
+data source API do; that of files leaves the whole batch out; "foreachBatch" looks at no numbers,
+and takes a batch that is played again once more.
 """
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urlparse
 from uuid import uuid4
 
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, WriterCommitMessage
 
-SINKS = ("parquet", "manifests")
+Row: TypeAlias = dict[str, Any]
+
+SINKS = ("parquet", "manifests", "foreachBatch")
 
 
 class Part(WriterCommitMessage):
@@ -59,6 +63,18 @@ class Manifests(DataSource):
         return ManifestWriter(folder)
 
 
+def appending(folder: Path) -> Callable[[DataFrame, int], None]:
+    """Return what writes each attempt at a micro-batch into a file of its own."""
+
+    def append(rows: DataFrame, number: int) -> None:
+        folder.mkdir(exist_ok=True)
+        fresh = folder / f"fresh-{uuid4().hex}"
+        fresh.write_text("".join(f"{json.dumps(row.asDict())}\n" for row in rows.collect()))
+        fresh.rename(folder / f"{number}-{len([*folder.glob(f'{number}-*')])}")
+
+    return append
+
+
 class Arrived:
     """What has arrived in a sink.
 
@@ -70,33 +86,44 @@ class Arrived:
     def __init__(self, sink: str, folder: Path) -> None:
         self._log = folder / "_spark_metadata" if sink == "parquet" else folder
         self._seen: set[str] = set()
-        self.batches: dict[int, list[dict[str, Any]]] = {}
+        self.batches: dict[int, list[Row]] = {}
+        self.again: list[tuple[int, list[Row]]] = []
+        """What came with further attempts at a micro-batch, into a sink that takes them all."""
         self.at: dict[int, float] = {}
         """When it came, by the wall's clock."""
 
     def look(self) -> None:
         """Take note of what is new."""
+        for number, file in sorted(self._attempts()):
+            if str(file) not in self._seen:
+                self._seen.add(str(file))
+                if number in self.batches:
+                    self.again.append((number, _rows(str(file))))
+                else:
+                    self.batches[number] = _rows(str(file))
         for number, file in sorted(self._entries()):
-            if number in self.batches:
-                continue
             told = [json.loads(line) for line in file.read_text().splitlines() if line[:1] == "{"]
             new = [each["path"] for each in told if each["path"] not in self._seen]
             self._seen.update(new)
             self.batches[number] = [row for path in new for row in _rows(path)]
             self.at[number] = file.stat().st_mtime
 
-    def _entries(self) -> Iterator[tuple[int, Path]]:
-        for file in self._log.glob("*"):
-            number = file.name.removesuffix(".compact")
-            if number.isdigit():
-                yield int(number), file
+    def _attempts(self) -> Iterator[tuple[int, Path]]:
+        for file in self._log.glob("[0-9]*-[0-9]*"):
+            yield int(file.name.partition("-")[0]), file
 
-    def rows(self) -> list[dict[str, Any]]:
+    def _entries(self) -> Iterator[tuple[int, Path]]:
+        for entry in os.scandir(self._log) if self._log.exists() else ():
+            number = entry.name.removesuffix(".compact")
+            if number.isdigit() and int(number) not in self.batches:
+                yield int(number), Path(entry.path)
+
+    def rows(self) -> list[Row]:
         """Return all rows in the order in which they came."""
         return [row for number in sorted(self.batches) for row in self.batches[number]]
 
 
-def _rows(path: str) -> list[dict[str, Any]]:
+def _rows(path: str) -> list[Row]:
     if path.startswith("file:"):
         return pq.read_table(unquote(urlparse(path).path)).to_pylist()  # type: ignore[no-any-return]
     return [json.loads(line) for line in Path(path).read_text().splitlines()]

@@ -1,11 +1,13 @@
 """Streams of PySpark whose calls stay in flight across micro-batches: kills, and figures.
 
-    python benchmarks/streams.py [kills|latency|cost|left ...] [--kills 12] [--seed 1] [--page FILE]
+    python benchmarks/streams.py [kills|soak|latency|cost|left ...] [--kills 12] [--batches 200]
+        [--seed 1] [--page FILE]
 
-Kills parts of a stream at random moments and looks at what has become of its rows, with two sinks:
-files, for which Spark leaves a batch out that it plays again, and one that ignores its second
-commit. Then measures how long events take beside slow ones, what a row costs, and what a stream
-leaves behind. Exits with 1 if a row is lost, wrong, comes twice, or out of the order of its lane.
+Kills parts of a stream at random moments and looks at what has become of its rows, with three
+sinks: files, for which Spark leaves a batch out that it plays again, one that ignores its second
+commit, and one that takes it again. Kills one that has no rest, too. Then measures how long events
+take beside slow ones, what a row costs, and what a stream leaves behind. Exits with 1 if a row is
+lost, wrong, comes twice to a sink that takes batches once, or out of the order of its lane.
 """
 
 import argparse
@@ -17,41 +19,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import cycle, islice
 from pathlib import Path
 
 import _streams_flows as flows
-from _machine import machine
-from _page import Rows, shown, write
+from _page import shown
 from _streams_job import LANES, session
 from _streams_kills import MARK, PARTS, Count, Killed
+from _streams_page import Table, write
 from _streams_sink import SINKS
 from pyspark import cloudpickle
 from rich.console import Console
 
-PAGE = """# Streams whose calls stay in flight: kills, and figures
-
-By `python benchmarks/streams.py`, in a session with two lanes; {machine}.
-
-Killed: a stream reads a file of 20 rows in each micro-batch and makes calls of 0.1 to 0.7 s; what
-is named is killed at a random moment, and the stream goes on. The seam is a micro-batch that the
-sink has while Spark's own commit of it has not come. "parquet" leaves a batch out that is played
-again; "manifests", a sink by the data source API, is given it again and ignores its second commit.
-Disorder counts rows before their predecessor in a lane, again the calls after the first one, and
-ignored the commits that a sink was given once more.
-
-Latency: 20 events a second, whose calls take 50 ms, but one in a hundred 5 s; of the others it is
-told how long they took from their creation to the commit of the sink. Cost: micro-batches of 20,000
-rows of 108 B, calls that return at once, no sink. Left: what there is of call hosts, as long as
-that after a query has ended; `lease` is 60 s.
-"""
-
 CONSOLE = Console()
+
+EVERY = 50
+"""Micro-batches of the soak between two kills."""
 
 TIMES = (0, 60, 65)
 """Seconds after a query has ended."""
-
-Table = tuple[Sequence[str], Rows]
 
 
 def main() -> int:
@@ -59,6 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*MEASURED, []], help="all, if none is given")
     parser.add_argument("--kills", type=int, default=12, help="in all")
+    parser.add_argument("--batches", type=int, default=200, help="micro-batches of the soak")
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance")
     parser.add_argument("--page", type=Path, help="a file for all of that in Markdown")
     arguments = parser.parse_args()
@@ -68,31 +56,66 @@ def main() -> int:
     with short as folder:
         tempfile.tempdir = folder
         os.environ |= {"TMPDIR": folder, MARK: folder}
-        tables = [MEASURED[part](arguments) for part in arguments.parts or MEASURED]
-    for table in tables:
+        tables = {part: MEASURED[part](arguments) for part in arguments.parts or MEASURED}
+    for table in tables.values():
         CONSOLE.print(shown(*table))
     if arguments.page:
-        write(arguments.page, PAGE.format(machine=machine()), *tables)
-    return int(not all(count.is_right for count in _counts.values()))
+        write(arguments.page, tables)
+    return int(not all(count.is_right for count in _counted))
 
 
-_counts: dict[tuple[str, str], Count] = {}
+_counted: list[Count] = []
 
 
 def _killed(arguments: argparse.Namespace) -> Table:
     """Return what has become of rows, by sink and what was killed."""
+    counts: dict[tuple[str, str], Count] = {}
     for place, sink in enumerate(SINKS):
         kinds = random.Random(arguments.seed).sample([*PARTS], len(PARTS))
-        killed = Killed(sink, arguments.seed)
+        killed = Killed(sink, arguments.seed + place)
         try:
-            for kind in islice(cycle(kinds), (arguments.kills + 1 - place) // 2):
+            for kind in islice(cycle(kinds), -(-(arguments.kills - place) // len(SINKS))):
                 count = killed.kill(kind)
                 CONSOLE.print(f"{sink}, {kind}: {count}")
-                _counts[sink, kind] = count.plus(_counts.get((sink, kind), Count(0)))
+                counts[sink, kind] = count.plus(counts.get((sink, kind), Count(0)))
+                _counted.append(count)
         finally:
             killed.close()
-    told = [(*which, *map(str, count)) for which, count in _counts.items()]
+    told = [(*which, *map(str, count)) for which, count in counts.items()]
     return ("sink", "killed", *Count._fields), told
+
+
+def _soaked(arguments: argparse.Namespace) -> Table:
+    """Return what has become of the rows of a stream that has no rest, by quarters."""
+    kinds = random.Random(arguments.seed).sample([*PARTS], len(PARTS))
+    killed, met = Killed("parquet", arguments.seed, "soak"), []
+    try:
+        began, noted = time.monotonic(), 0
+        for kind in islice(cycle(kinds), arguments.batches // EVERY):
+            ids = killed.on_and_on(EVERY, kind)
+            states, seconds = killed.states(), time.monotonic() - began
+            met.append((ids, states[noted:], seconds))
+            noted = len(states)
+            CONSOLE.print(
+                f"soak, {kind}: {ids}, {seconds:.0f} s, lanes of {max(met[-1][1], default=0)} B"
+            )
+        killed.drain(range(met[-1][0].stop))
+        legs = [(killed.count(ids), states, seconds) for ids, states, seconds in met]
+    finally:
+        killed.close()
+    _counted.extend(count for count, *_ in legs)
+    quarter = -(-len(legs) // 4)
+    told = [_leg(first, legs[first : first + quarter]) for first in range(0, len(legs), quarter)]
+    return ("micro-batches", "until, s", "lane, median B", "lane, most B", *Count._fields), told
+
+
+def _leg(first: int, legs: Sequence[tuple[Count, list[int], float]]) -> Sequence[str]:
+    """Return the figures of a part of a soak."""
+    states = [each for _, noted, _ in legs for each in noted]
+    count = reduce(Count.plus, (count for count, *_ in legs))
+    batches = f"{first * EVERY} to {(first + len(legs)) * EVERY}"
+    sizes = f"{statistics.median(states):.0f}", f"{max(states)}"
+    return batches, f"{legs[-1][2]:.0f}", *sizes, *map(str, count)
 
 
 def _latencies(_: argparse.Namespace) -> Table:
@@ -140,6 +163,7 @@ MASTER = f"local[{LANES}]"
 
 MEASURED: dict[str, Callable[[argparse.Namespace], Table]] = {
     "kills": _killed,
+    "soak": _soaked,
     "latency": _latencies,
     "cost": _costs,
     "left": _left,

@@ -52,6 +52,7 @@ _GUIDES = [
     "operators.md",
     "lookup.md",
     {"DataFrames": ["spark.md", "spark-figures.md"]},
+    {"Streams": ["streams.md", "streams-figures.md"]},
     "gating.md",
     "expected-failures.md",
     "reports.md",

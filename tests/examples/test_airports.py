@@ -14,22 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_modules import modules_of
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "airports"
 AIRPORTS, CAPACITY, LIMIT = 200, 10, 40
 
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """Its module `run`; the names of its modules are free before, and again afterwards."""
-    names = [path.stem for path in FOLDER.glob("*.py")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        for each in names:
-            sys.modules.pop(each, None)
+    """Its module `run`."""
+    with modules_of("airports"):
         yield of("run")
-        for each in names:
-            sys.modules.pop(each, None)
 
 
 @pytest.fixture(scope="module")

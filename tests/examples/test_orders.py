@@ -10,29 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_modules import modules_of
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "lookup"
 ORDERS = 300
 
 
 @pytest.fixture(scope="module")
 def runs() -> Iterator[dict[str, Any]]:
-    """A small run of each way; the names of the modules are free before, and again afterwards."""
-    names = [path.stem for path in FOLDER.glob("*.py")]
+    """A small run of each way."""
     found = shutil.which("redis-server") or shutil.which(
         "redis-server", path=str(Path(sys.executable).parent)
     )
     assert found, "there is no redis-server on PATH; .ci/redis ENVIRONMENT brings one"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        for each in names:
-            sys.modules.pop(each, None)
+    with modules_of("lookup"):
         joining, prices = of("joining"), of("prices")
         plan = joining.Plan(ORDERS, 3_000, seed=1)
         with prices.server(found) as url:
             yield {name: asyncio.run(joining.joined(name, plan, url)) for name in joining.WAYS}
-        for each in names:
-            sys.modules.pop(each, None)
 
 
 def test_every_order_has_its_price_once(runs: dict[str, Any]) -> None:

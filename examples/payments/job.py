@@ -1,0 +1,92 @@
+"""The stream, in a process of its own that may be killed at any time; `killing.py` starts it.
+
+What one writes for a stream of one's own is `scored`.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pyspark.sql import DataFrame, SparkSession
+
+from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
+from asyncwait.spec import Retry
+
+LANES = 4
+"""Of which each has its order; two threads of Spark for each of two cores wait, mostly."""
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": str(LANES),
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+
+LEASE = 300
+"""Seconds that calls go on while nobody is there: longer than a start takes on a busy machine."""
+
+
+class Score:
+    """Asks the service for the score of a payment.
+
+    Args:
+        url: of the service.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def open(self) -> None:
+        """Make the client. What bounds its calls is the operator."""
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+        self._client = httpx.AsyncClient(
+            base_url=self._url, limits=limits, timeout=httpx.Timeout(None), trust_env=False
+        )
+
+    async def close(self) -> None:
+        """Close it."""
+        await self._client.aclose()
+
+    async def __call__(self, payment: Any) -> dict[str, float]:
+        """Return the score."""
+        response = await self._client.get(f"/score/{payment.id}")
+        response.raise_for_status()
+        return {"score": response.json()["score"]}
+
+
+def scored(payments: DataFrame, url: str, *, carried: bool) -> DataFrame:
+    """Return payments with their scores."""
+    carry = Carry(lane_by="account", order_by="id", lease=LEASE) if carried else None
+    retry = Retry(max_attempts=6, initial=0.1, on_error=httpx.HTTPStatusError)
+    return ordered_wait(payments, Score(url), "score double", retry=retry, carry=carry)
+
+
+def session() -> SparkSession:
+    """Return a Spark session for streams."""
+    made = embedded_spark(f"local[{LANES}]").session
+    for name, value in SETTINGS.items():
+        made.conf.set(name, value)
+    return made
+
+
+def run(folder: Path, url: str, *, carried: bool) -> int:
+    """Run the stream until a file says stop, or whoever has started it is gone."""
+    payments = session().readStream.schema("id long, account long, at double")
+    out = scored(payments.json(str(folder / "in")), url, carried=carried)
+    writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
+    kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    query = kept.trigger(processingTime="250 milliseconds").start()
+    parent = os.getppid()
+    while query.isActive and os.getppid() == parent and not (folder / "stop").exists():
+        time.sleep(0.1)
+    query.stop()
+    if (error := query.exception()) is not None:
+        print(f"error: {error}", file=sys.stderr)
+    return int(error is not None)
+
+
+if __name__ == "__main__":
+    sys.exit(run(Path(sys.argv[1]), sys.argv[2], carried=sys.argv[3] == "carry"))

@@ -1,0 +1,153 @@
+"""The parts of `examples/payments` that need no Spark: service, figures, and what is told."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module as of
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from example_modules import modules_of
+
+
+@pytest.fixture(scope="module")
+def example() -> Iterator[Any]:
+    """Its module `run`."""
+    with modules_of("payments"):
+        yield of("run")
+
+
+@pytest.fixture
+def made(example: Any) -> Any:
+    """A run as it should be: eight payments of two accounts, a second apart."""
+    files, service = of("files"), of("service")
+    payments = [files.Payment(each, each % 2, float(each)) for each in range(8)]
+    scored = [files.Scored(each, service.score(each.id), each.at + 2) for each in payments]
+    log = [service.Call(each.id, each.at + 1, each.at + 1.5, 200) for each in payments]
+    log.append(service.Call(3, 4.0, 4.1, 500))
+    return of("figures").Run("carry", payments, scored, log, 5.0, 1)
+
+
+def test_the_figures_of_a_run(made: Any) -> None:
+    """An error is called again, and costs nothing."""
+    assert of("figures").column(made) == {
+        "payments in": "8",
+        "calls under way at the kill": "1",
+        "scores out once": "8",
+        "out twice": "0",
+        "lost": "0",
+        "out of their account's order": "0",
+        "paid for once": "8",
+        "paid for twice": "0",
+        "errors (500), called again": "1",
+        "fast, before the kill: median": "2.0 s",
+        "fast, before the kill: 99 %": "2.0 s",
+    }
+    assert of("figures").mismatches(made) == []
+    assert made.goes_on == 6.0
+
+
+def test_a_run_that_is_killed_early_has_no_latencies(made: Any) -> None:
+    """A line tells that there are none."""
+    figures = of("figures").column(replace(made, killed=1.0))
+
+    assert figures["fast, before the kill: median"] == "-"
+
+
+def test_a_difference_is_told(made: Any) -> None:
+    """Whatever is lost, comes twice, belongs to another, is paid twice, or overtakes."""
+    scored, log = made.scored, made.log
+    wrong = scored[1]._replace(score=2.0)
+    cases = {
+        "scores out: 7, and not 8": {"scored": scored[:-1]},
+        "scores out twice: 1, and not 0": {"scored": [*scored, scored[-1]]},
+        "scores of other payments: 1, and not 0": {"scored": [scored[0], wrong, *scored[2:]]},
+        "payments paid for: 7, and not 8": {"log": log[1:]},
+        "payments paid for twice: 1, and not 0": {"log": [*log, log[0]]},
+        "payments out of their account's order: 1, and not 0": {
+            "scored": [scored[2], scored[1], scored[0], *scored[3:]]
+        },
+    }
+
+    for told, change in cases.items():
+        assert of("figures").mismatches(replace(made, **change)) == [f"carry: {told}"]
+
+
+def test_what_a_drained_stream_does_not_promise_is_no_difference(made: Any) -> None:
+    """It pays again for what was under way, and orders no accounts."""
+    scored = [made.scored[2], made.scored[1], made.scored[0], *made.scored[3:]]
+    drained = replace(made, way="drained", scored=scored, log=[*made.log, made.log[0]])
+
+    assert of("figures").mismatches(drained) == []
+    assert of("figures").column(drained)["paid for twice"] == "1"
+
+
+def test_the_service_bills_scores_and_no_errors(
+    example: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One payment in a hundred takes long, and an attempt fails or does not, always alike."""
+    service = of("service")
+    monkeypatch.setattr(service, "FAST", 0)
+    attempts = ((each, [service.fails(each, attempt) for attempt in (1, 2)]) for each in range(100))
+    failing = next(each for each, failed in attempts if failed == [True, False])
+
+    with (
+        service.running() as running,
+        httpx.Client(base_url=running.url, trust_env=False) as client,
+    ):
+        answers = [client.get(f"/score/{failing}") for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [500, 200]
+    assert answers[1].json() == {"score": service.score(failing)}
+    assert [(call.payment, call.status) for call in running.log] == [(failing, 500), (failing, 200)]
+    assert sum(map(service.is_slow, range(1_000))) == 10
+
+
+def test_payments_come_in_whole_files(example: Any, tmp_path: Path) -> None:
+    """What Spark may see is complete, and holds each payment once."""
+    source = of("files").Source(tmp_path / "in")
+    source.bring()
+    source.bring()
+    source.close()
+
+    files = [each.read_text() for each in sorted((tmp_path / "in").iterdir())]
+    read = [[json.loads(line)["id"] for line in text.splitlines()] for text in files]
+    assert read == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert [each.id for each in source.given] == [*range(8)]
+
+
+NEEDED = {"httpx": "httpx", "pyspark": "'asyncwait[spark]'", "matplotlib": "matplotlib"}
+
+
+@pytest.mark.parametrize("package", NEEDED)
+def test_what_is_missing_is_named(
+    example: Any,
+    package: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before anything is run."""
+    for other in NEEDED:
+        monkeypatch.setitem(sys.modules, other, None if other == package else sys)
+
+    assert example.main(["--plot", "picture.png"]) == 2
+    told = f"{package} is not installed; try: pip install {NEEDED[package]}"
+    assert capsys.readouterr().err == f"error: {told}\n"
+
+
+def test_figures_that_differ_are_an_error(
+    example: Any, made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are told in a line each below the table, and the exit code is 1."""
+    for package in NEEDED:
+        monkeypatch.setitem(sys.modules, package, sys)
+    runs = {"carry": replace(made, scored=made.scored[1:]), "drained": replace(made, way="drained")}
+    monkeypatch.setattr(of("killing"), "run", lambda way, _: runs[way])
+
+    assert example.main([]) == 1
+    shown = capsys.readouterr()
+    assert shown.err == "error: carry: scores out: 7, and not 8\n"
+    assert "lost                                    1          0" in shown.out.splitlines()
