@@ -176,3 +176,16 @@ def test_lanes_do_not_meet() -> None:
         calls.table.answer(calls.table.begin(calls.visit(A, lane=lane)))
 
     assert calls.began == ["a", "a"]
+
+
+def test_a_key_is_busy_with_a_call_that_a_visit_has_kept() -> None:
+    """Though nobody wants its result any more."""
+    calls = Calls("key-ordered")
+    first, second = item("a", b"k"), item("b", b"k")
+    calls.asked(first)
+    asked = Visit("l", Terms("1", "key-ordered", 9), (second,), (first.identity,))
+    calls.table.answer(calls.table.begin(asked))
+    assert calls.began == ["a"]
+    calls.ends("a")
+
+    assert calls.began == ["a", "b"]

@@ -39,8 +39,8 @@ KINDS: list[tuple[pa.DataType, Any]] = [
 
 def work(fn: Any, *, lease: float = 60.0, budget: float = 0.2, **options: Any) -> CarryWork:
     """Return work that gives the column `told` for `id` and `name`."""
-    named = {"retry": None, "on_error": None} | options
-    chosen = Options("unordered", None, 100, None, **named)
+    named = {"capacity": 100, "retry": None, "on_error": None} | options
+    chosen = Options("unordered", timeout=None, max_held=None, **named)
     shape = Shape(("id", "name"), ("id",), RESULTS, ("id",))
     task = Enrichment(fn, shape, "UTC", chosen)
     terms = Terms("1", "unordered", 100, budget)

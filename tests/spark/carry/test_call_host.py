@@ -12,6 +12,7 @@ from asyncwait.backends.spark.carry._serve import HostServer
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import Batch, Retry
+from asyncwait.spec.carry import Failed
 
 
 def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
@@ -361,5 +362,110 @@ def test_nothing_is_kept_of_lanes_that_wait_for_nothing() -> None:
             await host.visit(visit(made, 0, lane=lane))
         assert host._rows == {}
         await host.aclose()
+
+    play(scene)
+
+
+def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
+    """Its visitor reads why, and the host goes on."""
+
+    class Odd:
+        is_broken = False
+
+        async def visit(self, asked: Any) -> Any:
+            if len(asked.wanted) == 1:
+                raise KeyError("a row that can't be read")
+            return []
+
+    async def scene() -> None:
+        made = work(Service())
+        server = HostServer(made, Odd())  # type: ignore[arg-type]
+        said = await Connection().asks(server, Asked(visit(made, 1)))
+        assert "can't be read" in str(said.broken)
+        assert (await Connection().asks(server, Asked(visit(made, 1, 2)))).broken is None
+
+    play(scene)
+
+
+def test_no_keys_of_a_dict_pass_for_rows() -> None:
+    """Not those of a call, and not those of a handler: an empty one would leave its row out."""
+
+    async def gives_a_dict(_: Any) -> Any:
+        return {}
+
+    async def scene() -> None:
+        made = work(gives_a_dict, many=True)
+        host = CallHost(made, "h")
+        ((_, outcome),) = await host.visit(visit(made, 1))
+        assert isinstance(outcome, Failed)
+        assert "expected an iterable of results, got {} (dict)" in outcome.reason
+        await host.aclose()
+
+    play(scene)
+
+
+class _Untold(Exception):
+    @property
+    def __notes__(self) -> list[str]:  # type: ignore[override]
+        raise RuntimeError("notes")
+
+
+@pytest.mark.parametrize("error", [_Untold("no"), ValueError("x" * 1_000_000)])
+def test_a_failure_is_told_whatever_its_traceback(error: Exception) -> None:
+    """One that can't be told, or is very long, ends no host and fills no answer."""
+
+    async def fails(_: Any) -> Any:
+        raise error
+
+    async def scene() -> None:
+        made = work(fails)
+        host = CallHost(made, "h")
+        ((_, outcome),) = await host.visit(visit(made, 1))
+        assert isinstance(outcome, Failed)
+        assert len(outcome.reason) < 30_000
+        assert not host.is_broken
+        await host.aclose()
+
+    play(scene)
+
+
+def test_what_nobody_wants_is_not_called_again() -> None:
+    """A call that is cancelled and raises on its way out gives its place back at once."""
+    asked: list[tuple[int, float]] = []
+
+    async def raises_late(row: Any) -> dict[str, str]:
+        asked.append((row.id, asyncio.get_running_loop().time()))
+        if row.id == 1:
+            try:
+                await asyncio.sleep(100)
+            finally:
+                raise ValueError("while it is cleaned up")
+        return {"told": "well"}
+
+    async def scene() -> None:
+        made = work(raises_late, capacity=1, retry=Retry(initial=100))
+        host = CallHost(made, "h")
+        await host.visit(visit(made, 1))
+        await host.visit(visit(made, 2))
+        assert [number for number, at in asked if at < 50] == [1, 2]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_closing_waits_for_no_back_off() -> None:
+    """Of a row that nobody wants any more."""
+
+    async def fails(_: Any) -> Any:
+        raise ValueError("no")
+
+    async def scene() -> None:
+        made = work(fails, retry=Retry(initial=3000, cap=3000))
+        host = CallHost(made, "h")
+        await host.visit(visit(made, 1))
+        await host.visit(visit(made))
+        before = asyncio.get_running_loop().time()
+        await host.aclose()
+        assert asyncio.get_running_loop().time() - before < 1
 
     play(scene)

@@ -54,6 +54,7 @@ from asyncwait.toolkit._plain_parts import (
     PlainResults,
     PlainSource,
     PlainWait,
+    WholeDict,
     no_end_in_disguise,
 )
 from asyncwait.toolkit._store import Store
@@ -87,6 +88,7 @@ __all__ = [
     "SingleEntry",
     "Start",
     "Store",
+    "WholeDict",
     "answers_of",
     "attempt_timed_out",
     "awaitable_of",

@@ -92,6 +92,8 @@ class LaneCalls:
         """The visits that wait for an answer."""
         self.wanted: dict[Identity, InFlight] = {}
         self.running: dict[Identity, Any] = {}
+        self.keys: dict[Identity, bytes] = {}
+        """Of what runs, wanted or not."""
         self.done: dict[Identity, Outcome] = {}
         self.waiting: deque[InFlight] = deque()
         """What is wanted and not admitted, in order."""
@@ -120,6 +122,7 @@ class LaneCalls:
         """Forget all but what visits that are being served want or have kept."""
         for identity in [each for each in self.running if each not in but]:
             self.cancel(self.running.pop(identity))
+            self.keys.pop(identity, None)
         self.done = {each: outcome for each, outcome in self.done.items() if each in but}
 
     def queue(self) -> None:
@@ -128,7 +131,7 @@ class LaneCalls:
         self.waiting = deque(self.wanted.values())
         self.admitted.clear()
         self.behind.clear()
-        self.busy = {self.wanted[each].key for each in self.running if each in self.wanted}
+        self.busy = {*self.keys.values()}
         self._gone.clear()
         self._passed = 0
         self.fill()
@@ -183,6 +186,7 @@ class LaneCalls:
     def call(self, item: InFlight) -> None:
         """Begin a call."""
         visit = self.latest
+        self.keys[item.identity] = item.key
         self.running[item.identity] = self.start(visit.lane, visit.terms.version, item)
 
     def completed(self, identity: Identity, call: Any, outcome: Outcome) -> None:
@@ -190,13 +194,14 @@ class LaneCalls:
         if self.running.get(identity, _NOT_ENDED) is not call:
             return
         del self.running[identity]
+        key = self.keys.pop(identity, b"")
         self.done[identity] = outcome
         for served in self.served:
             served.note(identity, outcome)
         if self.turns not in self.served:
             self.turns.note(identity, outcome)
-        if self.latest.terms.mode == "key-ordered" and identity in self.wanted:
-            self._end_of(self.wanted[identity].key, outcome)
+        if self.latest.terms.mode == "key-ordered":
+            self._end_of(key, outcome)
         self.fill()
 
     def _end_of(self, key: bytes, outcome: Outcome) -> None:
@@ -297,11 +302,6 @@ class CallTable:
         """End a visit without an answer: whoever waited for it has gone."""
         visit = served.visit
         self._lanes[self.home_of(visit.lane, visit.terms.version)].abandon(served)
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether no call runs, or is to run."""
-        return not any(calls.running or calls.waiting for calls in self._lanes.values())
 
     def held(self, lane: str) -> frozenset[Identity]:
         """Return whose calls run or are kept, for a lane."""

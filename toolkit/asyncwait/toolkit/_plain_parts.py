@@ -47,7 +47,7 @@ from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts, close_source
 
 
-class _Dict:
+class WholeDict:
     """A dict, which would lose its values as a collection, made something that is none."""
 
     def __init__(self, given: dict[Any, Any]) -> None:
@@ -57,7 +57,7 @@ class _Dict:
         return repr(self._given)
 
 
-_Dict.__name__ = "dict"  # as the error has to call it
+WholeDict.__name__ = "dict"  # as the error has to call it
 
 
 class PlainFunction:
@@ -103,7 +103,7 @@ class PlainFunction:
 
     def wrap(self, result: Any) -> Any:
         """Return what the function gives as a collection of results, unless it is none."""
-        return _Dict(result) if isinstance(result, dict) else result
+        return WholeDict(result) if isinstance(result, dict) else result
 
     def _wrap_fallback(self, result: Any) -> Any:
         return self.wrap(result)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost
-from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.backends.spark.carry._host import CallHost, broken_text, host_of
 from asyncwait.backends.spark.carry._wire import (
     LENGTH,
     Asked,
@@ -67,18 +67,26 @@ class HostClient:
             NoCallHost: there is none, or it has broken down.
         """
         if self._here is not None:
-            return self._here.visit(visit)
+            return self._visit_here(visit)
         try:
             answer = self._answer(message(Asked(visit, self._gap)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
             self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)
-            return self._here.visit(visit)
+            return self._visit_here(visit)
         said = read_answer(answer)
         if said.broken is not None:
             self.close()
             raise NoCallHost(f"the call host has broken down: {said.broken}")
         return said.outcomes()
+
+    def _visit_here(self, visit: Visit) -> Mapping[Identity, Outcome]:
+        assert self._here is not None
+        try:
+            return self._here.visit(visit)
+        except Exception as error:
+            self.close()
+            raise NoCallHost(f"the call host has broken down: {broken_text(error)}") from error
 
     def _answer(self, question: bytes) -> bytes:
         """Return what a host answers; where one has ended meanwhile, another one calls again.
@@ -200,7 +208,7 @@ class HostHere:
 
 
 async def _opened(work: CarryWork, name: str) -> CallHost:
-    return work.host(name)
+    return host_of(work, name)
 
 
 def end_host(folder: HostFolder) -> None:

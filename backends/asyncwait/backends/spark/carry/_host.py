@@ -5,17 +5,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from traceback import format_exception
-from typing import TYPE_CHECKING
+from typing import Any
 
 from asyncwait.backends.journal import Attempt, key_of
 from asyncwait.backends.spark.carry._opening import CalledRow, Done
+from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
-from asyncwait.spec.texts import one_line
+from asyncwait.spec.texts import one_line, shortened
 from asyncwait.toolkit import Bell, CallTable
 
-if TYPE_CHECKING:
-    from asyncwait.backends.spark.carry._work import CarryWork
+_LONGEST = 20_000
+"""Characters of a traceback that a visit is told."""
 
 
 class _Feed:
@@ -25,6 +26,13 @@ class _Feed:
         self._rows: deque[CalledRow] = deque()
         self._bell = Bell()
         self._closed = False
+        self.under_way = 0
+        """Rows that the operator has taken and not given back."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no row is under way, or is to be."""
+        return not (self._rows or self.under_way)
 
     def put(self, row: CalledRow) -> None:
         """Have a row called."""
@@ -38,6 +46,7 @@ class _Feed:
         while not self._closed:
             while self._rows:
                 if (row := self._rows.popleft()).is_wanted:
+                    self.under_way += 1
                     return row
             await self._bell.wait()
         raise StopAsyncIteration
@@ -61,7 +70,7 @@ class CallHost:
         name: of the host, the same for each that this one replaces.
     """
 
-    def __init__(self, work: "CarryWork", name: str) -> None:
+    def __init__(self, work: CarryWork, name: str) -> None:
         self._work = work
         self._name = name
         self._closing = ExitStack()
@@ -156,8 +165,14 @@ class CallHost:
             self._tell()
             raise
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether it can serve no visit any more."""
+        return self._broken is not None
+
     def _complete(self, done: Done) -> None:
         row = done.row
+        self._feed.under_way -= 1
         if not row.is_wanted:
             return
         assert row.item is not None
@@ -177,7 +192,7 @@ class CallHost:
             BaseException: closing the function has raised; a visit is told of what came before.
         """
         told = self._broken
-        if self.is_open and self._table.is_at_rest:
+        if self.is_open and self._feed.is_idle:
             await self._feed.aclose()  # So what closing raises comes out.
         else:
             self._runs.cancel()
@@ -185,17 +200,30 @@ class CallHost:
             try:
                 await self._runs
             except asyncio.CancelledError:
-                pass
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    raise
             except BaseException:
                 if told is None:
                     raise
+
+
+def host_of(work: Any, name: str) -> CallHost:
+    """Return the host of some work, on the loop that runs; the suite has works with their own."""
+    made: CallHost = work.host(name) if hasattr(work, "host") else CallHost(work, name)
+    return made
 
 
 def _told(error: BaseException) -> str:
     """Return what a visit is told of a failure, and the traceback of its cause behind it."""
     cause = error.__cause__
     text = one_line(error, 2_000)
-    return text if cause is None else f"{text}\n{_encodable(''.join(format_exception(cause)))}"
+    if cause is None:
+        return text
+    try:
+        behind = "".join(format_exception(cause))
+    except Exception as odd:  # A note, or a cause of the cause, that raises itself.
+        behind = f"its traceback can't be told: {one_line(odd)}"
+    return f"{text}\n{_encodable(shortened(behind, _LONGEST))}"
 
 
 def broken_text(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.frame._calls import failure_handler
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
-from asyncwait.spec import InvalidResult, OperatorConfig, OperatorError
+from asyncwait.spec import CallFailed, InvalidResult, OperatorConfig, OperatorError, RetryAfter
 from asyncwait.spec.carry import InFlight
 from asyncwait.toolkit import (
     PlainOne,
@@ -127,8 +127,18 @@ class HostOpening(Opening):
         return replace(retry, on_error=is_reason, on_result=asks and is_asked_for)
 
 
+def _answered(row: CalledRow, given: Any) -> Done:
+    """Return what a call gives; a `RetryAfter` of what it gives is as good as its own."""
+    try:
+        return _done(row, given)
+    except CallFailed as error:
+        if isinstance(error.__cause__, RetryAfter):
+            raise error.__cause__ from None
+        raise
+
+
 def _done(row: Any, given: Any) -> Done:
-    """Return what a call gives, as one result."""
+    """Return what a call or a handler gives, as one result."""
     if isinstance(given, OutputRow):
         return Done.of(row, (given,))
     return Done.of(row, collect_results(RowRecord(row), given))
@@ -151,13 +161,15 @@ class _Grouped(Around):
         task = row.task = asyncio.current_task()
         assert task is not None
         try:
-            done = _done(row, await self._of_rows(row))
+            done = _answered(row, await self._of_rows(row))
             if not row.is_wanted:
                 await asyncio.sleep(0)  # What was cancelled too late for the call ends here.
-        except asyncio.CancelledError:
+        except BaseException as error:
             if row.is_wanted:
                 raise
-            done = Done(row)
+            if not isinstance(error, asyncio.CancelledError):
+                reraise_fatal(error)
+            done = Done(row)  # Nobody wants it, and it need not be called again.
         finally:
             row.task = None
         if not row.is_wanted:
@@ -170,14 +182,18 @@ class _BlockingGrouped(_Grouped):
 
     def __call__(self, row: CalledRow) -> Any:
         """Call it, in a thread."""
-        return _done(row, self._of_rows(row)) if row.is_wanted else Done(row)
+        if not row.is_wanted:
+            return Done(row)
+        row.calls += 1
+        return _answered(row, self._of_rows(row))
 
 
 class _GroupedBatch(_Grouped):
     """The function of several rows, whose call goes on for those that are wanted."""
 
     async def __call__(self, rows: Any) -> Any:
-        return _each(rows, await self._of_rows(rows))
+        wanted = _wanted(rows)
+        return _each(rows, wanted, await self._of_rows(wanted) if wanted else ())
 
 
 class _BlockingGroupedBatch(_Grouped):
@@ -185,11 +201,26 @@ class _BlockingGroupedBatch(_Grouped):
 
     def __call__(self, rows: Any) -> Any:
         """Call it, in a thread."""
-        return _each(rows, self._of_rows(rows))
+        wanted = _wanted(rows)
+        return _each(rows, wanted, self._of_rows(wanted) if wanted else ())
 
 
-def _each(rows: Sequence[CalledRow], given: Sequence[Any]) -> list[Any]:
-    return [_done_or_error(row, each) for row, each in zip(rows, given, strict=True)]
+def _wanted(rows: Sequence[CalledRow]) -> list[CalledRow]:
+    """Return those rows that are to be called for, and count that."""
+    wanted = [row for row in rows if row.is_wanted]
+    for row in wanted:
+        row.calls += 1
+    return wanted
+
+
+def _each(
+    rows: Sequence[CalledRow], wanted: Sequence[CalledRow], given: Sequence[Any]
+) -> list[Any]:
+    """Return what each of several rows comes to, some of which were not called for."""
+    answers = {id(row): each for row, each in zip(wanted, given, strict=True)}
+    return [
+        _done_or_error(row, answers[id(row)]) if id(row) in answers else Done(row) for row in rows
+    ]
 
 
 def _done_or_error(row: CalledRow, given: Any) -> Any:
@@ -197,7 +228,7 @@ def _done_or_error(row: CalledRow, given: Any) -> Any:
     if isinstance(given, BaseException):
         return given
     try:
-        return _done(row, given)
+        return _answered(row, given)
     except BaseException as error:
         reraise_fatal(error)
         return error
@@ -217,6 +248,8 @@ def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Fails:
     """Return a handler whose errors are results, too: they fail visits, and not the operator."""
 
     def grouped(row: CalledRow, error: OperatorError) -> tuple[Done]:
+        if not row.is_wanted:
+            return (Done(row),)
         try:
             return (Done.of(row, results_despite(_own(row, error), handle)),)
         except OperatorError as raised:

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder
-from asyncwait.backends.spark.carry._host import CallHost, broken_text
+from asyncwait.backends.spark.carry._host import CallHost, broken_text, host_of
 from asyncwait.backends.spark.carry._records import set_aside
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
@@ -72,12 +72,16 @@ class HostServer:
 
     async def _answer_to(self, asked: Asked, reader: asyncio.StreamReader) -> bytes:
         self._visits += 1
+        outcomes = None
         try:
-            return message(Answer.of(await self._unless_gone(asked, reader)))
+            outcomes = await self._unless_gone(asked, reader)
+            return message(Answer.of(outcomes))
         except _VisitorGone:
             raise
         except Exception as error:
-            self.end()
+            # What is wrong with the rows of one visit is nothing to other lanes.
+            if outcomes is not None or self._host.is_broken:
+                self.end()
             return message(Answer(broken=broken_text(error)))
         finally:
             self._visits -= 1
@@ -118,7 +122,7 @@ async def serve(folder: HostFolder) -> None:
     """Serve the job in a folder, and remove the folder in the end, unless it is another host's."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
     set_aside()
-    host = work.host(folder.path.name)
+    host = host_of(work, folder.path.name)
     server = HostServer(work, host)
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, server.end)

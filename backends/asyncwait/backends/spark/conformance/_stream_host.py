@@ -78,5 +78,7 @@ class LegsHost:
             file_report(report, Path(self._work.reports), f"{lane}.0")
         return answer
 
+    is_broken = False
+
     async def aclose(self) -> None:
         """Do nothing: each leg has an end of its own."""

@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,8 @@ class LegsProcessor(CarryProcessor):
 
     def _all(self) -> LegsWork:
         if self._legs is None:
-            self._legs = cloudpickle.loads(self._job)
+            legs: LegsWork = cloudpickle.loads(self._job)
+            self._legs = legs
         return self._legs
 
     def _failed(
@@ -117,7 +118,7 @@ def play_streams(
 
 
 @contextmanager
-def carrying(session: SparkSession) -> Iterator[None]:
+def carrying(session: SparkSession) -> Generator[None]:
     """Have the session run queries that carry calls."""
     before = {name: session.conf.get(name, None) for name in _SETTINGS}
     for name, value in _SETTINGS.items():

@@ -14,7 +14,7 @@ from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
 from asyncwait.spec.texts import one_line, shown
-from asyncwait.toolkit import FunctionParts, is_collection
+from asyncwait.toolkit import FunctionParts, WholeDict, is_collection
 
 
 class Results:
@@ -57,7 +57,9 @@ class Results:
         """
         if not self.many:
             return self._one(row, given)
-        if isinstance(given, dict) or not is_collection(given):
+        if isinstance(given, dict):
+            return WholeDict(given)  # Nobody takes its keys for results.
+        if not is_collection(given):
             return given
         return (self._one(row, each) for each in given)
 
