@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,15 @@ def test_columns_are_named_whatever_their_types_are() -> None:
 STRUCT = pa.schema([pa.field("s", pa.struct([pa.field("x", pa.int64())]))])
 FLAGS = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("low", pa.float32())])
 AT = "2026-01-01T00:00:00"
+REQUIRED = pa.field("x", pa.int64(), nullable=False)
+MAP = pa.map_(pa.string(), pa.int64())
+BERLIN = pa.timestamp("us", tz="Europe/Berlin")
+NEW_YORK = pa.timestamp("us", tz="America/New_York")
+
+
+def one(kind: pa.DataType, name: str = "a") -> pa.Schema:
+    """Return one column."""
+    return pa.schema([pa.field(name, kind)])
 
 
 @pytest.mark.parametrize(
@@ -327,6 +337,15 @@ AT = "2026-01-01T00:00:00"
         (STRUCT, {"x": 1, "y": 2}, "column s of record 0 .* it would become"),
         (FLAGS, {"id": None, "low": None}, "column id of record 0 .* a int32"),
         (FLAGS, {"id": 1, "low": 0.1}, "column low of record 0 .* it would become 0.1000"),
+        (PAIR, {"id": 1, "at": f"{AT}.1234567Z"}, "column at of record 0 .* it would become"),
+        (one(pa.duration("us")), "PT1.0000001S", "column a of record 0 .* it would become"),
+        (one(pa.binary()), "QR==", "column a of record 0 .* it would become b'A'"),
+        (one(pa.list_(REQUIRED)), [None], "column a of record 0 .* it would become"),
+        (one(pa.struct([REQUIRED])), {"x": None}, "column a of record 0 .* it would become"),
+        (one(MAP), [["k", 1], ["k", 2]], "column a of record 0 .* its key 'k' is there twice"),
+        (one(pa.list_(MAP)), [[["k", 1], ["k", 2]]], "column a .* its key 'k' is there twice"),
+        (one(NEW_YORK), "0001-01-01T00:00:00Z", "column a of record 0 .* out of range"),
+        (one(pa.int64(), "a\nb"), "1", r"column a\\nb of record 0 .* Expected `int"),
     ],
 )
 def test_a_record_that_does_not_fit_is_refused_by_name(
@@ -338,6 +357,32 @@ def test_a_record_that_does_not_fit_is_refused_by_name(
 
     with pytest.raises(InvalidConfig, match=f"^restore: {says}"):
         restored(str(file), columns)
+
+
+@pytest.mark.parametrize("hour", [0, 1])
+def test_an_instant_is_restored_in_a_zone_that_has_its_hour_twice(
+    hour: int, tmp_path: Path
+) -> None:
+    """As itself, alone and in a list and a map."""
+    text, instant = f"2026-10-25T0{hour}:30:00Z", datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
+    kinds = (BERLIN, pa.list_(BERLIN), pa.map_(BERLIN, pa.int64()))
+    columns = pa.schema([pa.field(f"c{place}", kind) for place, kind in enumerate(kinds)])
+    values: tuple[Any, ...] = (text, [text], [[text, 1]])
+    expected: tuple[Any, ...] = (instant, [instant], [(instant, 1)])
+    file = tmp_path / "file"
+    record = Record(dict(zip(columns.names, values, strict=True)))
+    file.write_bytes(encode_snapshot(Snapshot(1, (record,))))
+
+    found = restored(str(file), columns)
+    for column, kind, each in zip(found.columns, kinds, expected, strict=True):
+        assert column.equals(pa.array([each], kind))
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_path_that_no_file_has_is_told(path: str) -> None:
+    """Like one where there is no file."""
+    with pytest.raises(InvalidConfig, match=r"^restore '.*' can't be read: "):
+        restored(path, PAIR)
 
 
 def test_no_query_starts_with_what_cannot_be_restored(

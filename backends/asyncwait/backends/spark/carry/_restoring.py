@@ -1,15 +1,23 @@
 """Records of a snapshot as rows of a stream that begins with them."""
 
+import re
+from base64 import b64encode
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+from pyarrow import types
 
+from asyncwait.backends.spark.carry._records import key_bytes, zoned
 from asyncwait.backends.spark.frame._paid import python_type
 from asyncwait.spec import InvalidConfig, Record, Snapshot
 from asyncwait.spec.snapshots import SnapshotError, decode_snapshot
 from asyncwait.spec.texts import one_line, shown
+
+_Way = tuple[pa.Field, pa.Field, Any]
+"""A column, the same with instants in UTC, and the type of its values in Python."""
 
 
 def restored(path: str, columns: pa.Schema) -> pa.RecordBatch:
@@ -27,7 +35,8 @@ def restored(path: str, columns: pa.Schema) -> pa.RecordBatch:
     """
     held = [each for each in _read(path).in_flight if isinstance(each, Record)]
     kinds = [python_type(field.type) | None for field in columns]
-    rows = [_row(f"{place} of {path!r}", each, columns, kinds) for place, each in enumerate(held)]
+    ways = [*zip(columns, zoned(columns, "UTC"), kinds, strict=True)]
+    rows = [_row(f"{place} of {path!r}", each, ways) for place, each in enumerate(held)]
     cells = zip(*rows, strict=True) if rows else [()] * len(columns)
     arrays = [pa.array(each, field.type) for each, field in zip(cells, columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
@@ -36,7 +45,7 @@ def restored(path: str, columns: pa.Schema) -> pa.RecordBatch:
 def _read(path: str) -> Snapshot:
     try:
         found = decode_snapshot(Path(path).read_bytes())
-    except (OSError, SnapshotError) as error:
+    except (OSError, ValueError, SnapshotError) as error:
         raise InvalidConfig(f"restore {shown(path)} can't be read: {one_line(error)}") from error
     if found.upstream is not None:
         text = "the snapshot of one operator, and not of a chain, whose others would lose theirs"
@@ -44,35 +53,84 @@ def _read(path: str) -> Snapshot:
     return found
 
 
-def _row(name: str, record: Record, columns: pa.Schema, kinds: list[Any]) -> list[Any]:
-    value = record.value if len(columns) != 1 else {columns.names[0]: record.value}
-    if not isinstance(value, dict) or value.keys() != {*columns.names}:
-        expected = f"a value for each of {', '.join(columns.names)}"
+def _row(name: str, record: Record, ways: list[_Way]) -> list[Any]:
+    names = [field.name for field, *_ in ways]
+    value = record.value if len(names) != 1 else {names[0]: record.value}
+    if not isinstance(value, dict) or value.keys() != {*names}:
+        expected = f"a value for each of {one_line(', '.join(names))}"
         raise InvalidConfig.of(f"restore: record {name}", record.value, expected)
-    pairs = zip(columns, kinds, strict=True)
-    return [_cell(name, value[field.name], field, kind) for field, kind in pairs]
+    return [_cell(name, value[each], way) for each, way in zip(names, ways, strict=True)]
 
 
-def _cell(name: str, given: Any, field: pa.Field, kind: Any) -> Any:
-    """Return a value as its column has it."""
-    what = f"restore: column {field.name} of record {name}"
+def _cell(name: str, given: Any, way: _Way) -> Any:
+    """Return a value as its column has it.
+
+    It is compared in UTC: Python finds an instant unequal to itself in a zone that has its hour
+    twice.
+    """
+    field, plain, kind = way
+    what = f"restore: column {one_line(field.name)} of record {name}"
     try:
         cell = msgspec.convert(given, kind)
-        (back,) = pa.array([cell], field.type).to_pylist()
+        (back,) = pa.array([cell], plain.type).to_pylist()
+        if field.type != plain.type:  # In its own zone an instant may be before the year 1.
+            pa.array([cell], field.type).to_pylist()
+        fits = cell == back and _is_whole(given, back, plain)
     except (msgspec.ValidationError, pa.ArrowException, ValueError, OverflowError) as error:
         raise InvalidConfig(f"{what} is {shown(given)}, and {one_line(error)}") from error
-    if cell != back or not _is_whole(given, cell) or (cell is None and not field.nullable):
-        raise InvalidConfig.of(what, given, f"a {field.type}; it would become {shown(back)}")
+    if not fits:
+        expected = f"a {one_line(field.type)}; it would become {shown(back)}"
+        raise InvalidConfig.of(what, given, expected)
     return cell
 
 
-def _is_whole(given: Any, cell: Any) -> bool:
-    """Whether nothing is left out, or rounded, of what was given."""
-    match given:
-        case dict():
-            return given.keys() == cell.keys() and all(_is_whole(given[k], cell[k]) for k in given)
-        case list():
-            return all(map(_is_whole, given, cell))
-        case int() | float():
-            return bool(given == cell)
-    return True
+def _is_whole(given: Any, cell: Any, field: pa.Field) -> bool:
+    """Whether nothing of what was given is left out or rounded, and no null stands where none may.
+
+    Args:
+        given: as JSON has it.
+        cell: what becomes of it.
+        field: whose it is.
+
+    Raises:
+        ValueError: a map has a key twice.
+    """
+    kind = field.type
+    if cell is None:
+        return bool(field.nullable)
+    if types.is_struct(kind):
+        inner = [kind.field(place) for place in range(kind.num_fields)]
+        same = given.keys() == cell.keys()
+        return same and all(_is_whole(given[f.name], cell[f.name], f) for f in inner)
+    if types.is_map(kind):
+        _require_once([key for key, _ in cell])
+        sides = enumerate((kind.key_field, kind.item_field))
+        return all(
+            _is_whole(pair[side], became[side], each)
+            for side, each in sides
+            for pair, became in zip(given, cell, strict=True)
+        )
+    if isinstance(cell, list):
+        return all(_is_whole(*pair, kind.value_field) for pair in zip(given, cell, strict=True))
+    return _is_exact(given, cell)
+
+
+def _require_once(keys: list[Any]) -> None:
+    seen = set()
+    for key in keys:
+        if (text := key_bytes((key,))) in seen:
+            raise ValueError(f"its key {shown(key)} is there twice")
+        seen.add(text)
+
+
+def _is_exact(given: Any, cell: Any) -> bool:
+    match cell:
+        case bytes():
+            return bool(b64encode(cell).decode() == given)
+        case datetime() | time() | timedelta():
+            return _FINER.search(given) is None
+    return isinstance(given, str) or bool(given == cell)
+
+
+_FINER = re.compile(r"[.,]\d{6}\d*[1-9]")
+"""Of a time: less than a microsecond, which msgspec rounds."""
