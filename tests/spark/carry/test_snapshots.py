@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from streams import feed, two_lanes, until
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import Carry, EmbeddedSpark, unordered_wait
+from asyncwait.backends.spark.carry._commands import _print as print_checkpoint
 from asyncwait.backends.spark.carry._commands import snapshot as command
 from asyncwait.backends.spark.carry._reading import (
     CheckpointRead,
@@ -204,6 +206,7 @@ def broken(stopped: Stream, folder: Path, how: str) -> Path:
     if how == "begun":
         latest = path / "offsets" / str(stopped.begun())
         shutil.copy(latest, latest.with_name(str(stopped.begun() + 1)))
+        latest.with_name("\u00b2").touch()  # a digit, and no number
     if how == "empty":
         shutil.rmtree(path / "offsets")
     return path
@@ -292,6 +295,40 @@ def test_a_snapshot_has_the_records_of_all_lanes_by_their_micro_batches() -> Non
     ]
     (lane,) = lanes_of("here", [(0, state(PAIR, one))])
     assert [each.results for each in lane.finished] == [[{"told": "x"}, {"told": None}]]
+
+
+def test_the_records_of_a_lane_keep_their_order() -> None:
+    """Whatever their micro-batches are."""
+    one = LaneState(9, (held((1, None), 9), held((2, None), 4)))
+    other = LaneState(9, (held((3, None), 5), held((4, None), 6)))
+    found = taken(state(PAIR, one), state(PAIR, other)).in_flight
+
+    assert [each.value["id"] for each in found if isinstance(each, Record)] == [3, 4, 1, 2]
+
+
+def test_json_says_which_numbers_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """As text; null is a value that is missing. A path that is not UTF-8 is told, too."""
+    columns = pa.schema([pa.field("low", pa.float64()), pa.field("list", pa.list_(pa.float64()))])
+    rows = [(nan, [inf, 1.5]), (-inf, None)]
+    lanes = lanes_of("here", [(0, state(columns, LaneState(1, tuple(held(r, 1) for r in rows))))])
+    found = CheckpointRead("/x\udc80", 0, 7, None, lanes)
+    print_checkpoint(found, is_json=True)
+    lane, total = map(json.loads, capsys.readouterr().out.splitlines())
+    print_checkpoint(found, is_json=False)
+
+    values = [{"low": "NaN", "list": ["Infinity", 1.5]}, {"low": "-Infinity", "list": None}]
+    assert [each["value"] for each in lane["records"]] == values
+    assert total["path"] == "/x\\udc80"
+    assert 'in flight: {"low":"NaN","list":["Infinity",1.5]}' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stamp", [2**60, -(2**60), 10**15])
+def test_a_stamp_that_is_no_time_is_shown(stamp: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """In milliseconds: it is damaged."""
+    lanes = lanes_of("here", [(0, state(PAIR, LaneState(stamp)))])
+    print_checkpoint(CheckpointRead("here", 0, 7, None, lanes), is_json=False)
+
+    assert f" {stamp} ms " in capsys.readouterr().out
 
 
 def test_the_state_of_another_version_is_refused() -> None:
@@ -383,6 +420,23 @@ def test_a_path_that_no_file_has_is_told(path: str) -> None:
     """Like one where there is no file."""
     with pytest.raises(InvalidConfig, match=r"^restore '.*' can't be read: "):
         restored(path, PAIR)
+
+
+def test_a_stream_that_has_a_column_lane_is_restored(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """The lane of a row stands beside it."""
+
+    async def fn(row: Any) -> dict[str, int]:
+        return {"twice": 2 * row.id}
+
+    file, source = tmp_path / "file", tmp_path / "in"
+    source.mkdir()
+    file.write_bytes(encode_snapshot(Snapshot(1, (Record({"id": 1, "lane": 7}),))))
+    rows = streams.session.readStream.schema("id long, lane long").json(str(source))
+    out = unordered_wait(rows, fn, "twice long", carry=Carry(restore=str(file)))
+
+    assert out.columns == ["id", "lane", "twice"]
 
 
 def test_no_query_starts_with_what_cannot_be_restored(

@@ -1,7 +1,9 @@
 """The command `asyncwait snapshot`."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +82,10 @@ def _print(found: CheckpointRead, *, is_json: bool) -> None:
         for lane, told in zip(found.lanes, lanes, strict=True):
             kinds = {"records": lane.in_flight, "results": lane.finished}
             few = {name: [*map(_bounded, held[:_FEW])] for name, held in kinds.items()}
-            click.echo(json_text(msgspec.json.encode(told | few)))
-        whole = msgspec.structs.asdict(found) | {"lanes": len(lanes)} | total
-        click.echo(json_text(msgspec.json.encode(whole)))
+            click.echo(json_text(_json(told | few)))
+        path = found.path.encode(errors="backslashreplace").decode()  # It may be no UTF-8.
+        whole = msgspec.structs.asdict(found) | {"path": path, "lanes": len(lanes)} | total
+        click.echo(json_text(_json(whole)))
         return
     begun = "" if found.begun is None else f"; {found.begun} has begun and is not committed"
     at = f"operator {found.operator} after micro-batch {found.batch}{begun}"
@@ -116,7 +119,11 @@ def _table(lanes: list[dict[str, Any]]) -> Table:
 def _time(stamp: int | None) -> str:
     if stamp is None:
         return "-"
-    return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=stamp):%Y-%m-%d %H:%M:%S}"
+    try:
+        at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=stamp)
+    except OverflowError:  # of a state that is damaged
+        return f"{stamp} ms"
+    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def _record_lines(lane: LaneRead) -> Iterator[str]:
@@ -128,9 +135,25 @@ def _record_lines(lane: LaneRead) -> Iterator[str]:
 
 def _bounded(held: Held) -> Any:
     """Return a record as JSON has it; of one that is too long for a line the text, cut."""
-    return held if len(msgspec.json.encode(held)) <= LONGEST_LINE else {"text": _text(held)}
+    return held if len(_json(held)) <= LONGEST_LINE else {"text": _text(held)}
 
 
 def _text(held: Held) -> str:
     shown = [held.value] if held.results is None else [held.value, held.results]
-    return one_line(" -> ".join(msgspec.json.encode(each).decode() for each in shown))
+    return one_line(" -> ".join(_json(each).decode() for each in shown))
+
+
+def _json(value: Any) -> bytes:
+    """Return a value as JSON; NaN and infinite numbers, which it lacks, as text, not as null."""
+    return msgspec.json.encode(_said(msgspec.to_builtins(value)))
+
+
+def _said(value: Any) -> Any:
+    match value:
+        case float() if not isfinite(value):
+            return json.dumps(value)
+        case dict():
+            return {name: _said(each) for name, each in value.items()}
+        case list() | tuple():
+            return [*map(_said, value)]
+    return value

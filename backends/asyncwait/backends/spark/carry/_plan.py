@@ -24,6 +24,7 @@ from asyncwait.backends.spark.frame._schema import arrow_schema
 from asyncwait.backends.spark.frame._settings import arrow_columns
 from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.carry import Terms
+from asyncwait.spec.texts import one_line
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -92,7 +93,7 @@ class CarryPlan(FramePlan):
             return None
         df = self.input()
         table = df.sparkSession.createDataFrame(pa.Table.from_batches([rows]), df.schema)
-        lanes = [row.lane for row in self._numbered(table).select("lane").collect()]
+        lanes = [row.lane for row in table.select(self._lane_of(table)).collect()]
         packed = packing.packed(rows.append_column("lane", pa.array(lanes, pa.int64())))
         return df.sparkSession.createDataFrame(pa.Table.from_batches([packed])).groupBy("lane")
 
@@ -104,17 +105,23 @@ class CarryPlan(FramePlan):
 
     def _numbered(self, df: DataFrame) -> DataFrame:
         """Return rows of the input, and the lane of each behind them."""
+        return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
+
+    def _lane_of(self, df: DataFrame) -> Column:
+        """Return the lane of each row as `lane`; a column of the input may have that name, too."""
         by, fields = self._carry.lane_by, df.schema.fields
         columns: Sequence[str]
         if by is not None:
             columns = names_of("lane_by", [by] if isinstance(by, str) else by, self._names)
             if self._key() and not {*columns} <= {*self._key()}:
-                expected = f"of the key, {', '.join(self._key())}: its rows are to share a lane"
+                expected = (
+                    f"of the key, {one_line(', '.join(self._key()))}: its rows are to share a lane"
+                )
                 raise InvalidConfig.of("lane_by", by, expected)
         else:
             columns = self._key() or [f.name for f in fields if not _has_map(f.dataType)]
         lane = _lane(columns, _names_of_lanes(df.sparkSession, self._lanes))
-        return df.select(*(col(quoted(name)) for name in self._names), lane.alias("lane"))
+        return lane.alias("lane")
 
     def _work_of(self, ceiling: int | None) -> CarryWork:
         carry, options = self._carry, self.work.options

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from heapq import merge
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +67,11 @@ class CheckpointRead(Struct, frozen=True):
     def snapshot(self) -> Snapshot:
         """Return what is in flight; what is finished, too: a snapshot has no results.
 
-        Lanes have no order among them: records stand by their micro-batches. Event times are
-        columns here, so none is told.
+        Those of a lane keep their order. Lanes have none among them: they are merged by their
+        micro-batches. Event times are columns here, so none is told.
         """
-        held = [each for lane in self.lanes for each in (*lane.finished, *lane.in_flight)]
-        held.sort(key=lambda each: each.stamp)
+        lanes = [(*lane.finished, *lane.in_flight) for lane in self.lanes]
+        held = merge(*lanes, key=lambda each: each.stamp)
         return Snapshot(self.batch, tuple(Record(each.value, None, each.key) for each in held))
 
 
@@ -128,7 +129,10 @@ def _last_begun(session: Any, path: str) -> int:
     if not files.exists(offsets):
         raise CheckpointUnreadable(f"expected the checkpoint of a stream, got {shown(path)}")
     names = [each.getPath().getName() for each in files.listStatus(offsets)]
-    return max((int(name) for name in names if name.isdigit()), default=-1)
+    return max((int(name) for name in names if _NUMBER.fullmatch(name)), default=-1)
+
+
+_NUMBER = re.compile("[0-9]+")
 
 
 def _has(properties: str, state: str) -> bool:
