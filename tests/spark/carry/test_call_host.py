@@ -230,25 +230,6 @@ def test_a_handler_that_fails_fails_its_row_alone() -> None:
     play(scene)
 
 
-def test_no_results_may_be_asked_for_again() -> None:
-    """`on_result` sees an empty collection."""
-    asked: list[int] = []
-
-    async def late(row: Any) -> Any:
-        asked.append(row.id)
-        return [{"told": "!"}] if len(asked) > 1 else []
-
-    async def scene() -> None:
-        retry = Retry(max_attempts=2, initial=0.01, on_result=lambda rows: not rows)
-        made = work(late, many=True, retry=retry)
-        host = CallHost(made, "h")
-        answer = told(made, await host.visit(visit(made, 1)))
-        assert answer == {1: [{"id": 1, "told": "!"}]}
-        await host.aclose()
-
-    play(scene)
-
-
 class Word(str):
     """A text of a class of its own, as parsers give them."""
 
