@@ -1,5 +1,6 @@
 """A session of Spark Connect: the driver is another process, which knows no SparkContext here."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,10 @@ import pytest
 def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     """But it does not tell how many tasks there are at a time, so that has to be said."""
     command = [sys.executable, connect_job.__file__, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    beside = {**os.environ, "PYTHONPATH": str(Path(connect_job.__file__).parent)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=280, check=False, env=beside
+    )
     assert done.returncode == 0, done.stderr
     whole, *told, limited, joined = done.stdout.splitlines()
     assert (whole, limited) == ("True", "100")
