@@ -324,7 +324,7 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
     assert (named.code, named.out) == (2, "")
     assert named.err.startswith("error: trio is not installed; ")
     assert "'asyncwait[trio]'" in named.err
-    lines = done.out.splitlines()[-17:]
+    lines = done.out.splitlines()[-18:]
     operators = ["emitter", "pool", "reference"]
     here = [f"{name}{form}" for name in operators for form in ("-asyncio", "-plain-asyncio")]
     assert done.code == 3
@@ -342,6 +342,7 @@ def test_all_goes_on_past_what_is_not_installed(outside: Folder) -> None:
         ("reference-trio", "trio"),
         ("spark", "pyarrow"),
         ("spark-dataframe", "pyarrow"),
+        ("spark-streaming", "pyarrow"),
     ]
 
 
