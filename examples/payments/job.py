@@ -81,7 +81,7 @@ def run(folder: Path, url: str, *, carried: bool) -> int:
     query = kept.trigger(processingTime="250 milliseconds").start()
     parent = os.getppid()
     while query.isActive and os.getppid() == parent and not (folder / "stop").exists():
-        time.sleep(0.1)
+        time.sleep(0.1)  # Files that appear ring no bell.
     query.stop()
     if (error := query.exception()) is not None:
         print(f"error: {error}", file=sys.stderr)

@@ -62,7 +62,7 @@ class Stream:
                 seen, since = now, time.monotonic()
             if time.monotonic() > since + WITHIN:
                 raise Trouble(f"nothing has come out for {WITHIN:g} s")
-            time.sleep(0.05)
+            time.sleep(0.05)  # Another process writes there, and rings no bell.
 
     def kill(self) -> None:
         """Kill the driver, its JVM and the workers; the call host has a session of its own."""

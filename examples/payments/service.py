@@ -76,7 +76,7 @@ class _Answering(BaseHTTPRequestHandler):
             service.attempts[payment] += 1
             service.under_way[payment] += 1
             status = 500 if fails(payment, service.attempts[payment]) else 200
-        time.sleep(SLOW if is_slow(payment) else FAST)
+        time.sleep(SLOW if is_slow(payment) else FAST)  # It is the service's work.
         with service.lock:
             service.under_way[payment] -= 1
             service.log.append(Call(payment, began, time.time(), status))

@@ -1,28 +1,14 @@
 """The run in `examples/airports` on Spark: its driver is killed half-way, and started again."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-COMMAND = Path(__file__).parents[2] / "examples" / "airports" / "run.py"
+from example_modules import run_example
 
 
 @pytest.mark.timeout(300)
 def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     """The command compares rows, journal and log of the service, and finds nothing wrong."""
     options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
-    env = {**os.environ, "PYTHONPATH": str(COMMAND.parent)}  # Python may be told not to look there
-    done = subprocess.run(
-        [sys.executable, str(COMMAND), *options],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    done = run_example("airports", *options, seconds=280)
 
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.strip("│ ").split("│") for line in done.stdout.splitlines() if "│" in line]

@@ -1,9 +1,12 @@
-"""The modules of an example, which import each other by their plain names."""
+"""The modules of an example, which import each other by their plain names, and its command."""
 
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,3 +25,26 @@ def modules_of(name: str) -> Iterator[None]:
         yield
         for each in names:
             sys.modules.pop(each, None)
+
+
+def run_example(name: str, *options: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """Run the command of an example in a process of its own, for so long at most."""
+    command = EXAMPLES / name / "run.py"
+    beside = {**os.environ, "PYTHONPATH": str(command.parent)}  # Python may be told not to look.
+    return subprocess.run(
+        [sys.executable, str(command), *options],
+        env=beside,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def said_without(package: str, example: Any, needed: Mapping[str, str], capsys: Any) -> str:
+    """Return what an example says that needs some packages and lacks one of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for other in needed:
+            patch.setitem(sys.modules, other, None if other == package else sys)
+        assert example.main(["--plot", "picture.png"]) == 2
+    return str(capsys.readouterr().err)

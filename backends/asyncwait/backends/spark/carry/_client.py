@@ -13,7 +13,7 @@ from typing import BinaryIO
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost
-from asyncwait.backends.spark.carry._host import CallHost, broken_text, host_of
+from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._wire import (
     LENGTH,
     Asked,
@@ -208,7 +208,7 @@ class HostHere:
 
 
 async def _opened(work: CarryWork, name: str) -> CallHost:
-    return host_of(work, name)
+    return work.host(name)
 
 
 def end_host(folder: HostFolder) -> None:

@@ -3,13 +3,12 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from traceback import format_exception
-from typing import Any
+from typing import Any, Protocol
 
 from asyncwait.backends.journal import Attempt, key_of
-from asyncwait.backends.spark.carry._opening import CalledRow, Done
-from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import one_line, shortened
@@ -60,6 +59,22 @@ class _Feed:
         """Return at once: nothing is read."""
 
 
+class Work(Protocol):
+    """What a host needs to know of its work; see `CarryWork`."""
+
+    def rows(self, visit: Visit, items: Sequence[InFlight], /) -> list[CalledRow]:
+        """Return records that a visit wants called as the function is given them."""
+        ...
+
+    def opening(self, attempt: Attempt | None, /) -> HostOpening:
+        """Return what opens the operator."""
+        ...
+
+    def attempt(self, host: str, /) -> AbstractContextManager[Any]:
+        """Return the journal, to be opened, if there is one."""
+        ...
+
+
 class CallHost:
     """Holds calls and results of lanes, until no visit wants them any more.
 
@@ -70,7 +85,7 @@ class CallHost:
         name: of the host, the same for each that this one replaces.
     """
 
-    def __init__(self, work: CarryWork, name: str) -> None:
+    def __init__(self, work: Work, name: str) -> None:
         self._work = work
         self._name = name
         self._closing = ExitStack()
@@ -205,12 +220,6 @@ class CallHost:
             except BaseException:
                 if told is None:
                     raise
-
-
-def host_of(work: Any, name: str) -> CallHost:
-    """Return the host of some work, on the loop that runs; the suite has works with their own."""
-    made: CallHost = work.host(name) if hasattr(work, "host") else CallHost(work, name)
-    return made
 
 
 def _told(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder
-from asyncwait.backends.spark.carry._host import CallHost, broken_text, host_of
+from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._records import set_aside
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
@@ -122,7 +122,7 @@ async def serve(folder: HostFolder) -> None:
     """Serve the job in a folder, and remove the folder in the end, unless it is another host's."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
     set_aside()
-    host = host_of(work, folder.path.name)
+    host = work.host(folder.path.name)
     server = HostServer(work, host)
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, server.end)

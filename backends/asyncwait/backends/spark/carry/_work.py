@@ -9,6 +9,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from asyncwait.backends.journal import Attempt
+from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._opening import CalledRow, HostOpening
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
 from asyncwait.backends.spark.frame._rows import FrameRows
@@ -68,6 +69,10 @@ class CarryWork(Struct, frozen=True, dict=True):
         """Return what opens the operator of a host."""
         task = self.task
         return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
+
+    def host(self, name: str) -> CallHost:
+        """Return the host of this work, on the loop that runs; its name is that of its folder."""
+        return CallHost(self, name)
 
     def attempt(self, host: str) -> AbstractContextManager[Any]:
         """Return the journal, to be opened by a host, if there is one."""
