@@ -21,12 +21,15 @@ from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance import _loop_side
 from asyncwait.backends.spark.conformance._backend import LACKS
+from asyncwait.backends.spark.conformance._loop_side import LoopSide
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
 from asyncwait.backends.spark.conformance._ways import ElementWay
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.generation import generate
+from asyncwait.conformance.harness import OutsideRealLoop
+from asyncwait.conformance.harness._real_time import LATEST
 from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.running import adapted
 from asyncwait.spec import Element, Record
@@ -232,3 +235,17 @@ def test_a_stall_of_any_thread_is_lateness(
     monkeypatch.setattr(owner, name, stalled(getattr(owner, name), before=before))
     leg, _ = play_leg(plan, real=True)
     assert leg.late_by >= 1000 * STALL
+
+
+def test_stretches_in_time_do_not_add_up_to_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of 13 ms look like the next instant, slightly early, if each is measured alone."""
+    now = [0.0]
+    monkeypatch.setattr(OutsideRealLoop, "time", lambda _: now[0])
+    side = LoopSide(LegStart.first(ABC), real=True)
+    assert isinstance(side.loop, OutsideRealLoop)
+    side.loop.spans.append((0.013, 0.026))
+    now[0] = 0.039
+    assert side.recorder.now() == 40
+    side.handed_over(0)
+    side.loop.close()
+    assert side.recorder.late_by > LATEST

@@ -100,7 +100,9 @@ CallEnd: TypeAlias = Literal["returned", "raised", "misreturned", "cancelled"]
 REUSED = "reused"
 """What a list of results holds once its user has filled it with something else."""
 
-_EARLY = 5.0  # ms
+EARLY = 5  # ms
+"""What another process sends in time comes early, by less, where the first of it came late."""
+
 _BEAT = 5  # ms
 
 
@@ -121,8 +123,8 @@ class Recorder:
         shares_objects: the very objects that the source gives come to the function and out again.
 
     Attributes:
-        late_by: the greatest lateness so far, in ms. From half a step on, events may have been
-            taken for those of a later instant.
+        late_by: the greatest lateness so far, in ms. Events may have been taken for those of a
+            later instant where it is too great; see `in_real_time`.
         cuts: from when until when what the consumer awaits may be cut short while it leaves, in
             ms.
     """
@@ -193,14 +195,15 @@ class Recorder:
         return now
 
     def _instant(self) -> float:
-        passed = self.passed()
+        return self.passes(self.passed())
+
+    def passes(self, ms: float) -> float:
+        """Note how late something is that happens at `ms`; return the instant it belongs to."""
         if self._grid is None:
-            return round(passed, 3)
-        late = passed % self._grid
-        # What another process sends in time comes early where the first of it came late.
-        if late < self._grid - _EARLY:
+            return round(ms, 3)
+        if (late := ms % self._grid) < self._grid - EARLY:
             self.late_by = max(self.late_by, late)
-        return float(round(passed / self._grid) * self._grid)
+        return float(round(ms / self._grid) * self._grid)
 
     def was_due(self, at: float, came: float | None = None) -> None:
         """Note how far from its time something is that was due at `at` ms.

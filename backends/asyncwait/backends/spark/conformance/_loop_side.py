@@ -108,6 +108,8 @@ class LoopSide:
         asked = [span for span in spans if span[0] >= since]
         for came, answered in asked:
             self.recorder.was_due(since, came)
+            self.recorder.passes(came)
+            self.recorder.passes(answered)
             since = answered
         if asked:
             self.recorder.was_due(since)
