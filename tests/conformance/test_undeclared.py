@@ -34,9 +34,24 @@ def seen(operator: OpenOperator) -> tuple[Capability, ...]:
     return seemingly_there(stream_backend(operator).run, ORDERED)
 
 
-def test_an_operator_that_has_everything_is_told_so() -> None:
-    """In the order in which profiles are named."""
-    assert seen(open_operator) == OTHERS
+@pytest.mark.parametrize("batch", [False, True])
+def test_an_operator_that_has_everything_is_told_so(*, batch: bool) -> None:
+    """In the order in which profiles are named, whether it is asked often or twice."""
+    asked: list[int] = []
+
+    def play(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        asked.append(len(scenarios))
+        return stream_backend(open_operator).run(scenarios)
+
+    assert seemingly_there(play, ORDERED, batch=batch) == OTHERS
+    assert len(asked) == (2 if batch else TRIES)
+
+
+def test_of_a_batch_only_what_fails_is_not_there() -> None:
+    """Each profile is judged by its own examples."""
+    play = stream_backend(refusing(Capability.RETRY)).run
+    expected = tuple(other for other in OTHERS if other != Capability.RETRY)
+    assert seemingly_there(play, ORDERED, batch=True) == expected
 
 
 @pytest.mark.sampled(5)

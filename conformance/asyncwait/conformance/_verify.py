@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -35,33 +36,58 @@ TRIES = 12
 """Examples that are played for each profile: enough for one of each of its rules."""
 
 
-def seemingly_there(play: Play, capabilities: frozenset[Capability]) -> tuple[Capability, ...]:
-    """Return the profiles that a backend does not declare, and of which a few examples pass."""
-    missing = [profile for profile in PROFILES if profile not in capabilities]
-    return tuple(profile for profile in missing if _passes(play, profile, capabilities))
+def seemingly_there(
+    play: Play, capabilities: frozenset[Capability], *, batch: bool = False
+) -> tuple[Capability, ...]:
+    """Return the profiles that a backend does not declare, and of which a few examples pass.
+
+    Of a profile no more is asked for once one fails.
+
+    Args:
+        play: plays some.
+        capabilities: what the backend declares.
+        batch: it is slow for one, and is asked for a first one of each profile, then for the rest.
+    """
+    left = {
+        profile: iter(_examples(profile, capabilities))
+        for profile in PROFILES
+        if profile not in capabilities
+    }
+    applied = dict.fromkeys(left, 0)
+    for size in [1, TRIES - 1] if batch else [1] * TRIES:
+        asked = {profile: [*islice(examples, size)] for profile, examples in left.items()}
+        runs = iter([*play([*chain(*asked.values())])])
+        for profile, scenarios in asked.items():
+            # Those of a profile come one after the other.
+            of_it = [*zip(scenarios, runs, strict=False)]
+            counts = [_applied(*each, profile, capabilities) for each in of_it]
+            applied[profile] += sum(count or 0 for count in counts)
+            if None in counts:
+                del left[profile]
+    return tuple(profile for profile in left if applied[profile])
 
 
-def _passes(play: Play, profile: Capability, capabilities: frozenset[Capability]) -> bool:
-    """Whether the first examples that need `profile` break no MUST, and its rules apply."""
-    with_it = capabilities | {profile}
-    by = rules_for(with_it)
+def _applied(
+    scenario: Scenario,
+    run: Trace | Broken,
+    profile: Capability,
+    capabilities: frozenset[Capability],
+) -> int | None:
+    """Return how often the rules that need `profile` apply to a run; None if it breaks a MUST."""
+    by = rules_for(capabilities | {profile})
+    if isinstance(run, Broken):
+        return None
+    judged = judge(scenario, run, {name: CHECKS[name] for name in by})
+    if judged.error or any(by[name].level == "MUST" for name, _ in judged.violations()):
+        return None
     its_own = by.keys() - rules_for(capabilities)
-    applied = 0
-    for scenario in _examples(profile, with_it, its_own)[:TRIES]:
-        (run,) = play([scenario])
-        if isinstance(run, Broken):
-            return False
-        judged = judge(scenario, run, {name: CHECKS[name] for name in by})
-        if judged.error or any(by[name].level == "MUST" for name, _ in judged.violations()):
-            return False
-        applied += sum(judged.by_rule[name].applied for name in its_own)
-    return applied > 0
+    return sum(judged.by_rule[name].applied for name in its_own)
 
 
-def _examples(
-    profile: Capability, with_it: frozenset[Capability], its_own: Collection[str]
-) -> list[Scenario]:
+def _examples(profile: Capability, capabilities: frozenset[Capability]) -> list[Scenario]:
     """Return the examples that need `profile`, one about each of its own rules first."""
+    with_it = capabilities | {profile}
+    its_own = rules_for(with_it).keys() - rules_for(capabilities)
     fitting = [(e.rules, adapted(e.scenario, with_it)) for e in EXAMPLES]
     using = [(about, scenario) for about, scenario in fitting if profile in needs(scenario)]
     first = {
@@ -197,7 +223,7 @@ def verify_to_tell(
     if plan.shrinks and (plan.fails_fast or not stopped):
         verdict = _shrunk(verdict, backend, tally, progress)
     if verdict.is_green and not plan.rules:
-        seems = seemingly_there(backend.play, backend.capabilities)
+        seems = seemingly_there(backend.play, backend.capabilities, batch=backend.batch)
         verdict = msgspec.structs.replace(verdict, seems=seems)
     verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
     return Played(verdict, tally, settled, backend.expected_failures)
