@@ -16,7 +16,7 @@ from asyncwait.backends.spark.conformance._frame_backend import planned
 from asyncwait.backends.spark.conformance._jobs import frame_of
 from asyncwait.backends.spark.conformance._stream_backend import KEPT
 from asyncwait.backends.spark.conformance._stream_leg import HostedLeg
-from asyncwait.backends.spark.conformance._streams import carrying, confirmed, rows_of
+from asyncwait.backends.spark.conformance._streams import Stage, confirmed, rows_of
 from asyncwait.backends.spark.conformance._task import LegReport
 from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.spec import Record
@@ -31,7 +31,7 @@ def play(spark: EmbeddedSpark) -> Any:
 
     def play_one(scenario: Scenario) -> Leg:
         start = LegStart.first(scenario)
-        with carrying(spark.session):
+        with Stage(spark.session):
             frame = frame_of(spark.session, KEPT, streams=True)
             carry = Carry(lanes=1, order_by="index", version="1")
             work = planned(start, frame, keep=KEPT, carry=carry).job

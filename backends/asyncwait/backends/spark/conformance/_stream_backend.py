@@ -9,8 +9,8 @@ from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.conformance._backend import NamedRun
 from asyncwait.backends.spark.conformance._frame_backend import FrameBackend, planned
 from asyncwait.backends.spark.conformance._jobs import JobResult, frame_of
-from asyncwait.backends.spark.conformance._streams import carrying, play_streams
-from asyncwait.spec.scenario import Capability, LegStart, Scenario
+from asyncwait.backends.spark.conformance._streams import Stage
+from asyncwait.spec.scenario import Capability, LegStart, Scenario, Trace
 
 KEPT = ("scenario", "index", "place", *ELEMENT_SCHEMA.names)
 _NOT_BETWEEN_BATCHES = frozenset(
@@ -32,16 +32,21 @@ class StreamBackend(FrameBackend):
         "BAT-3": "a call host can't know that no other lane brings more, and waits for `max_wait`",
     }
 
+    _stage: Stage
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios`, each leg of them in a query whose call hosts outlive it."""
+        with Stage(embedded_spark().session) as self._stage:
+            yield from super().run(scenarios)
+
     def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:  # noqa: ARG002
         """Play nothing: the clock of a leg is in its host."""
         return iter(())
 
     def _play(self, legs: Sequence[LegStart], **options: Any) -> JobResult:
         del options
-        session = embedded_spark().session
-        frame = frame_of(session, KEPT, streams=True)
+        frame = frame_of(self._stage.session, KEPT, streams=True)
         carry = Carry(lanes=1, order_by="index", pause=0.001, version="of the suite")
-        with carrying(session):
-            plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
-            works = [plan.job for plan in plans]
-            return JobResult(tuple(play_streams(session, legs, works, plans[0].output)))
+        plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
+        works = [plan.job for plan in plans]
+        return JobResult(tuple(self._stage.play(legs, works, plans[0].output)))

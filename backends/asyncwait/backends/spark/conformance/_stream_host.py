@@ -10,32 +10,72 @@ import msgspec
 from msgspec import Struct
 from pyspark import cloudpickle
 
+from asyncwait.backends.spark.carry._client import end_host
+from asyncwait.backends.spark.carry._folder import HostFolder
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.conformance._stream_leg import HostedLeg
 from asyncwait.backends.spark.conformance._task import LegReport, file_report
 from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.scenario import LegStart
 
+LANES = 1_000_000
+"""Lanes of a query at most: the millions of a lane's number tell queries apart."""
+
+
+HOSTED = "legs"
+"""What stands for the settings in the name of a host."""
+
+_HOSTS = 2
+"""Hosts of all legs: each plays them in one interpreter."""
+
 
 class LegsWork(Struct, frozen=True, dict=True):
-    """What visits and the call host of all legs need to know; it travels.
+    """What visits and the call hosts of all legs need to know; it travels.
 
     Args:
-        file: in which the legs stand: by the name of its lane, a `LegStart` as MessagePack and what
-            the public function plans, pickled. To a stateful operator no more than 1 MiB travels.
-        reports: the folder where the reports go.
-        lease: seconds that the host goes on without a visit.
+        folder: of all queries. To a stateful operator no more than 1 MiB travels, so what their
+            legs are stands there, in a file for each query.
+        lease: seconds that a host goes on without a visit.
     """
 
-    file: str
-    reports: str
+    folder: str
     lease: float = 60.0
+
+    def legs_of(self, query: int) -> Path:
+        """Return the file of a query's legs.
+
+        Of each it has a `LegStart` as MessagePack, and what the public function plans, pickled.
+        """
+        return Path(self.folder, f"{query}-legs")
+
+    def reports_of(self, query: int) -> Path:
+        """Return the folder where the reports of a query's legs go."""
+        return Path(self.folder, f"{query}-reports")
+
+    def host_of(self, lane: int) -> str:
+        """Return the name of the host that plays the leg of a lane."""
+        return self._hosts[lane % _HOSTS]
+
+    def end_hosts(self) -> None:
+        """End all of them; those that have not been started are none."""
+        for name in self._hosts:
+            end_host(HostFolder.named(f"{name}-{HOSTED}"))
+
+    @property
+    def _hosts(self) -> list[str]:
+        return [f"{Path(self.folder).name}.{number}" for number in range(_HOSTS)]
 
     @cached_property
     def _legs(self) -> dict[str, tuple[bytes, bytes]]:
-        return msgspec.msgpack.decode(
-            Path(self.file).read_bytes(), type=dict[str, tuple[bytes, bytes]]
-        )
+        return {}
+
+    def _leg(self, lane: str) -> tuple[bytes, bytes]:
+        if lane not in self._legs:
+            query = int(lane) // LANES
+            read = self.legs_of(query).read_bytes()
+            legs = msgspec.msgpack.decode(read, type=list[tuple[bytes, bytes]])
+            self._legs.update((str(query * LANES + n), leg) for n, leg in enumerate(legs))
+        return self._legs[lane]
 
     @cached_property
     def _loaded(self) -> dict[str, CarryWork]:
@@ -43,12 +83,12 @@ class LegsWork(Struct, frozen=True, dict=True):
 
     def start(self, lane: str) -> LegStart:
         """Return what is known of the leg of a lane."""
-        return msgspec.msgpack.decode(self._legs[lane][0], type=LegStart)
+        return msgspec.msgpack.decode(self._leg(lane)[0], type=LegStart)
 
     def work(self, lane: str) -> CarryWork:
         """Return the work of a lane."""
         if lane not in self._loaded:
-            self._loaded[lane] = cloudpickle.loads(self._legs[lane][1])
+            self._loaded[lane] = cloudpickle.loads(self._leg(lane)[1])
         return self._loaded[lane]
 
     def host(self, name: str) -> "LegsHost":  # noqa: ARG002 - as `CarryWork.host`
@@ -75,7 +115,8 @@ class LegsHost:
         was_over, answer = leg.leg is not None, leg.visit(visit)
         if leg.leg is not None and not was_over:
             report = msgspec.msgpack.encode(LegReport(leg.leg, os.getpid()))
-            file_report(report, Path(self._work.reports), f"{lane}.0")
+            query, number = divmod(int(lane), LANES)
+            file_report(report, self._work.reports_of(query), f"{number}.0")
         return answer
 
     is_broken = False

@@ -5,10 +5,12 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -21,19 +23,17 @@ from pyspark.sql import types as sql
 
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark._session import pandas_notice_ignored
-from asyncwait.backends.spark.carry._client import HostClient, end_host
-from asyncwait.backends.spark.carry._folder import HostFolder
+from asyncwait.backends.spark.carry._client import HostClient
 from asyncwait.backends.spark.carry._packing import PACKED, Unpacking
 from asyncwait.backends.spark.carry._plan import PARTITIONS, PROVIDER, ROCKSDB
 from asyncwait.backends.spark.carry._processor import CarryProcessor, client
 from asyncwait.backends.spark.carry._records import key_bytes, packed
 from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.conformance._stream_host import LegsWork
+from asyncwait.backends.spark.conformance._stream_host import HOSTED, LANES, LegsWork
 from asyncwait.backends.spark.conformance._stream_leg import PlannedRecord, parts_of
 from asyncwait.backends.spark.conformance._task import LegReport, read_reports
 from asyncwait.backends.spark.conformance._ways import FrameWay
 from asyncwait.backends.spark.frame._plan import mapped
-from asyncwait.backends.spark.frame._task import micro_batch
 from asyncwait.spec import Element, Mode, Record
 from asyncwait.spec.carry import Finished, LaneState, Row, VisitFailed
 from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
@@ -58,6 +58,7 @@ class LegsProcessor(CarryProcessor):
     def __init__(self, job: bytes) -> None:
         super().__init__(job)
         self._legs: LegsWork | None = None
+        self._lane = 0
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
         """Restore a lane, by its work."""
@@ -76,6 +77,7 @@ class LegsProcessor(CarryProcessor):
 
     def _visit(self, name: Any, rows: Any, timer_values: Any) -> Iterator[Any]:
         self._work = self._all().work(str(name))
+        self._lane = int(name)
         yield from super()._visit(name, rows, timer_values)
 
     def _all(self) -> LegsWork:
@@ -91,43 +93,53 @@ class LegsProcessor(CarryProcessor):
         return lane.emits(state, now), LaneState(now)
 
     def _host(self) -> HostClient:
-        query, _, _ = micro_batch().partition(" ")
-        return client(query, "legs", self._job)
+        return client(self._all().host_of(self._lane), HOSTED, self._job)
 
 
-def play_streams(
-    session: SparkSession,
-    starts: Sequence[LegStart],
-    works: Sequence[CarryWork],
-    out: sql.StructType,
-) -> list[LegReport]:
-    """Play all legs in one query.
+class Stage:
+    """Where queries play legs, one after the other: a session that can, a folder, and call hosts.
 
     Args:
-        session: where; see `carrying`.
-        starts: of the legs.
-        works: what the public function plans for the rows of each.
-        out: the columns of the results.
+        session: of the queries.
     """
-    with tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True) as name:
-        query = _Query(session, Path(name), starts, works)
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self._ends = ExitStack()
+        self._queries = count()
+        self._legs: LegsWork
+
+    def __enter__(self) -> Self:
+        with ExitStack() as ends:
+            for name, value in _SETTINGS.items():
+                old = self.session.conf.get(name, None)
+                put_back = partial(self.session.conf.set, name, old)
+                ends.callback(partial(self.session.conf.unset, name) if old is None else put_back)
+                self.session.conf.set(name, value)
+            folder = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
+            self._legs = LegsWork(ends.enter_context(folder))
+            ends.callback(self._legs.end_hosts)
+            self._ends = ends.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    def play(
+        self, starts: Sequence[LegStart], works: Sequence[CarryWork], out: sql.StructType
+    ) -> list[LegReport]:
+        """Play all legs in one query.
+
+        Args:
+            starts: of the legs.
+            works: what the public function plans for the rows of each.
+            out: the columns of the results.
+        """
+        query = _Query(self.session, self._legs, next(self._queries), starts, works)
         query.run(out)
         reports = query.reports()
-    missing = LegReport(Leg(Ending("error", detail="the query ended before the leg")), 0)
-    return [reports.get(number, missing) for number in range(len(starts))]
-
-
-@contextmanager
-def carrying(session: SparkSession) -> Generator[None]:
-    """Have the session run queries that carry calls."""
-    before = {name: session.conf.get(name, None) for name in _SETTINGS}
-    for name, value in _SETTINGS.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            session.conf.unset(name) if old is None else session.conf.set(name, old)
+        missing = LegReport(Leg(Ending("error", detail="the query ended before the leg")), 0)
+        return [reports.get(number, missing) for number in range(len(starts))]
 
 
 class _Query:
@@ -136,22 +148,25 @@ class _Query:
     def __init__(
         self,
         session: SparkSession,
-        folder: Path,
+        legs: LegsWork,
+        number: int,
         starts: Sequence[LegStart],
         works: Sequence[CarryWork],
     ) -> None:
         self._session = session
-        self._folder = folder
+        self._legs = legs
+        self._number = number
         self._works = works
         self._kept: list[tuple[int, bytes]] = []
-        for name in ("input", "reports", "output", "checkpoint"):
-            (folder / name).mkdir()
-        self._legs = LegsWork(str(folder / "legs"), str(folder / "reports"))
-        legs = {
-            str(number): (msgspec.msgpack.encode(start), cloudpickle.dumps(work))
-            for number, (start, work) in enumerate(zip(starts, works, strict=True))
-        }
-        (folder / "legs").write_bytes(msgspec.msgpack.encode(legs))
+        self._folder = Path(legs.folder, str(number))
+        self._reports = legs.reports_of(number)
+        for folder in (self._folder, self._folder / "input", self._reports):
+            folder.mkdir()
+        encoded = [
+            (msgspec.msgpack.encode(start), cloudpickle.dumps(work))
+            for start, work in zip(starts, works, strict=True)
+        ]
+        legs.legs_of(number).write_bytes(msgspec.msgpack.encode(encoded))
         self._write(starts)
 
     def _write(self, starts: Sequence[LegStart]) -> None:
@@ -160,16 +175,19 @@ class _Query:
         for number, start in enumerate(starts):
             kept, *parts = rows_of(number, start, self._works[number])
             if kept:
-                self._kept.append((number, packed(kept)))
+                self._kept.append((self._lane(number), packed(kept)))
             if len(parts) == 1:
                 size = -(-len(parts[0]) // (number % _BATCHES + 1)) or 1
                 parts = [parts[0][at : at + size] for at in range(0, len(parts[0]), size)]
             for place, rows in enumerate(parts or [[]]):
-                batches[place].append((number, packed(rows[::-1])))
+                batches[place].append((self._lane(number), packed(rows[::-1])))
         for place, batch in batches.items():
             file = self._folder / "input" / f"{place}.parquet"
             pq.write_table(_table(batch), file)
             os.utime(file, (place, place))  # Spark reads the oldest first.
+
+    def _lane(self, number: int) -> int:
+        return self._number * LANES + number
 
     def _frame(self, out: sql.StructType) -> DataFrame:
         stream = self._session.readStream.schema(PACKED).option("maxFilesPerTrigger", 1)
@@ -201,12 +219,11 @@ class _Query:
                 query.awaitTermination(0.2)
         finally:
             query.stop()
-            end_host(HostFolder.named(f"{query.id}-legs"))
 
     def _is_over(self, query: Any) -> bool:
         """Whether all legs are over, and everything has come out."""
         progress = query.lastProgress
-        if progress is None or len([*(self._folder / "reports").iterdir()]) < len(self._works):
+        if progress is None or len([*self._reports.iterdir()]) < len(self._works):
             return False
         return bool(progress["stateOperators"][0]["numRowsTotal"] == 0)
 
@@ -220,7 +237,7 @@ class _Query:
                     batch.column("scenario").to_pylist(), elements, strict=True
                 ):
                     came[number].append(element)
-        found = read_reports(self._folder / "reports")
+        found = read_reports(self._reports)
         return {number: confirmed(report, came[number]) for number, report in found.items()}
 
     def _outputs(self) -> Iterator[pa.Table]:
