@@ -84,8 +84,8 @@ def test_the_first_of_several_interruptions_comes_out() -> None:
             first(value)
         second(value)
 
-    first.may_raise.set()
     with pytest.raises(SystemExit), ordered_wait("ab", fn) as results:  # noqa: PT012
+        first.may_raise.set()  # While it is opened, it would wait for the second call.
         try:
             next(results)
         finally:
