@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from asyncwait.spec._config import Mode
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
-from asyncwait.spec.checks import is_number, require_whole
+from asyncwait.spec.checks import is_number, is_whole, require_whole
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.texts import shown
 
@@ -40,10 +40,12 @@ class Row(Struct, frozen=True, gc=False):
     Args:
         record: its bytes, which only the function understands.
         key: by which it is ordered, as bytes; of meaning in key-ordered mode alone.
+        time: its event time in ms; None where it has none, or nobody asks.
     """
 
     record: bytes
     key: bytes = b""
+    time: int | None = None
 
 
 class InFlight(Struct, frozen=True, array_like=True, gc=False):
@@ -52,6 +54,7 @@ class InFlight(Struct, frozen=True, array_like=True, gc=False):
     identity: Identity
     record: bytes
     key: bytes = b""
+    time: int | None = None
 
 
 class Finished(Struct, frozen=True, array_like=True, gc=False):
@@ -93,7 +96,9 @@ class Terms(Struct, frozen=True):
         mode: "ordered", "unordered" or "key-ordered", each within a lane.
         capacity: calls of a lane that run at a time at most, and its records that are in flight
             after a visit.
-        budget: seconds that a visit waits for results, and longer only for room.
+        budget: seconds that a visit waits for results, and longer only for room, and for what lags.
+        skew: ms by which the event time of what is in flight after a visit may lag the newest that
+            the visit has found in flight, or was brought; None for any.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -103,11 +108,14 @@ class Terms(Struct, frozen=True):
     mode: Mode = "ordered"
     capacity: int = 100
     budget: float = 0.2
+    skew: int | None = None
 
     def __post_init__(self) -> None:
         require_whole("capacity", self.capacity)
         if not is_number(self.budget) or not self.budget >= 0:
             raise InvalidConfig.of("budget", self.budget, "a number of seconds >= 0")
+        if self.skew is not None and (not is_whole(self.skew) or self.skew < 0):
+            raise InvalidConfig.of("skew", self.skew, "a whole number >= 0, or None")
 
 
 class Visit(Struct, frozen=True):
@@ -119,12 +127,15 @@ class Visit(Struct, frozen=True):
         wanted: all that is in flight in the lane, with the rows of the batch, in order.
         kept: what an earlier visit of the same batch has finished. Its results are kept, because
             the batch may be played again, and no call begins for it.
+        awaited: of what is wanted, what has to be finished, and in its turn, before the visit ends:
+            its event time lags.
     """
 
     lane: str
     terms: Terms
     wanted: tuple[InFlight, ...]
     kept: tuple[Identity, ...] = ()
+    awaited: tuple[Identity, ...] = ()
 
 
 class Failed(Struct, frozen=True):
@@ -149,8 +160,9 @@ class Host(Protocol):
 
         It forgets and cancels first what the visit does not want. It calls what is wanted and not
         there, in the order of the lane; in key-ordered mode, one of each key at a time. Then it
-        waits until everything is finished, or a call fails, or the budget is over and at most
-        `capacity` are left. It keeps what it answers, but for failures.
+        waits until everything is finished, or a call fails, or the budget is over, at most
+        `capacity` are left, and nothing that is awaited. It keeps what it answers, but for
+        failures.
         """
         ...
 

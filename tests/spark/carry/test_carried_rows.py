@@ -52,6 +52,17 @@ def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -
     assert key_bytes((1,)) != key_bytes((2,))
 
 
+def test_event_times_are_those_of_a_watermark() -> None:
+    """In whole milliseconds, also before 1970; what has none has none."""
+    schema = pa.schema([pa.field("t", pa.timestamp("us", tz="UTC"))])
+    times = pa.array([1_999, -1, None], schema.field("t").type)
+    batch = pa.RecordBatch.from_arrays([times, pa.array([0, 0, 0])], names=["t", "lane"])
+
+    (out,) = Packing(schema, time=0).run(iter([batch]))
+
+    assert [row.time for row in unpacked(out.column("rows")[0].as_py())] == [1, -1, None]
+
+
 def test_instants_are_given_in_the_zone_of_the_session() -> None:
     """Also inside of others; they are the same instants."""
     instant = pa.timestamp("us", tz="UTC")

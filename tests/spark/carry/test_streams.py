@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pages import blocks_of, run
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import window
 from pyspark.sql.streaming import StreamingQuery
 from streams import PROVIDER, feed, until
 
@@ -78,6 +79,49 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize("skew", [None, 60])
+def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
+    streams: EmbeddedSpark, tmp_path: Path, skew: int | None
+) -> None:
+    """The window of a row that is overtaken leaves it out, unless its micro-batch waits for it."""
+    (tmp_path / "in").mkdir()
+    notes, goes = tmp_path / "calls", tmp_path / "goes"
+
+    async def fn(row: Any) -> dict[str, int]:
+        with notes.open("a") as file:
+            file.write(f"{row.id}\n")
+        while row.id == SLOW and not goes.exists():
+            await asyncio.sleep(0.05)
+        return {"twice": 2 * row.id}
+
+    rows = streams.session.readStream.schema("id long, time timestamp").json(str(tmp_path / "in"))
+    carry = Carry(lanes=1, pause=0.2, budget=0.1, skew=skew, event_time=skew and "time")
+    out = unordered_wait(rows, fn, "twice long", carry=carry).withWatermark("time", "1 minute")
+    counted = out.groupBy(window("time", "1 minute")).count().select("count")
+    times = [f'{{"id": {SLOW}, "time": "2026-01-01T00:00:00Z"}}']
+    times.append('{"id": 4, "time": "2026-01-01T00:10:00Z"}')
+    (tmp_path / "in" / "0.json").write_text("\n".join(times))
+    writer = counted.writeStream.format("memory").queryName(f"counted_{skew}")
+    query = writer.trigger(processingTime="100 milliseconds").start()
+
+    def is_past() -> bool:
+        told = [each.get("eventTime", {}) for each in query.recentProgress]
+        return any("2026" in each.get("watermark", "") for each in told)
+
+    def late() -> int:
+        operators = [each for p in query.recentProgress for each in p["stateOperators"]]
+        return sum(each["numRowsDroppedByWatermark"] for each in operators)
+
+    try:
+        until(lambda: len(calls(notes)) == 2 and (is_past() or skew is not None), query)
+        goes.touch()
+        until(lambda: late() == 1 or streams.session.table(f"counted_{skew}").count() == 1, query)
+        assert late() == (skew is None)
+    finally:
+        query.stop()
+
+
+@pytest.mark.timeout(400)
 def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: Path) -> None:
     """As a reader would type it, with a source, a function and folders."""
     (tmp_path / "in").mkdir()
@@ -143,6 +187,8 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
         "batch.max_size",
         "50",
     ),
+    (unordered_wait, {"carry": Carry(event_time="x", skew=1)}, "event_time", "'x'"),
+    (unordered_wait, {"carry": Carry(event_time="id", skew=1)}, "event_time", "'id'"),
     (unordered_wait, {"carry": ["id"]}, "carry", "['id']"),
     (unordered_wait, {"carry": Carry(), "max_held": 5}, "max_held", "5"),
     (unordered_wait, {"carry": Carry(), "cache": Cache(9, 60)}, "cache", "Cache"),

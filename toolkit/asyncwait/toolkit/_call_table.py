@@ -33,6 +33,8 @@ class Served:
         """What is finished and in its turn."""
         self.failed: set[Identity] = set()
         """What has failed, whose turn it need not be."""
+        self.awaited = {*visit.awaited}
+        """What has to be finished, and in its turn, before it is over."""
         self._groups: dict[Hashable, deque[Identity]] = {}
         self._group_of: dict[Identity, Hashable] = {}
         self._ended: set[Identity] = set()
@@ -61,6 +63,7 @@ class Served:
         group = self._groups[self._group_of[identity]]
         while group and group[0] in self._ended:
             self.finished.append(group.popleft())
+            self.awaited.discard(self.finished[-1])
 
     def again(self, identity: Identity) -> None:
         """Take note that a call which failed begins anew."""
@@ -73,8 +76,8 @@ class Served:
             is_late: the budget is over.
         """
         left = len(self.visit.wanted) - len(self.finished)
-        has_room = is_late and left <= self.visit.terms.capacity
-        return bool(self.failed) or has_room or not left
+        has_room = left <= self.visit.terms.capacity and not self.awaited
+        return bool(self.failed) or (is_late and has_room) or not left
 
 
 class LaneCalls:

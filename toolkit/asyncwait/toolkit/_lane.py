@@ -73,13 +73,23 @@ class Lane:
         seen = Counter(each.digest for each in state.identities if each.stamp == stamp)
         for row in rows:
             digest = blake2b(row.record, digest_size=DIGEST_BYTES).digest()
-            yield InFlight(Identity(digest, stamp, seen[digest]), row.record, row.key)
+            yield InFlight(Identity(digest, stamp, seen[digest]), row.record, row.key, row.time)
             seen[digest] += 1
 
     def asks(self, state: LaneState, stamp: int, flight: tuple[InFlight, ...]) -> Visit:
         """Return what the host is told."""
-        held = self.holds(state, stamp)
-        return Visit(self.name, self.terms, flight, tuple(each.identity for each in held))
+        held = tuple(each.identity for each in self.holds(state, stamp))
+        return Visit(self.name, self.terms, flight, held, self.lagging(flight))
+
+    def lagging(self, flight: tuple[InFlight, ...]) -> tuple[Identity, ...]:
+        """Return what is older than the newest by more than the skew."""
+        skew = self.terms.skew
+        times = {} if skew is None else {item.identity: item.time for item in flight}
+        known = {identity: time for identity, time in times.items() if time is not None}
+        if skew is None or not known:
+            return ()
+        oldest = max(known.values()) - skew
+        return tuple(identity for identity, time in known.items() if time < oldest)
 
     def emits(self, state: LaneState, stamp: int) -> tuple[Finished, ...]:
         """Return what comes out: what an earlier batch has finished, so that it can't change."""

@@ -128,6 +128,7 @@ class History:
     def __init__(self, plan: Plan) -> None:
         self.mode = plan.terms.mode
         self.capacity = plan.terms.capacity
+        self.skew = plan.terms.skew
         self.came_in = Counter(
             (lane_name(at), row.record) for batch in plan.batches for at, row in batch.rows
         )

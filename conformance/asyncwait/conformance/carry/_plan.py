@@ -101,12 +101,15 @@ def random_plans(count: int, seed: int) -> Iterator[Plan]:
 def _random_plan(rng: Random) -> Plan:
     records = [bytes([letter]) for letter in b"abcd"[: rng.randint(2, 4)]]
     keys = {record: rng.choice((b"k", b"l")) for record in records}
+    times = {record: rng.choice((None, 0, 4, 9)) for record in records}
     lanes = rng.choice((1, 1, 2))
 
     def batch() -> Batch:
         drawn = rng.choices(records, k=rng.choice((0, 1, 2, 2, 3)))
         troubles = rng.choices(TROUBLES, k=rng.choice((0, 0, 1, 1, 2, 3)))
-        rows = tuple((rng.randrange(lanes), Row(record, keys[record])) for record in drawn)
+        rows = tuple(
+            (rng.randrange(lanes), Row(record, keys[record], times[record])) for record in drawn
+        )
         return Batch(rows, rng.random() < 0.5, tuple(troubles))  # noqa: PLR2004 - even odds
 
     calls = {
@@ -116,7 +119,13 @@ def _random_plan(rng: Random) -> Plan:
         )
         for record in records
     }
-    terms = Terms("1", rng.choice(MODES), rng.choice((1, 2, 3, 9)), rng.choice((0, 1, 2)))
+    terms = Terms(
+        "1",
+        rng.choice(MODES),
+        rng.choice((1, 2, 3, 9)),
+        rng.choice((0, 1, 2)),
+        rng.choice((None, 0, 4, 6)),
+    )
     batches = tuple(batch() for _ in range(rng.randint(1, 4)))
     return Plan(terms, rng.choice(SINKS), batches, calls)
 
@@ -134,6 +143,18 @@ SHAPES: tuple[tuple[str, ...], ...] = (
 SLOW_FIRST = {b"a": Calls((4, 1)), b"b": Calls((1,)), b"c": Calls((6,))}
 FAILS_FIRST = {b"a": Calls((1, 4), 1), b"b": Calls((0,)), b"c": Calls((2,), 1)}
 
+SMALL_TIMES = {b"a": 0, b"b": 10, b"c": 0}
+"""What is slow is old, too."""
+
+SMALL_TERMS: tuple[tuple[Mapping[bytes, Calls], int, int | None], ...] = (
+    (SLOW_FIRST, 1, None),
+    (SLOW_FIRST, 9, None),
+    (SLOW_FIRST, 9, 5),
+    (FAILS_FIRST, 1, None),
+    (FAILS_FIRST, 9, None),
+)
+"""What calls do, the capacity, and the skew."""
+
 
 def small_plans(most_troubles: int) -> Iterator[Plan]:
     """Yield every placement of so many troubles at most in small runs, the smallest first."""
@@ -146,19 +167,23 @@ def _placed(shape: Sequence[str], number: int) -> Iterator[Plan]:
     # A batch more than there are rows for: it emits what the last one of them has finished.
     places = [(at, trouble) for at in range(len(shape) + 1) for trouble in TROUBLES]
     two_lanes = (False, True) if len(shape) == 1 else (False,)
-    variants = product(MODES, SINKS, (SLOW_FIRST, FAILS_FIRST), (1, 9), two_lanes)
-    for mode, sink, calls, capacity, apart in variants:
+    variants = product(MODES, SINKS, SMALL_TERMS, two_lanes)
+    for mode, sink, (calls, capacity, skew), apart in variants:
         for chosen in combinations(places, number):
             batches = tuple(
                 _small(rows, apart, tuple(trouble for place, trouble in chosen if place == at))
                 for at, rows in enumerate((*shape, ""))
             )
-            yield Plan(Terms("1", mode, capacity, 1), sink, batches, calls)
+            yield Plan(Terms("1", mode, capacity, 1, skew), sink, batches, calls)
 
 
 @cache
 def _small(letters: str, apart: bool, troubles: tuple[Trouble, ...]) -> Batch:  # noqa: FBT001
     """Return a batch of a small plan, whose records come into one lane, or into two."""
     records = [bytes([letter]) for letter in letters.encode()]
-    rows = ((lane, Row(record, b"k")) for record in records for lane in range(1 + apart))
+    rows = (
+        (lane, Row(record, b"k", SMALL_TIMES[record]))
+        for record in records
+        for lane in range(1 + apart)
+    )
     return Batch(tuple(rows), timer=True, troubles=troubles)

@@ -135,3 +135,12 @@ class TakesAnyVersion(CallTable):
 
     def home_of(self, lane: str, version: str) -> tuple[str, str]:  # noqa: ARG002 - the slip
         return lane, ""
+
+
+@breaks("CARRY-17")
+class LeavesWhatLags(Served):
+    """Ends a visit with its budget, whatever lags."""
+
+    def is_over(self, *, is_late: bool) -> bool:
+        self.awaited.clear()
+        return super().is_over(is_late=is_late)

@@ -140,6 +140,15 @@ class TakesOutOfTurn(Lane):
         return super().takes(there, answer)
 
 
+@breaks("CARRY-17")
+class LooksAtWhatWasInFlight(Lane):
+    """Finds what lags among what was in flight before, and overlooks what has come in."""
+
+    def lagging(self, flight: tuple[InFlight, ...]) -> tuple[Identity, ...]:
+        newest = max(item.identity.stamp for item in flight) if flight else 0
+        return super().lagging(tuple(item for item in flight if item.identity.stamp < newest))
+
+
 @breaks("CARRY-15")
 class PassesFailuresOver(Lane):
     """Goes on without the record whose call has failed, and asks for it again."""

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_number, require_whole
+from asyncwait.spec.texts import shown
 
 
 class Carry(Struct, frozen=True, kw_only=True):
@@ -28,6 +29,10 @@ class Carry(Struct, frozen=True, kw_only=True):
             `capacity` rows of its lane are in flight; in ordered mode those count that stand
             behind a slow one, finished or not. A `batch` waits no longer to be full, either.
         pause: seconds after which a lane in flight is visited without rows, too.
+        event_time: the column of event times, a timestamp; to be given with `skew`.
+        skew: seconds by which rows in flight may lag the newest row of their lane. A micro-batch
+            waits for rows that lag more, so that a watermark behind the operator, whose delay is no
+            shorter, finds none of them late. None for any.
         lease: seconds that a call host goes on without a visit, for example while a killed driver
             is started again. It has to be longer than the interval of micro-batches, and `pause`;
             where it is not, a host goes on for three times what lies between two visits.
@@ -47,6 +52,8 @@ class Carry(Struct, frozen=True, kw_only=True):
     order_by: str | Sequence[str] | None = None
     budget: float = 0.2
     pause: float = 1.0
+    event_time: str | None = None
+    skew: float | None = None
     lease: float = 60.0
     version: str | None = None
     name: str = ""
@@ -59,6 +66,13 @@ class Carry(Struct, frozen=True, kw_only=True):
             given: Any = getattr(self, name)
             if not is_number(given) or not lowest <= given < float("inf"):
                 raise InvalidConfig.of(name, given, f"a number of seconds >= {lowest:g}")
+        if self.skew is not None and not (is_number(self.skew) and 0 <= self.skew < float("inf")):
+            raise InvalidConfig.of("skew", self.skew, "a number of seconds >= 0, or None")
+        if (self.skew is None) is not (self.event_time is None):
+            raise InvalidConfig(
+                f"event_time={shown(self.event_time)} and skew={shown(self.skew)} go together: "
+                "give both or none"
+            )
         for name, expected in (("version", "a text, or None"), ("restore", "a path, or None")):
             text: Any = getattr(self, name)
             if text is not None and (not isinstance(text, str) or not text):

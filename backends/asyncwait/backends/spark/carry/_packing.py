@@ -1,6 +1,7 @@
 """Rows on their way to lanes, and results on their way out: several rows in one value."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,11 +29,13 @@ class Packing(Struct, frozen=True):
         travelling: the columns before it.
         key: places of the columns that order rows, in key-ordered mode.
         names: not None where the columns of the batches have other names.
+        time: place of the column of event times, if there is one.
     """
 
     travelling: pa.Schema
     key: Sequence[int] = ()
     names: tuple[str, ...] | None = None
+    time: int | None = None
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return one row for each lane in each batch."""
@@ -55,11 +58,20 @@ class Packing(Struct, frozen=True):
         )
 
     def _packed(self, codec: RowCodec, batch: pa.RecordBatch) -> bytes:
-        records = codec.encode(batch)
-        if not self.key:
-            return packed(map(Row, records))
-        cells = zip(*(batch.column(place).to_pylist() for place in self.key), strict=True)
-        return packed(map(Row, records, map(key_bytes, cells)))
+        keys: Iterable[bytes] = repeat(b"")
+        times: Iterable[int | None] = repeat(None)
+        if self.key:
+            cells = zip(*(batch.column(place).to_pylist() for place in self.key), strict=True)
+            keys = map(key_bytes, cells)
+        if self.time is not None:
+            times = _milliseconds(batch.column(self.time))
+        return packed(map(Row, codec.encode(batch), keys, times))
+
+
+def _milliseconds(times: pa.Array) -> list[int | None]:
+    """Return instants as Spark counts those of a watermark."""
+    counted = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
+    return [None if each is None else each // 1_000 for each in counted.to_pylist()]
 
 
 class Unpacking(Struct, frozen=True):

@@ -58,7 +58,8 @@ class CarryPlan(FramePlan):
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
-        packing = Packing(self._travelling, self._places(self._key()), (*self._names, "lane"))
+        key, time = self._places(self._key()), self._time()
+        packing = Packing(self._travelling, key, (*self._names, "lane"), time)
         numbered, first = self._numbered(self.input()), self._restored(packing)
         packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
         processor = CarryProcessor(self._small(pickled(self.job, self.name)))
@@ -99,6 +100,16 @@ class CarryPlan(FramePlan):
 
     def _key(self) -> Sequence[str]:
         return self.work.shape.key if self.work.options.mode == "key-ordered" else ()
+
+    def _time(self) -> int | None:
+        """Return the place of the column of event times, if there is one."""
+        given = self._carry.event_time
+        if given is None:
+            return None
+        (name,) = names_of("event_time", [given], self._names)
+        if not pa.types.is_timestamp(self._travelling.field(name).type):
+            raise InvalidConfig.of("event_time", given, "a column of timestamps")
+        return self._places([name])[0]
 
     def _places(self, names: Iterable[str]) -> list[int]:
         return [self._names.index(name) for name in names]
@@ -154,13 +165,18 @@ class CarryPlan(FramePlan):
             task,
             self._travelling,
             self._places(ordered),
-            Terms(self._version(), options.mode, options.capacity, carry.budget),
+            self._terms(),
             max(1, round(carry.pause * 1_000)),
             carry.lease,
             " -> ".join(columns),
             repr((carry.name, shape.given, shape.carried, options.mode, columns)),
             self._settings(told),
         )
+
+    def _terms(self) -> Terms:
+        carry, options = self._carry, self.work.options
+        skew = None if carry.skew is None else round(carry.skew * 1_000)
+        return Terms(self._version(), options.mode, options.capacity, carry.budget, skew)
 
     def _version(self) -> str:
         return version_of(self.fn) if self._carry.version is None else self._carry.version

@@ -129,16 +129,16 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
 
 def packed(rows: Iterable[Row]) -> bytes:
     """Return rows as one value."""
-    return ENCODER.encode([(row.record, row.key) for row in rows])
+    return ENCODER.encode([(row.record, row.key, row.time) for row in rows])
 
 
 def unpacked(data: bytes) -> Iterator[Row]:
     """Yield the rows in there."""
-    for record, key in _PAIRS.decode(data):
-        yield Row(record, key)
+    for record, key, time in _ROWS.decode(data):
+        yield Row(record, key, time)
 
 
-_PAIRS = msgspec.msgpack.Decoder(list[tuple[bytes, bytes]])
+_ROWS = msgspec.msgpack.Decoder(list[tuple[bytes, bytes, int | None]])
 
 
 def packed_outcomes(outcomes: Sequence[bytes]) -> bytes:

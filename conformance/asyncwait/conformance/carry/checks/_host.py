@@ -119,7 +119,7 @@ def _ahead(
     """Return how many records before one have not finished in their turn."""
     before = visit.wanted[: visit.wanted.index(called)]
     finished = {item.identity for item in before if (caller, item.identity) in ended}
-    return len(before) - _in_turn(replace(visit, wanted=before), finished)
+    return len(before) - len(_in_turn(replace(visit, wanted=before), finished))
 
 
 def _caller(called: Called) -> tuple[int, str, str]:
@@ -159,7 +159,8 @@ def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
             for identity, outcome in event.answer.items()
             if ended.get(_number(outcome), answered.at) < answered.at
         }
-        left = len(began.visit.wanted) - _in_turn(began.visit, before)
+        in_turn = _in_turn(began.visit, before)
+        left = len(began.visit.wanted) - len(in_turn)
         is_long = answered.at > began.at + terms.budget
         failed = [each for each in event.answer.values() if isinstance(each, Failed)]
         told = min(
@@ -169,7 +170,8 @@ def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
         if answered.at > told:
             yield "the visit goes on, although a call has failed", at
         else:
-            wrong = is_long and left <= terms.capacity and not failed
+            awaited = {*began.visit.awaited} - in_turn
+            wrong = is_long and left <= terms.capacity and not failed and not awaited
             yield ("the visit goes on, although it has room", at) if wrong else None
 
 
@@ -178,16 +180,16 @@ def _number(outcome: Outcome) -> int:
     return int(text) if text.isdigit() else -1
 
 
-def _in_turn(visit: Visit, finished: set[Identity]) -> int:
-    """Return how many records are finished and in their turn."""
-    count, held_up = 0, set[object]()
+def _in_turn(visit: Visit, finished: set[Identity]) -> set[Identity]:
+    """Return the records that are finished and in their turn."""
+    found, held_up = set[Identity](), set[object]()
     for item in visit.wanted:
         group = {"ordered": "", "key-ordered": item.key}.get(visit.terms.mode, item.identity)
         if item.identity not in finished:
             held_up.add(group)
         elif group not in held_up:
-            count += 1
-    return count
+            found.add(item.identity)
+    return found
 
 
 @check("CARRY-15")

@@ -33,6 +33,21 @@ def a_visit_names_all(history: History) -> Iterator[Finding]:
         yield (f"{visit.lane}: the host is not told what the lane wants", at) if wrong else None
 
 
+@check("CARRY-17")
+def nothing_lags(history: History) -> Iterator[Finding]:
+    """After a visit, what is in flight lags the newest that it has wanted by the skew at most."""
+    if history.skew is None:
+        return
+    for at, left in history.of(Left):
+        visit = history.visits[left.number]
+        came = [item.time for item in visit.state.in_flight] + [row.time for row in visit.rows]
+        newest = max((time for time in came if time is not None), default=0)
+        stay = [item.time for item in left.state.in_flight]
+        oldest = min((time for time in stay if time is not None), default=newest)
+        lags = oldest < newest - history.skew
+        yield (f"{visit.lane}: {oldest} is in flight behind {newest}", at) if lags else None
+
+
 @check("CARRY-9")
 def ordered_results_wait_for_their_turn(history: History) -> Iterator[Finding]:
     """In ordered mode a visit takes what stands first, and leaves the others as they stand."""
