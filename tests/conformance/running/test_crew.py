@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -64,6 +65,24 @@ def test_a_child_is_kept_from_one_play_to_the_next() -> None:
         first, second = (endings(children.play([SCENARIO])) for _ in range(2))
 
     assert first == second
+
+
+@pytest.mark.parametrize("count", [0, _crew.PULLED])
+def test_a_play_is_over_with_its_last_trace(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Nobody waits for a child that owes nothing, though what is asked for comes by several."""
+    with crew(program(PID)) as children:
+        endings(children.play([SCENARIO]))
+        attend, said = children._attend, 0
+
+        def attend_while_owed(seconds: float) -> Any:
+            nonlocal said
+            assert said < count
+            heard = attend(seconds)
+            said += len(heard)
+            return heard
+
+        monkeypatch.setattr(children, "_attend", attend_while_owed)
+        assert len(endings(children.play([SCENARIO] * count))) == count
 
 
 def test_the_number_of_a_scenario_decides_who_plays_it() -> None:

@@ -336,6 +336,8 @@ class Crew:
                     pulled = self._order(slots, asked, islice(source, room))
                     asked += pulled
                     is_complete = slots[0].is_complete = pulled < room
+                if is_complete and given == asked:
+                    return
                 waits = is_complete or room <= 0
                 ready |= self._traces(self._attend(_LOOK_EVERY if waits else 0))
                 while given in ready:
