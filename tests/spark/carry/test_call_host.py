@@ -78,52 +78,6 @@ def test_what_no_visit_wants_is_cancelled() -> None:
     play(scene)
 
 
-def test_a_failure_is_told_once_and_its_row_called_again() -> None:
-    """The others go on meanwhile."""
-    asked: list[int] = []
-
-    async def fails_at_first(row: Any) -> dict[str, str]:
-        asked.append(row.id)
-        await asyncio.sleep(0.01 if row.id == 1 else 5)
-        if asked.count(1) == 1:
-            raise ValueError("no")
-        return {"told": f"{row.id}!"}
-
-    async def scene() -> None:
-        made = work(fails_at_first)
-        host = CallHost(made, "h")
-        failed = told(made, await host.visit(visit(made, 1, 2)))
-        assert failed == {1: "row id=1: the call failed: ValueError('no')"}
-        assert told(made, await host.visit(visit(made, 1, 2))) == {1: out(1)}
-        assert asked == [1, 2, 1]
-        await host.aclose()
-
-    play(scene)
-
-
-CASES: dict[str, tuple[dict[str, Any], Any]] = {
-    "skip": ({"on_error": "skip"}, []),
-    "handler": ({"on_error": lambda row, _: {"told": f"{row.id}?"}}, [{"id": 1, "told": "1?"}]),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_what_is_made_of_a_failure_is_a_result(case: str) -> None:
-    """A row that is left out has come to its end, too."""
-    options, expected = CASES[case]
-
-    async def fails(_row: Any) -> Any:
-        raise ValueError
-
-    async def scene() -> None:
-        made = work(fails, **options)
-        host = CallHost(made, "h")
-        assert told(made, await host.visit(visit(made, 1))) == {1: expected}
-        await host.aclose()
-
-    play(scene)
-
-
 def test_rows_share_calls_and_each_has_its_own_results() -> None:
     """A batch of a host may hold rows of several lanes."""
     asked: list[list[int]] = []
@@ -140,25 +94,6 @@ def test_rows_share_calls_and_each_has_its_own_results() -> None:
         )
         assert asked == [[0, 1, 2]]
         assert [len(each) for answer in both for each in told(made, answer).values()] == [0, 1, 2]
-        await host.aclose()
-
-    play(scene)
-
-
-def test_calls_are_repeated_as_retry_says() -> None:
-    """`on_result` is asked of what the function gives."""
-    asked: list[int] = []
-
-    async def slowly(row: Any) -> Any:
-        asked.append(row.id)
-        return {"told": "no" if len(asked) < 3 else "yes"}
-
-    async def scene() -> None:
-        retry = Retry(max_attempts=3, initial=0.01, on_result=lambda given: given["told"] == "no")
-        made = work(slowly, retry=retry)
-        host = CallHost(made, "h")
-        answer = told(made, await host.visit(visit(made, 1)))
-        assert answer == {1: [{"id": 1, "told": "yes"}]}
         await host.aclose()
 
     play(scene)
@@ -448,5 +383,34 @@ def test_closing_waits_for_no_back_off() -> None:
         before = asyncio.get_running_loop().time()
         await host.aclose()
         assert asyncio.get_running_loop().time() - before < 1
+
+    play(scene)
+
+
+PLACES: dict[str, tuple[list[tuple[int, str, tuple[int, ...]]], bool]] = {
+    "two operators": ([(at, f"{at} {n}", (at, n)) for at in range(3) for n in range(2)], True),
+    "one, played twice": ([(at, f"{at} {n}", (at,)) for at in range(9) for n in range(2)], False),
+    "rows and timers": ([(at, f"{at}", (at, n)) for at in range(9) for n in range(2)], False),
+    "now and then": (
+        [(at, f"{at} {n}", (at, n)) for at in range(9) for n in range(2 - at % 2)],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_two_operators_that_share_a_host_are_told_so(case: str) -> None:
+    """They visit it in each micro-batch, from two places, with other rows."""
+    visits, is_told = PLACES[case]
+
+    async def scene() -> None:
+        made = work(Service())
+        host = CallHost(made, "h")
+        server = HostServer(made, host)
+        asked = [Asked(visit(made, *rows), 0, stamp, place) for stamp, place, rows in visits]
+        said = [(await Connection().asks(server, each)).broken for each in asked]
+        assert [text for text in said[:-1] if text] == []
+        assert ("Carry(name=...)" in (said[-1] or "")) is is_told
+        await host.aclose()
 
     play(scene)

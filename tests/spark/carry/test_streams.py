@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from pages import blocks_of, run
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import window
 from pyspark.sql.streaming import StreamingQuery
-from streams import PROVIDER, feed, until
+from streams import PROVIDER, WITHIN, feed, until
 
 from asyncwait.backends.spark import (
     Carry,
@@ -159,6 +160,30 @@ def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: P
 
     assert sorted((row.id, row.score) for row in rows) == [(each, each / 2) for each in range(5)]
     assert names["counts"].columns == ["window", "count"]
+
+
+@pytest.mark.timeout(400)
+def test_two_operators_that_need_a_name_each_fail_their_query(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """Each would end the other's calls, without an end."""
+
+    async def never(_row: Any) -> Any:
+        await asyncio.sleep(3600)
+
+    def enriched(name: str) -> DataFrame:
+        (tmp_path / name).mkdir()
+        feed(tmp_path / name, 0, range(ord(name[0]), ord(name[0]) + 4))
+        rows = streams.session.readStream.schema("id long").json(str(tmp_path / name))
+        return unordered_wait(rows, never, "twice long", carry=Carry(pause=0.1, budget=0))
+
+    writer = enriched("a").union(enriched("k")).writeStream.format("noop")
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        with pytest.raises(StreamingQueryException, match=r"give each a name: Carry\(name="):
+            query.awaitTermination(WITHIN)
+    finally:
+        query.stop()
 
 
 async def echo(row: Any) -> dict[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import BinaryIO
 
-from pyspark import cloudpickle
+from pyspark import TaskContext, cloudpickle
 
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
@@ -44,7 +44,7 @@ class HostClient:
     def __init__(self, folder: HostFolder, job: bytes) -> None:
         self._folder = folder
         self._job = job
-        self._gap = 0
+        self._told = 0, 0, ""
         self._socket: socket.socket | None = None
         self._log: BinaryIO | None = None
         """What the host prints; whoever has it open can read it when the host has removed it."""
@@ -57,7 +57,9 @@ class HostClient:
             stamp: of the last visit of that lane, in milliseconds; None if there was none.
             now: the stamp of this one.
         """
-        self._gap = 0 if stamp is None else now - stamp
+        context = TaskContext.get()
+        place = "" if context is None else f"{context.stageId()} {context.partitionId()}"
+        self._told = 0 if stamp is None else now - stamp, now, place
         return self
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
@@ -69,7 +71,7 @@ class HostClient:
         if self._here is not None:
             return self._visit_here(visit)
         try:
-            answer = self._answer(message(Asked(visit, self._gap)))
+            answer = self._answer(message(Asked(visit, *self._told)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
             self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)

@@ -17,6 +17,7 @@ from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._records import set_aside
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.spec import AsyncWaitError
 
 _CLOSING = 10.0
 """Seconds that calls and `close` of the function are given to end."""
@@ -26,6 +27,43 @@ _GAPS = 3
 
 _LONGEST_GAP = 3600.0
 """Seconds between micro-batches; a query with longer ones was down meanwhile."""
+
+
+_CLASHES = 3
+"""Micro-batches in a row in which two operators visit a lane, before that can't be chance."""
+
+
+class SharedHost(AsyncWaitError):
+    """Two operators of a query visit one host: each would end the calls of the other."""
+
+
+class _Visitors:
+    """Looks whether lanes that visit are those of one operator."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Asked] = {}
+        self._clashes: dict[str, set[int]] = {}
+
+    def let_in(self, asked: Asked) -> None:
+        """Take note of a visit.
+
+        Raises:
+            SharedHost: in each micro-batch its lane is visited from a second place, with other
+                rows. One that is played again brings the same rows.
+        """
+        lane = asked.visit.lane
+        before, self._last[lane] = self._last.get(lane, asked), asked
+        clashes = self._clashes.setdefault(lane, set())
+        if before.stamp != asked.stamp:
+            if before.stamp not in clashes:
+                clashes.clear()
+        elif before.place != asked.place and before.rows != asked.rows:
+            clashes.add(asked.stamp)
+        if len(clashes) == _CLASHES:
+            raise SharedHost(
+                "two operators of the query have the same columns and function, and share a call "
+                "host, where each ends the calls of the other; give each a name: Carry(name=...)"
+            )
 
 
 class HostServer:
@@ -46,6 +84,7 @@ class HostServer:
         self._gap = 0.0
         self._host = host
         self._visits = 0
+        self._visitors = _Visitors()
         self._over = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
@@ -74,6 +113,7 @@ class HostServer:
         self._visits += 1
         outcomes = None
         try:
+            self._visitors.let_in(asked)
             outcomes = await self._unless_gone(asked, reader)
             return message(Answer.of(outcomes))
         except _VisitorGone:

@@ -21,10 +21,20 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
     Args:
         visit: what it wants.
         gap: milliseconds since the last visit of its lane; 0 if there is none.
+        stamp: of its micro-batch.
+        place: stage and partition in which Spark plays it: in a micro-batch, each operator has one
+            of its own for a lane.
     """
 
     visit: Visit
     gap: int = 0
+    stamp: int = 0
+    place: str = ""
+
+    @property
+    def rows(self) -> set[Identity]:
+        """What the lane has in flight, or has finished in this micro-batch."""
+        return {item.identity for item in self.visit.wanted} | {*self.visit.kept}
 
 
 class Answer(Struct, frozen=True, array_like=True):

@@ -21,7 +21,6 @@ from asyncwait.spec.scenario import LegStart
 LANES = 1_000_000
 """Lanes of a query at most: the millions of a lane's number tell queries apart."""
 
-
 HOSTED = "legs"
 """What stands for the settings in the name of a host."""
 
