@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from asyncwait.backends.spark import EmbeddedSpark
 
@@ -27,7 +28,32 @@ def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
         conf.set(name, str(value))
 
 
-def until(holds: Callable[[], bool], query: StreamingQuery) -> None:
+class Started:
+    """A stream that is started again where its own worker was late for Spark: that waits 10 s.
+
+    Args:
+        writer: of the stream.
+    """
+
+    def __init__(self, writer: DataStreamWriter) -> None:
+        self._writer = writer
+        self._left = 5
+        self._query = writer.start()
+
+    def exception(self) -> Any:
+        """Return what has ended it."""
+        error = self._query.exception()
+        if error is None or "worker failed to connect back" not in str(error) or not self._left:
+            return error
+        self._left -= 1
+        self._query = self._writer.start()
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
+
+
+def until(holds: Callable[[], bool], query: StreamingQuery | Started) -> None:
     """Wait until something holds that a stream brings about."""
     over = time.monotonic() + WITHIN
     while not holds():

@@ -16,8 +16,7 @@ from carried import KINDS
 from click.testing import CliRunner
 from msgspec.structs import replace
 from pyspark.sql.functions import col, concat, lit
-from pyspark.sql.streaming import StreamingQuery
-from streams import feed, two_lanes, until
+from streams import Started, feed, two_lanes, until
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import Carry, EmbeddedSpark, unordered_wait
@@ -52,7 +51,7 @@ class Stream:
             folder.mkdir(parents=True)
         self.carry = Carry(pause=0.2, budget=0.1, restore=restore)
 
-    def start(self, interval: str = "100 milliseconds") -> StreamingQuery:
+    def start(self, interval: str = "100 milliseconds") -> Started:
         """Start it, or go on."""
         goes, notes = self.goes, self.notes
 
@@ -67,11 +66,8 @@ class Stream:
         named = rows.withColumn("name", concat(lit("n"), col("id")))
         out = unordered_wait(named, fn, "twice long", carry=self.carry)
         writer = out.writeStream.format("parquet").option("path", str(self.out))
-        return (
-            writer.option("checkpointLocation", str(self.kept))
-            .trigger(processingTime=interval)
-            .start()
-        )
+        kept = writer.option("checkpointLocation", str(self.kept))
+        return Started(kept.trigger(processingTime=interval))
 
     def found(self) -> list[tuple[int, str, int]]:
         """Return what has come out."""

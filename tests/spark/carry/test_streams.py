@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from pages import blocks_of, run
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import window
 from pyspark.sql.streaming import StreamingQuery
-from streams import PROVIDER, WITHIN, feed, until
+from streams import PROVIDER, Started, feed, until
 
 from asyncwait.backends.spark import (
     Carry,
@@ -46,12 +45,12 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
             await asyncio.sleep(0.05)
         return {"twice": 2 * row.id}
 
-    def started() -> StreamingQuery:
+    def started() -> Started:
         rows = streams.session.readStream.schema("id long").json(str(source))
         out = unordered_wait(rows, fn, "twice long", carry=Carry(pause=0.2, budget=0.1))
         writer = out.writeStream.format("parquet").option("path", str(tmp_path / "out"))
         kept = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        return kept.trigger(processingTime="100 milliseconds").start()
+        return Started(kept.trigger(processingTime="100 milliseconds"))
 
     def found() -> list[tuple[int, int]]:
         (tmp_path / "out").mkdir(exist_ok=True)
@@ -103,7 +102,7 @@ def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
     times.append('{"id": 4, "time": "2026-01-01T00:10:00Z"}')
     (tmp_path / "in" / "0.json").write_text("\n".join(times))
     writer = counted.writeStream.format("memory").queryName(f"counted_{skew}")
-    query = writer.trigger(processingTime="100 milliseconds").start()
+    query = Started(writer.trigger(processingTime="100 milliseconds"))
 
     def is_past() -> bool:
         told = [each.get("eventTime", {}) for each in query.recentProgress]
@@ -178,10 +177,10 @@ def test_two_operators_that_need_a_name_each_fail_their_query(
         return unordered_wait(rows, never, "twice long", carry=Carry(pause=0.1, budget=0))
 
     writer = enriched("a").union(enriched("k")).writeStream.format("noop")
-    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query = Started(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
     try:
-        with pytest.raises(StreamingQueryException, match=r"give each a name: Carry\(name="):
-            query.awaitTermination(WITHIN)
+        with pytest.raises(AssertionError, match=r"give each a name: Carry\(name="):
+            until(lambda: False, query)
     finally:
         query.stop()
 

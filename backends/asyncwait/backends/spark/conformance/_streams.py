@@ -42,8 +42,8 @@ from asyncwait.toolkit import Lane
 _BATCHES = 3
 """Micro-batches at most in which the rows of a leg come."""
 
-_PATIENCE = 60.0
-"""Seconds, and a tenth of one for each leg, after which a query will not come to its end."""
+_PATIENCE = 120.0
+"""Seconds in which no leg comes to its end, after which the query will not either."""
 
 _SETTINGS = {PROVIDER: ROCKSDB, PARTITIONS: "2"}
 
@@ -213,19 +213,22 @@ class _Query:
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .start(str(self._folder / "output"))
         )
-        patience = time.monotonic() + _PATIENCE + len(self._works) / 10
+        last, until = None, 0.0
         try:
-            while not self._is_over(query) and time.monotonic() < patience:
+            while (left := self._left(query)) != (0, 0):
+                if left != last:
+                    last, until = left, time.monotonic() + _PATIENCE
+                elif time.monotonic() > until:
+                    break
                 query.awaitTermination(0.2)
         finally:
             query.stop()
 
-    def _is_over(self, query: Any) -> bool:
-        """Whether all legs are over, and everything has come out."""
+    def _left(self, query: Any) -> tuple[int, int | None]:
+        """Return how many legs are not over, and how many lanes have something left, if known."""
         progress = query.lastProgress
-        if progress is None or len([*self._reports.iterdir()]) < len(self._works):
-            return False
-        return bool(progress["stateOperators"][0]["numRowsTotal"] == 0)
+        lanes = None if progress is None else int(progress["stateOperators"][0]["numRowsTotal"])
+        return len(self._works) - len([*self._reports.iterdir()]), lanes
 
     def reports(self) -> dict[int, LegReport]:
         """Return the reports, compared with what came out."""
