@@ -12,7 +12,7 @@ from typing import Protocol
 import pytest
 from remains import carrying, linux, wait_until_gone
 
-from asyncwait.conformance.running import ChildProcess, _process
+from asyncwait.conformance.running import ChildProcess, _process, _supervisor
 from asyncwait.conformance.running._process import MARK, Words, mark_of
 
 SECONDS = 30.0
@@ -227,6 +227,24 @@ def test_a_child_knows_its_mark(start: Start) -> None:
     child = start(python(f"print(len(os.environ['{MARK}']))"))
 
     assert [*lines_of(child)] == [b"16"]
+
+
+def test_a_crowd_of_others_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's other processes cost no supervisor anything; those that come later count."""
+    crowd, looks, found = 100, list[int](), 5
+
+    def below(_: int) -> range:
+        looks.append(crowd)
+        return range(found)
+
+    monkeypatch.setattr(_supervisor, "_crowd", lambda: crowd)
+    monkeypatch.setattr(_supervisor, "below", below)
+    swarm = _supervisor.Swarm()
+    for crowd in (356, 357, 400, 357 + 251):  # noqa: B007 - it is looked at
+        assert not swarm.is_there()
+    crowd, found = 609, 257
+    assert swarm.is_there()
+    assert looks == [357, 609]
 
 
 @linux

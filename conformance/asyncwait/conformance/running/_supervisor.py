@@ -128,7 +128,7 @@ def _say(words: int, text: str) -> None:
 
 def _outlast(child: int, control: int, woken: int, parent: int) -> int:
     """Wait until it is time to end; return the status of the child, 0 if it runs on."""
-    crowd = _crowd()
+    swarm = Swarm()
     while True:
         ready, _, _ = select.select([control, woken], [], [], LOOK_EVERY)
         if woken in ready:
@@ -138,8 +138,27 @@ def _outlast(child: int, control: int, woken: int, parent: int) -> int:
             return status
         if control in ready or _asked or os.getppid() != parent:
             return 0
-        if _crowd() > crowd + MOST_PROCESSES and len(below(os.getpid())) > MOST_PROCESSES:
+        if swarm.is_there():
             return _SWARMED
+
+
+class Swarm:
+    """Looks whether there are too many processes below this one.
+
+    To look at all of the machine takes milliseconds, and each child has a supervisor. So it is done
+    only where threads have come that could be so many; where they are others', it is enough once.
+    """
+
+    def __init__(self) -> None:
+        self._calm = _crowd() + MOST_PROCESSES
+
+    def is_there(self) -> bool:
+        """Return whether there are too many."""
+        if (crowd := _crowd()) <= self._calm:
+            return False
+        found = len(below(os.getpid()))
+        self._calm = crowd + MOST_PROCESSES - found
+        return found > MOST_PROCESSES
 
 
 def _crowd() -> int:
