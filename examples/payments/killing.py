@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 WARM = 6
 """Files that come one by one, before the others."""
 
-WITHIN = 180.0
+WITHIN = 400.0
 """Seconds without any news after which something is wrong."""
 
 
