@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from asyncwait.backends.reference import refusing
 from asyncwait.conformance import stream_backend
-from asyncwait.conformance._verify import TRIES, Coverage, seemingly_there, verify
+from asyncwait.conformance._undeclared import TRIES, seemingly_there
+from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, OperatorConfig, Snapshot
 from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, declared, needs

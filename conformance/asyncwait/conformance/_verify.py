@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -11,16 +10,15 @@ from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
+from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance._words import counted, nearest, slip_in
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
-from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import printed
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     Broken,
-    Play,
     Served,
     adapted,
     lost,
@@ -30,74 +28,7 @@ from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, concl
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, areas, rules_for
 from asyncwait.spec.rules import rules as all_rules
-from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, key_of, needs
-
-TRIES = 12
-"""Examples that are played for each profile: enough for one of each of its rules."""
-
-
-def seemingly_there(
-    play: Play, capabilities: frozenset[Capability], *, batch: bool = False
-) -> tuple[Capability, ...]:
-    """Return the profiles that a backend does not declare, and of which a few examples pass.
-
-    Of a profile no more is asked for once one fails.
-
-    Args:
-        play: plays some.
-        capabilities: what the backend declares.
-        batch: it is slow for one, and is asked for a first one of each profile, then for the rest.
-    """
-    left = {
-        profile: iter(_examples(profile, capabilities))
-        for profile in PROFILES
-        if profile not in capabilities
-    }
-    applied = dict.fromkeys(left, 0)
-    for size in [1, TRIES - 1] if batch else [1] * TRIES:
-        asked = {profile: [*islice(examples, size)] for profile, examples in left.items()}
-        runs = iter([*play([*chain(*asked.values())])])
-        for profile, scenarios in asked.items():
-            # Those of a profile come one after the other.
-            of_it = [*zip(scenarios, runs, strict=False)]
-            counts = [_applied(*each, profile, capabilities) for each in of_it]
-            applied[profile] += sum(count or 0 for count in counts)
-            if None in counts:
-                del left[profile]
-    return tuple(profile for profile in left if applied[profile])
-
-
-def _applied(
-    scenario: Scenario,
-    run: Trace | Broken,
-    profile: Capability,
-    capabilities: frozenset[Capability],
-) -> int | None:
-    """Return how often the rules that need `profile` apply to a run; None if it breaks a MUST."""
-    by = rules_for(capabilities | {profile})
-    if isinstance(run, Broken):
-        return None
-    judged = judge(scenario, run, {name: CHECKS[name] for name in by})
-    if judged.error or any(by[name].level == "MUST" for name, _ in judged.violations()):
-        return None
-    its_own = by.keys() - rules_for(capabilities)
-    return sum(judged.by_rule[name].applied for name in its_own)
-
-
-def _examples(profile: Capability, capabilities: frozenset[Capability]) -> list[Scenario]:
-    """Return the examples that need `profile`, one about each of its own rules first."""
-    with_it = capabilities | {profile}
-    its_own = rules_for(with_it).keys() - rules_for(capabilities)
-    fitting = [(e.rules, adapted(e.scenario, with_it)) for e in EXAMPLES]
-    using = [(about, scenario) for about, scenario in fitting if profile in needs(scenario)]
-    first = {
-        rule: number
-        for number, (about, _) in reversed(list(enumerate(using)))
-        for rule in about
-        if rule in its_own
-    }
-    return [using[n][1] for n in sorted(range(len(using)), key=lambda n: n not in first.values())]
-
+from asyncwait.spec.scenario import Capability, Scenario, Trace, key_of
 
 GIVE_UP_AFTER = 3
 """Runs that block or kill their process before the suite stops asking: each costs seconds."""

@@ -30,6 +30,19 @@ def calls(notes: Path) -> list[int]:
     return [int(line) for line in notes.read_text().split()] if notes.exists() else []
 
 
+def slow_until(goes: Path, notes: Path) -> Any:
+    """Return a function that notes its calls; that of one row ends when a file is there."""
+
+    async def fn(row: Any) -> dict[str, int]:
+        with notes.open("a") as file:
+            file.write(f"{row.id}\n")
+        while row.id == SLOW and not goes.exists():  # noqa: ASYNC240 - it stands in for a service
+            await asyncio.sleep(0.05)
+        return {"twice": 2 * row.id}
+
+    return fn
+
+
 @pytest.mark.timeout(700)
 def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     streams: EmbeddedSpark, tmp_path: Path
@@ -38,12 +51,7 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     source, notes, goes = tmp_path / "in", tmp_path / "calls", tmp_path / "goes"
     source.mkdir()
 
-    async def fn(row: Any) -> dict[str, int]:
-        with notes.open("a") as file:
-            file.write(f"{row.id}\n")
-        while row.id == SLOW and not goes.exists():
-            await asyncio.sleep(0.05)
-        return {"twice": 2 * row.id}
+    fn = slow_until(goes, notes)
 
     def started() -> Started:
         rows = streams.session.readStream.schema("id long").json(str(source))
@@ -87,12 +95,7 @@ def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
     (tmp_path / "in").mkdir()
     notes, goes = tmp_path / "calls", tmp_path / "goes"
 
-    async def fn(row: Any) -> dict[str, int]:
-        with notes.open("a") as file:
-            file.write(f"{row.id}\n")
-        while row.id == SLOW and not goes.exists():
-            await asyncio.sleep(0.05)
-        return {"twice": 2 * row.id}
+    fn = slow_until(goes, notes)
 
     rows = streams.session.readStream.schema("id long, time timestamp").json(str(tmp_path / "in"))
     carry = Carry(lanes=1, pause=0.2, budget=0.1, skew=skew, event_time=skew and "time")
