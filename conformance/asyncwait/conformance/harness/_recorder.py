@@ -189,13 +189,10 @@ class Recorder:
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
-        now = self._instant()
+        now = self.passes(self.passed())
         if self._lent and now - self._blocked > self._lent_at:
             self._reuse()
         return now
-
-    def _instant(self) -> float:
-        return self.passes(self.passed())
 
     def passes(self, ms: float) -> float:
         """Note how late something is that happens at `ms`; return the instant it belongs to."""
