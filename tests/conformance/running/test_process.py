@@ -229,22 +229,19 @@ def test_a_child_knows_its_mark(start: Start) -> None:
     assert [*lines_of(child)] == [b"16"]
 
 
-def test_a_crowd_of_others_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine's other processes cost no supervisor anything; those that come later count."""
-    crowd, looks, found = 100, list[int](), 5
+@linux
+@pytest.mark.parametrize("told", [True, False])
+def test_what_is_below_is_found_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, start: Start, *, told: bool
+) -> None:
+    """Whether the kernel tells the children of a process or all processes have to be looked at."""
+    monkeypatch.setattr(_supervisor, "_KNOWS_CHILDREN", told)
+    start(["sleep", "600"])
+    child = start(["sh", "-c", "sleep 600 & echo $$ $!; wait"])
+    shell, sleeper = map(int, next(lines_of(child)).split())
 
-    def below(_: int) -> range:
-        looks.append(crowd)
-        return range(found)
-
-    monkeypatch.setattr(_supervisor, "_crowd", lambda: crowd)
-    monkeypatch.setattr(_supervisor, "below", below)
-    swarm = _supervisor.Swarm()
-    for crowd in (356, 357, 400, 357 + 251):  # noqa: B007 - it is looked at
-        assert not swarm.is_there()
-    crowd, found = 609, 257
-    assert swarm.is_there()
-    assert looks == [357, 609]
+    assert _supervisor.below(shell) == [sleeper]
+    assert {shell, sleeper} < set(_supervisor.below(os.getpid()))
 
 
 @linux

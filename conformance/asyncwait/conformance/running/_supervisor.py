@@ -23,6 +23,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -71,6 +72,10 @@ def _prctl(option: int, value: int) -> None:
 
 
 KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - the same
+
+# Each child has a supervisor, and each looks ten times a second. To look at all of a machine takes
+# milliseconds; to ask every process below for its children takes 0.1 ms, where the kernel tells.
+_KNOWS_CHILDREN = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 - the same
 
 _asked: list[int] = []
 
@@ -128,7 +133,6 @@ def _say(words: int, text: str) -> None:
 
 def _outlast(child: int, control: int, woken: int, parent: int) -> int:
     """Wait until it is time to end; return the status of the child, 0 if it runs on."""
-    swarm = Swarm()
     while True:
         ready, _, _ = select.select([control, woken], [], [], LOOK_EVERY)
         if woken in ready:
@@ -138,36 +142,8 @@ def _outlast(child: int, control: int, woken: int, parent: int) -> int:
             return status
         if control in ready or _asked or os.getppid() != parent:
             return 0
-        if swarm.is_there():
+        if KNOWS_PROCESSES and len(below(os.getpid())) > MOST_PROCESSES:
             return _SWARMED
-
-
-class Swarm:
-    """Looks whether there are too many processes below this one.
-
-    To look at all of the machine takes milliseconds, and each child has a supervisor. So it is done
-    only where threads have come that could be so many; where they are others', it is enough once.
-    """
-
-    def __init__(self) -> None:
-        self._calm = _crowd() + MOST_PROCESSES
-
-    def is_there(self) -> bool:
-        """Return whether there are too many."""
-        if (crowd := _crowd()) <= self._calm:
-            return False
-        found = len(below(os.getpid()))
-        self._calm = crowd + MOST_PROCESSES - found
-        return found > MOST_PROCESSES
-
-
-def _crowd() -> int:
-    """Return how many threads the whole machine has, if it tells: that is asked for in no time."""
-    try:
-        with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - the same
-            return int(file.read().split()[3].rpartition("/")[2])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def _reap(child: int) -> tuple[int | None, bool]:
@@ -201,16 +177,32 @@ def _sweep(child: int) -> None:
 
 def below(top: int) -> list[int]:
     """Return the processes below `top`."""
+    children_of = _children if _KNOWS_CHILDREN else _family()
+    found = [top]
+    for pid in found:
+        found.extend(children_of(pid))
+    return found[1:]
+
+
+def _children(pid: int) -> list[int]:
+    """Return the children of all threads of a process, as the kernel lists them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - the same
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123 - the same
+                found.extend(map(int, file.read().split()))
+    return found
+
+
+def _family() -> Callable[[int], list[int]]:
+    """Look through all processes; return what tells the children of one."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib it starts in half the time
         with suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - the same
                 fields = file.read().rpartition(b")")[2].split()
             children.setdefault(int(fields[1]), []).append(int(name))
-    found = [top]
-    for pid in found:
-        found.extend(children.get(pid, ()))
-    return found[1:]
+    return lambda pid: children.get(pid, [])
 
 
 def _end_like(status: int) -> NoReturn:
