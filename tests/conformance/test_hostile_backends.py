@@ -73,7 +73,7 @@ def test_no_backend_is_green_silent_or_left_over(
     """It is told in words what was wrong, and nothing of it is there afterwards."""
     (tmp_path / "gate.py").write_text(hostile.text, encoding="utf-8")
 
-    done = verify("gate:backend")
+    done = verify("gate:backend", patience=hostile.patience)
 
     assert_is_told(done, hostile.words)
     assert_nothing_remains(mark, tmp_path)

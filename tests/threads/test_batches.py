@@ -133,7 +133,7 @@ def test_too_many_batches_that_run_on_end_the_stream(fn: Gated) -> None:
     """As many may as run at a time, whatever room there is for values."""
     batch = Batch(max_size=2, in_flight=1)
     with (
-        pytest.raises(TooManyAbandonedCalls, match=r"^2 calls .* at most 1 may run at a time; "),
+        pytest.raises(TooManyAbandonedCalls, match=r"^\d calls .* at most 1 may run at a time; "),
         ordered_wait(
             range(99),
             lambda values: fn(tuple(values)),
