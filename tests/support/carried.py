@@ -37,11 +37,18 @@ KINDS: list[tuple[pa.DataType, Any]] = [
 """A value of each type."""
 
 
-def work(fn: Any, *, lease: float = 60.0, budget: float = 0.2, **options: Any) -> CarryWork:
-    """Return work that gives the column `told` for `id` and `name`."""
+def work(
+    fn: Any,
+    *,
+    lease: float = 60.0,
+    budget: float = 0.2,
+    given: Any = ("id", "name"),
+    **options: Any,
+) -> CarryWork:
+    """Return work that gives the column `told` for `id` and `name`, or for `given`."""
     named = {"capacity": 100, "retry": None, "on_error": None} | options
     chosen = Options("unordered", timeout=None, max_held=None, **named)
-    shape = Shape(("id", "name"), ("id",), RESULTS, ("id",))
+    shape = Shape(given, ("id",), RESULTS, ("id",))
     task = Enrichment(fn, shape, "UTC", chosen)
     terms = Terms("1", "unordered", 100, budget)
     return CarryWork(task, COLUMNS, (), terms, 1_000, lease, "columns", "operator", "settings")

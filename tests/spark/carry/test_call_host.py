@@ -11,7 +11,7 @@ from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._serve import HostServer
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import Batch, Retry
+from asyncwait.spec import Batch, Cache, Retry
 from asyncwait.spec.carry import Failed
 
 
@@ -94,6 +94,54 @@ def test_rows_share_calls_and_each_has_its_own_results() -> None:
         )
         assert asked == [[0, 1, 2]]
         assert [len(each) for answer in both for each in told(made, answer).values()] == [0, 1, 2]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own() -> None:
+    """Of all lanes, and later ones, too; what fails is not kept, and fails each that shared it."""
+    asked: list[str] = []
+
+    async def fn(name: str) -> dict[str, str]:
+        asked.append(name)
+        await asyncio.sleep(0.1)
+        if len(asked) == 1:
+            raise OSError("no")
+        return {"told": f"{len(asked)} {name}"}
+
+    async def scene() -> None:
+        made = work(fn, given="name", cache=Cache(max_keys=10, ttl=60))
+        host = CallHost(made, "h")
+        first, second = visit(made, 0, 1), visit(made, 2, lane="1")
+        failed = await asyncio.gather(host.visit(first), host.visit(second))
+        no = {each: f"row id={each}: the call failed: OSError('no')" for each in range(3)}
+        assert told(made, failed[0]) | told(made, failed[1]) == no
+        answers = await asyncio.gather(host.visit(first), host.visit(second))
+        assert told(made, answers[0]) | told(made, answers[1]) == {
+            each: [{"id": each, "told": "2 a"}] for each in range(3)
+        }
+        assert told(made, await host.visit(visit(made, 3))) == {3: [{"id": 3, "told": "2 a"}]}
+        assert asked == ["a", "a"]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_a_shared_call_goes_on_for_those_that_are_wanted() -> None:
+    """Though the row that has begun it is not."""
+
+    async def fn(name: str) -> dict[str, str]:
+        await asyncio.sleep(1)
+        return {"told": name}
+
+    async def scene() -> None:
+        made = work(fn, given="name", cache=Cache(max_keys=10, ttl=60))
+        host = CallHost(made, "h")
+        assert await host.visit(visit(made, 0, 1)) == []
+        assert await host.visit(visit(made, 1)) == []
+        await asyncio.sleep(1)
+        assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "a"}]}
         await host.aclose()
 
     play(scene)

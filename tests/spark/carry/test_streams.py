@@ -87,6 +87,32 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
 
 
 @pytest.mark.timeout(400)
+def test_a_cache_is_that_of_all_micro_batches(streams: EmbeddedSpark, tmp_path: Path) -> None:
+    """A row whose value was called for before comes out without a call."""
+    source, notes = tmp_path / "in", tmp_path / "calls"
+    source.mkdir()
+    rows = streams.session.readStream.schema("id long").json(str(source))
+    fn, carry = slow_until(notes, notes), Carry(pause=0.2)
+    out = unordered_wait(rows, fn, "twice long", carry=carry, cache=Cache(9, 600))
+    writer = out.writeStream.format("memory").queryName("shared")
+    feed(source, 0, [0, 1, 0])
+    query = Started(writer.trigger(processingTime="100 milliseconds"))
+
+    def found() -> list[tuple[int, int]]:
+        return sorted((row.id, row.twice) for row in streams.session.table("shared").collect())
+
+    try:
+        until(lambda: len(found()) == 3, query)
+        feed(source, 1, [1, 2])
+        until(lambda: len(found()) == 5, query)
+    finally:
+        query.stop()
+
+    assert found() == [(0, 0), (0, 0), (1, 2), (1, 2), (2, 4)]
+    assert sorted(calls(notes)) == [0, 1, 2]
+
+
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("skew", [None, 60])
 def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
     streams: EmbeddedSpark, tmp_path: Path, skew: int | None
@@ -218,7 +244,6 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
     (unordered_wait, {"carry": Carry(event_time="id", skew=1)}, "event_time", "'id'"),
     (unordered_wait, {"carry": ["id"]}, "carry", "['id']"),
     (unordered_wait, {"carry": Carry(), "max_held": 5}, "max_held", "5"),
-    (unordered_wait, {"carry": Carry(), "cache": Cache(9, 60)}, "cache", "Cache"),
 ]
 
 
@@ -242,6 +267,9 @@ OTHERS: list[dict[str, Any]] = [
     {"max_in_flight": 5},
     {"carry": Carry(lease=61)},
     {"columns": "id"},
+    {"cache": Cache(9, 60)},
+    {"cache": Cache(9, 61)},
+    {"cache": Cache(9, 60, key=str)},
     {"carry": Carry(name="other")},
 ]
 

@@ -173,8 +173,8 @@ class CallHost:
                 self.statistics = results.statistics
                 self.is_open = True
                 self._tell()
-                async for done in results:
-                    self._complete(done)
+                async for result in results:
+                    self._complete(opening.done(result))
         except BaseException as error:
             self._broken = error
             self._tell()

@@ -183,15 +183,19 @@ class CarryPlan(FramePlan):
 
     def _settings(self, options: Options) -> str:
         """Return in words all by which another host is to make the calls."""
-        retry = options.retry
-        plain = replace(options, retry=None, on_error=None, journal=None)
-        asked = () if retry is None else (retry.on_error, retry.on_result)
+        retry, cache = options.retry, options.cache
+        plain = replace(options, retry=None, on_error=None, journal=None, cache=None)
+        asked = [options.on_error]
         if retry is not None:
+            asked += [retry.on_error, retry.on_result]
             retry = replace(retry, on_error=Exception, on_result=None)
-        functions = [self._told(each) for each in (*asked, options.on_error)]
+        if cache is not None:
+            asked.append(cache.key)
+            cache = replace(cache, key=None)
+        functions = [self._told(each) for each in asked]
         journal = None if options.journal is None else options.journal.path
         zone, lease = self.work.zone, self._carry.lease
-        return repr((self._version(), plain, retry, functions, journal, zone, lease))
+        return repr((self._version(), plain, retry, cache, functions, journal, zone, lease))
 
     def _told(self, given: Any) -> str:
         """Return what tells a function of the settings from others."""

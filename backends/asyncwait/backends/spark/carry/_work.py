@@ -12,9 +12,11 @@ from asyncwait.backends.journal import Attempt
 from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._opening import CalledRow, HostOpening
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
+from asyncwait.backends.spark.frame._cache import Sharing
 from asyncwait.backends.spark.frame._rows import FrameRows
 from asyncwait.backends.spark.frame._task import Enrichment, zone_named
 from asyncwait.spec.carry import InFlight, Terms, Visit
+from asyncwait.toolkit import Store
 
 
 class CarryWork(Struct, frozen=True, dict=True):
@@ -68,7 +70,15 @@ class CarryWork(Struct, frozen=True, dict=True):
     def opening(self, attempt: Attempt | None) -> HostOpening:
         """Return what opens the operator of a host."""
         task = self.task
-        return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
+        cache = task.options.cache
+        return HostOpening(
+            task.fn,
+            task.shape,
+            zone_named(task.zone),
+            task.options,
+            attempt,
+            sharing=None if cache is None else Sharing(Store(cache)),
+        )
 
     def host(self, name: str) -> CallHost:
         """Return the host of this work, on the loop that runs; its name is that of its folder."""

@@ -175,9 +175,9 @@ def frame_wait(mode: Mode) -> FrameWait:
                 called again.
             carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
                 call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
-                above are for all calls on a machine then, and `capacity` for those of a lane.
-                `cache`, `max_held` and `progress` are refused. None for micro-batches that are
-                drained.
+                above are for all calls on a machine then, `capacity` for those of a lane, and a
+                `cache` lives as long as the process that calls. `max_held` and `progress` are
+                refused. None for micro-batches that are drained.
 
         Returns:
             A DataFrame of the columns kept and the results.
@@ -229,7 +229,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         else:
             from asyncwait.backends.spark.carry._plan import CarryPlan
 
-            given: Any = {"max_held": max_held, "cache": cache, "progress": progress}
+            given: Any = {"max_held": max_held, "progress": progress}
             _require_carry(carry, given)
             planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
         if (kept := planned.work.options.journal) is not None:
