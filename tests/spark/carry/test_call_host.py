@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from carried import told, visit, work
+from msgspec.structs import replace
 
 from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._serve import HostServer
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
+from asyncwait.backends.spark.frame._pace import Pace
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import Batch, Cache, Retry
+from asyncwait.spec import Batch, Retry
 from asyncwait.spec.carry import Failed
 
 
@@ -99,56 +101,9 @@ def test_rows_share_calls_and_each_has_its_own_results() -> None:
     play(scene)
 
 
-def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own() -> None:
-    """Of all lanes, and later ones, too; what fails is not kept, and fails each that shared it."""
-    asked: list[str] = []
-
-    async def fn(name: str) -> dict[str, str]:
-        asked.append(name)
-        await asyncio.sleep(0.1)
-        if len(asked) == 1:
-            raise OSError("no")
-        return {"told": f"{len(asked)} {name}"}
-
-    async def scene() -> None:
-        made = work(fn, given="name", cache=Cache(max_keys=10, ttl=60))
-        host = CallHost(made, "h")
-        first, second = visit(made, 0, 1), visit(made, 2, lane="1")
-        failed = await asyncio.gather(host.visit(first), host.visit(second))
-        no = {each: f"row id={each}: the call failed: OSError('no')" for each in range(3)}
-        assert told(made, failed[0]) | told(made, failed[1]) == no
-        answers = await asyncio.gather(host.visit(first), host.visit(second))
-        assert told(made, answers[0]) | told(made, answers[1]) == {
-            each: [{"id": each, "told": "2 a"}] for each in range(3)
-        }
-        assert told(made, await host.visit(visit(made, 3))) == {3: [{"id": 3, "told": "2 a"}]}
-        assert asked == ["a", "a"]
-        await host.aclose()
-
-    play(scene)
-
-
-def test_a_shared_call_goes_on_for_those_that_are_wanted() -> None:
-    """Though the row that has begun it is not."""
-
-    async def fn(name: str) -> dict[str, str]:
-        await asyncio.sleep(1)
-        return {"told": name}
-
-    async def scene() -> None:
-        made = work(fn, given="name", cache=Cache(max_keys=10, ttl=60))
-        host = CallHost(made, "h")
-        assert await host.visit(visit(made, 0, 1)) == []
-        assert await host.visit(visit(made, 1)) == []
-        await asyncio.sleep(1)
-        assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "a"}]}
-        await host.aclose()
-
-    play(scene)
-
-
-def test_a_host_whose_function_does_not_open_says_so() -> None:
-    """To every visit."""
+@pytest.mark.parametrize("budget", [0.0, 0.2])
+def test_a_host_whose_function_does_not_open_says_so(budget: float) -> None:
+    """To every visit, however short, once it is known."""
 
     class Closed:
         async def open(self) -> None:
@@ -158,8 +113,11 @@ def test_a_host_whose_function_does_not_open_says_so() -> None:
             return {"told": str(row.id)}
 
     async def scene() -> None:
-        made = work(Closed)
+        made = work(Closed, budget=budget)
         host = CallHost(made, "h")
+        if not budget:
+            assert await host.visit(visit(made, 1)) == []
+            await asyncio.sleep(0.1)
         for _ in range(2):
             with pytest.raises(Exception, match="no service"):
                 await host.visit(visit(made, 1))
@@ -417,6 +375,40 @@ def test_what_nobody_wants_is_not_called_again() -> None:
     play(scene)
 
 
+def test_a_turn_that_nobody_wants_any_more_is_another_row_s() -> None:
+    """A row that is forgotten while it waits for its turn keeps nobody from theirs."""
+
+    async def scene() -> None:
+        service = Service()
+        made = work(service, pace=Pace(adaptive=True, most=1))
+        host = CallHost(made, "h")
+        await host.visit(visit(made, 50, 60))
+        await host.visit(visit(made, 0))
+        await asyncio.sleep(1)
+        assert told(made, await host.visit(visit(made, 0))) == {0: out(0)}
+        assert service.asked == [50, 0]
+        await host.aclose()
+
+    play(scene)
+
+
+def test_a_row_without_a_key_is_named_by_what_it_holds() -> None:
+    """In a lane it has no place that would say anything."""
+
+    async def fails(row: Any) -> Any:
+        raise OSError
+
+    async def scene() -> None:
+        made = work(fails)
+        task = replace(made.task, shape=replace(made.task.shape, key=()))
+        host = CallHost(replace(made, task=task), "h")
+        said = told(made, await host.visit(visit(made, 7)))
+        assert said[7].startswith("row id=7, name='a': the call failed")
+        await host.aclose()
+
+    play(scene)
+
+
 def test_closing_waits_for_no_back_off() -> None:
     """Of a row that nobody wants any more."""
 
@@ -435,12 +427,20 @@ def test_closing_waits_for_no_back_off() -> None:
     play(scene)
 
 
-PLACES: dict[str, tuple[list[tuple[int, str, tuple[int, ...]]], bool]] = {
+PLACES: dict[str, tuple[list[Any], bool]] = {
     "two operators": ([(at, f"{at} {n}", (at, n)) for at in range(3) for n in range(2)], True),
     "one, played twice": ([(at, f"{at} {n}", (at,)) for at in range(9) for n in range(2)], False),
     "rows and timers": ([(at, f"{at}", (at, n)) for at in range(9) for n in range(2)], False),
     "now and then": (
         [(at, f"{at} {n}", (at, n)) for at in range(9) for n in range(2 - at % 2)],
+        False,
+    ),
+    "two, and a query that is started again with one": (
+        [
+            *((at, f"{at} {n}", (at, n)) for at in range(2) for n in range(2)),
+            (2, "2 0", (2,)),
+            (2, "9 0", (2, 3), "again"),
+        ],
         False,
     ),
 }
@@ -455,7 +455,9 @@ def test_two_operators_that_share_a_host_are_told_so(case: str) -> None:
         made = work(Service())
         host = CallHost(made, "h")
         server = HostServer(made, host)
-        asked = [Asked(visit(made, *rows), 0, stamp, place) for stamp, place, rows in visits]
+        asked = [
+            Asked(visit(made, *rows), 0, stamp, place, *run) for stamp, place, rows, *run in visits
+        ]
         said = [(await Connection().asks(server, each)).broken for each in asked]
         assert [text for text in said[:-1] if text] == []
         assert ("Carry(name=...)" in (said[-1] or "")) is is_told

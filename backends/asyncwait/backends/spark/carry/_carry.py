@@ -31,8 +31,8 @@ class Carry(Struct, frozen=True, kw_only=True):
         pause: seconds after which a lane in flight is visited without rows, too.
         event_time: the column of event times, a timestamp; to be given with `skew`.
         skew: seconds by which rows in flight may lag the newest row of their lane. A micro-batch
-            waits for rows that lag more, so that a watermark behind the operator, whose delay is no
-            shorter, finds none of them late. None for any.
+            waits for rows that lag more, so that a watermark behind the operator, whose delay is
+            longer, finds none of them late. None for any.
         lease: seconds that a call host goes on without a visit, for example while a killed driver
             is started again. It has to be longer than the interval of micro-batches, and `pause`;
             where it is not, a host goes on for three times what lies between two visits.

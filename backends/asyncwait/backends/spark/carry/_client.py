@@ -44,7 +44,7 @@ class HostClient:
     def __init__(self, folder: HostFolder, job: bytes) -> None:
         self._folder = folder
         self._job = job
-        self._told = 0, 0, ""
+        self._told = 0, 0, "", ""
         self._socket: socket.socket | None = None
         self._log: BinaryIO | None = None
         """What the host prints; whoever has it open can read it when the host has removed it."""
@@ -58,8 +58,11 @@ class HostClient:
             now: the stamp of this one.
         """
         context = TaskContext.get()
-        place = "" if context is None else f"{context.stageId()} {context.partitionId()}"
-        self._told = 0 if stamp is None else now - stamp, now, place
+        place = run = ""
+        if context is not None:
+            place = f"{context.stageId()} {context.partitionId()}"
+            run = context.getLocalProperty("spark.jobGroup.id") or ""
+        self._told = 0 if stamp is None else now - stamp, now, place, run
         return self
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:

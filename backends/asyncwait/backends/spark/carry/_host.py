@@ -115,6 +115,8 @@ class CallHost:
                 if self._broken is not None:
                     raise self._broken
                 await self._wait(left if left > 0 else None)
+            if self._broken is not None and len(served.finished) < len(visit.wanted):
+                raise self._broken
         except BaseException:
             self._table.abandon(served)
             raise
@@ -173,8 +175,8 @@ class CallHost:
                 self.statistics = results.statistics
                 self.is_open = True
                 self._tell()
-                async for result in results:
-                    self._complete(opening.done(result))
+                async for done in results:
+                    self._complete(done)
         except BaseException as error:
             self._broken = error
             self._tell()

@@ -5,21 +5,19 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
-import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.carry._records import OutcomeCodec
-from asyncwait.backends.spark.frame._cache import asked_by_rows, record_of
+from asyncwait.backends.spark.carry._sharing import SharedCalls
 from asyncwait.backends.spark.frame._calls import failure_handler
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
 from asyncwait.spec import CallFailed, InvalidResult, OperatorConfig, OperatorError, RetryAfter
 from asyncwait.spec.carry import InFlight
 from asyncwait.toolkit import (
-    NoAnswer,
     PlainOne,
     PlainSource,
     call_failed,
@@ -89,15 +87,20 @@ class HostOpening(Opening):
     """Opens the operator of a call host, on the rows that lanes want called."""
 
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
-        """Return the operator, of whose results `done` makes what they are; called on the loop."""
+        """Return the operator, whose results are `Done`; called on the loop."""
         options = self._options
         paced, of_rows = self._functions(source)
+        if options.cache is not None:
+            of_rows = SharedCalls(of_rows, options.cache, many=options.many)
         batched = options.batch is not None
+        kind = (_GroupedBatch if batched else _Grouped, _BlockingGrouped)[self._blocks]
+        if self._blocks and batched:
+            kind = _BlockingGroupedBatch
         fails = _grouped(failure_handler(options.on_error, self._parts, self._results))
-        function = PlainOne(self._kind()(of_rows, fails), batched=batched)
+        function = PlainOne(kind(of_rows, fails), batched=batched)
         function.failure = fails
         rows = PlainSource(paced)
-        rows.record = RowRecord if self._sharing is None else record_of
+        rows.record = RowRecord
         config = OperatorConfig(
             "unordered",
             options.capacity,
@@ -105,26 +108,8 @@ class HostOpening(Opening):
             self._grouped_retry(),
             batch=options.batch,
         )
-        if self._sharing is not None and options.cache is not None:
-            config = replace(config, cache=asked_by_rows(options.cache))
-            return pool.open_operator(config, function, rows, store=self._sharing.store)
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
-
-    def done(self, result: Any) -> Done:
-        """Return what has come of a row, of a result of the operator."""
-        if self._sharing is None:
-            return result  # type: ignore[no-any-return]
-        row, done = result.key.row, result.value
-        return done if done.row is row else Done.of(row, done.rows)
-
-    def _kind(self) -> type["_Grouped"]:
-        """Return how the function of rows is called."""
-        if self._sharing is not None:
-            return _Shared
-        if self._options.batch is not None:
-            return _BlockingGroupedBatch if self._blocks else _GroupedBatch
-        return _BlockingGrouped if self._blocks else _Grouped
 
     def _grouped_retry(self) -> Any:
         retry = self._retry
@@ -173,6 +158,7 @@ class _Grouped(Around):
 
     async def __call__(self, row: CalledRow) -> Done:
         if not row.is_wanted:
+            self.skip(row)
             return Done(row)
         row.calls += 1
         # A scope of anyio would do the same, and take as long as all the rest.
@@ -201,29 +187,10 @@ class _BlockingGrouped(_Grouped):
     def __call__(self, row: CalledRow) -> Any:
         """Call it, in a thread."""
         if not row.is_wanted:
+            self.skip(row)
             return Done(row)
         row.calls += 1
         return _answered(row, self._of_rows(row))
-
-
-_NOBODY = CalledRow(None, pa.RecordBatch.from_pydict({}), 0, str)
-
-
-class _Shared(_Grouped):
-    """The function of a row for all that share its call: what that gives is of none of them.
-
-    The call goes on when nobody wants the row any more that has begun it: others may.
-    """
-
-    async def __call__(self, row: CalledRow) -> Done:
-        row.calls += 1
-        given = await self._of_rows(row)
-        try:
-            return Done(_NOBODY, _done(row, given).rows)
-        except InvalidResult as error:
-            raise NoAnswer(error.reason) from None
-        except CallFailed as error:
-            raise error.__cause__ or error from None
 
 
 class _GroupedBatch(_Grouped):

@@ -106,13 +106,18 @@ class CarryPlan(FramePlan):
         given = self._carry.event_time
         if given is None:
             return None
-        (name,) = names_of("event_time", [given], self._names)
+        (name,) = self._travels_as("event_time", given)
         if not pa.types.is_timestamp(self._travelling.field(name).type):
             raise InvalidConfig.of("event_time", given, "a column of timestamps")
         return self._places([name])[0]
 
     def _places(self, names: Iterable[str]) -> list[int]:
         return [self._names.index(name) for name in names]
+
+    def _travels_as(self, what: str, given: Any) -> tuple[str, ...]:
+        """Return columns, of those that travel to the lanes, by their names there."""
+        asked = [given] if isinstance(given, str) else given
+        return names_of(what, asked, self._names, "what is given, kept, or a key")
 
     def _numbered(self, df: DataFrame) -> DataFrame:
         """Return rows of the input, and the lane of each behind them."""
@@ -123,7 +128,7 @@ class CarryPlan(FramePlan):
         by, fields = self._carry.lane_by, df.schema.fields
         columns: Sequence[str]
         if by is not None:
-            columns = names_of("lane_by", [by] if isinstance(by, str) else by, self._names)
+            columns = self._travels_as("lane_by", by)
             if self._key() and not {*columns} <= {*self._key()}:
                 expected = (
                     f"of the key, {one_line(', '.join(self._key()))}: its rows are to share a lane"
@@ -137,7 +142,7 @@ class CarryPlan(FramePlan):
     def _work_of(self, ceiling: int | None) -> CarryWork:
         carry, options = self._carry, self.work.options
         order = () if carry.order_by is None else carry.order_by
-        ordered = names_of("order_by", [order] if isinstance(order, str) else order, self._names)
+        ordered = self._travels_as("order_by", order)
         if not ordered and options.mode != "unordered":
             expected = (
                 f"columns by which the rows of a micro-batch are ordered, in {options.mode} mode"
@@ -179,7 +184,7 @@ class CarryPlan(FramePlan):
         return Terms(self._version(), options.mode, options.capacity, carry.budget, skew)
 
     def _version(self) -> str:
-        return version_of(self.fn) if self._carry.version is None else self._carry.version
+        return self._version_of(self.fn) if self._carry.version is None else self._carry.version
 
     def _settings(self, options: Options) -> str:
         """Return in words all by which another host is to make the calls."""
@@ -201,7 +206,16 @@ class CarryPlan(FramePlan):
         """Return what tells a function of the settings from others."""
         if isinstance(given, type | tuple) or not callable(given):
             return repr(given)
-        return version_of(given) if self._carry.version is None else given.__qualname__
+        if self._carry.version is None:
+            return self._version_of(given)
+        return getattr(given, "__qualname__", type(given).__qualname__)
+
+    def _version_of(self, given: Any) -> str:
+        try:
+            return version_of(given)
+        except InvalidConfig as error:
+            told = str(error).replace("journal: ", "", 1).partition("; use ")[0]
+            raise InvalidConfig(f"carry: {told}; use Carry(version=...)") from error.__cause__
 
 
 def _require_stream(df: DataFrame) -> None:

@@ -54,7 +54,9 @@ class _Visitors:
         lane = asked.visit.lane
         before, self._last[lane] = self._last.get(lane, asked), asked
         clashes = self._clashes.setdefault(lane, set())
-        if before.stamp != asked.stamp:
+        if before.run != asked.run:
+            clashes.clear()
+        elif before.stamp != asked.stamp:
             if before.stamp not in clashes:
                 clashes.clear()
         elif before.place != asked.place and before.rows != asked.rows:

@@ -24,12 +24,14 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
         stamp: of its micro-batch.
         place: stage and partition in which Spark plays it: in a micro-batch, each operator has one
             of its own for a lane.
+        run: of the query, which has another one when it is started again.
     """
 
     visit: Visit
     gap: int = 0
     stamp: int = 0
     place: str = ""
+    run: str = ""
 
     @property
     def rows(self) -> set[Identity]:

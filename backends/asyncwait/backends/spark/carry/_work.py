@@ -7,16 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt
 from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._opening import CalledRow, HostOpening
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
-from asyncwait.backends.spark.frame._cache import Sharing
-from asyncwait.backends.spark.frame._rows import FrameRows
+from asyncwait.backends.spark.frame._rows import FrameRows, Shape
 from asyncwait.backends.spark.frame._task import Enrichment, zone_named
 from asyncwait.spec.carry import InFlight, Terms, Visit
-from asyncwait.toolkit import Store
 
 
 class CarryWork(Struct, frozen=True, dict=True):
@@ -56,29 +55,29 @@ class CarryWork(Struct, frozen=True, dict=True):
         kept = [names.index(name) for name in self.task.shape.carried]
         return OutcomeCodec(self.records, kept, self.task.written.results)
 
+    @cached_property
+    def _named(self) -> Shape:
+        """The shape, with errors that name rows by what is in them: they have no place."""
+        shape = self.task.shape
+        given = (shape.given,) if isinstance(shape.given, str) else shape.given
+        return replace(shape, key=shape.key or given)
+
     def rows(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
         """Return records that a visit wants called as the function is given them."""
         batch = self.records.batch(self.records.decode(item.record for item in items))
+        decoded = FrameRows(self._named).decode(batch)
         lane, version = visit.lane, visit.terms.version
         return [
             CalledRow(
                 row.value, row.batch, row.index, row.name, lane=lane, version=version, item=item
             )
-            for row, item in zip(FrameRows(self.task.shape).decode(batch), items, strict=True)
+            for row, item in zip(decoded, items, strict=True)
         ]
 
     def opening(self, attempt: Attempt | None) -> HostOpening:
         """Return what opens the operator of a host."""
         task = self.task
-        cache = task.options.cache
-        return HostOpening(
-            task.fn,
-            task.shape,
-            zone_named(task.zone),
-            task.options,
-            attempt,
-            sharing=None if cache is None else Sharing(Store(cache)),
-        )
+        return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
 
     def host(self, name: str) -> CallHost:
         """Return the host of this work, on the loop that runs; its name is that of its folder."""

@@ -114,6 +114,15 @@ class Pacer:
                 self._refused(error)
         self._bell.ring()
 
+    def gives_up(self) -> None:
+        """Note that a call that had its turn does not begin; for any thread."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._gives_up)
+
+    def _gives_up(self) -> None:
+        self.open -= 1
+        self._bell.ring()
+
     def ends_in_a_thread(self, began: float, error: BaseException | None) -> None:
         """Note the same in a thread."""
         with suppress(RuntimeError):  # The loop is gone: nobody waits for a turn.
@@ -171,6 +180,11 @@ class PacedFunction(Around):
     def __init__(self, of_rows: Any, pacer: Pacer) -> None:
         super().__init__(of_rows)
         self._pacer = pacer
+
+    def skip(self, row: InputRow) -> None:
+        """Have another one called in its place."""
+        if not row.is_called and row.paid is None:
+            self._pacer.gives_up()
 
     async def __call__(self, row: InputRow) -> Any:
         pacer = self._pacer

@@ -69,9 +69,12 @@ class Around:
 
     def __init__(self, of_rows: Any) -> None:
         self._of_rows = of_rows
-        for name in ("open", "close", "timeout", "failure"):
+        for name in ("open", "close", "timeout", "failure", "skip"):
             if (part := getattr(of_rows, name, None)) is not None:
                 setattr(self, name, part)
+
+    def skip(self, row: InputRow) -> None:
+        """Take note that a row is not called for, though it has had its turn."""
 
 
 class Shape(Struct, frozen=True):

@@ -1,0 +1,158 @@
+"""Rows of a call host that share calls, on the virtual clock."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from carried import told, visit, work
+
+from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.spec import Cache, Retry
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    """Play on the virtual clock."""
+    run_virtual(lambda _: scene(), SpinWatch(100_000))
+
+
+def host_of(fn: Any, cache: Cache, **options: Any) -> tuple[Any, CallHost]:
+    """Return work of which all rows have one key, and its host."""
+    made = work(fn, given="name", cache=cache, **options)
+    return made, CallHost(made, "h")
+
+
+class Service:
+    """Answers after a second with how often it was asked; notes whose calls were cancelled."""
+
+    def __init__(self) -> None:
+        self.asked = self.cancelled = 0
+        self.fails = self.is_closed = False
+
+    async def __call__(self, name: str) -> dict[str, str]:
+        """Be asked."""
+        self.asked += 1
+        number = self.asked
+        try:
+            await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.fails:
+            raise OSError(f"{number}")
+        return {"told": f"{number} {name}"}
+
+    async def close(self) -> None:
+        """Take note."""
+        self.is_closed = True
+
+
+KEPT = Cache(max_keys=10, ttl=60)
+
+
+def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own() -> None:
+    """Of all lanes, and later ones, too; what fails is not kept, and fails each that shared it."""
+
+    async def scene() -> None:
+        service = Service()
+        made, host = host_of(service, KEPT, budget=5)
+        service.fails = True
+        first, second = visit(made, 0, 1), visit(made, 2, lane="1")
+        failed = await asyncio.gather(host.visit(first), host.visit(second))
+        no = {each: f"row id={each}: the call failed: OSError('1')" for each in range(3)}
+        assert told(made, failed[0]) | told(made, failed[1]) == no
+        service.fails = False
+        answers = await asyncio.gather(host.visit(first), host.visit(second))
+        assert told(made, answers[0]) | told(made, answers[1]) == {
+            each: [{"id": each, "told": "2 a"}] for each in range(3)
+        }
+        assert told(made, await host.visit(visit(made, 3))) == {3: [{"id": 3, "told": "2 a"}]}
+        await host.aclose()
+        assert (service.asked, service.is_closed) == (2, True)
+
+    play(scene)
+
+
+def test_a_shared_call_goes_on_until_no_row_of_it_is_wanted() -> None:
+    """Then it is cancelled, its rows leave their places, and none of them is called again."""
+
+    async def scene() -> None:
+        service = Service()
+        made, host = host_of(service, KEPT)
+        await host.visit(visit(made, 0, 1))
+        await host.visit(visit(made, 1))
+        await asyncio.sleep(1)
+        assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "1 a"}]}
+        await host.aclose()
+        assert (service.asked, service.cancelled) == (1, 0)
+
+    async def gone() -> None:
+        service = Service()
+        made, host = host_of(service, KEPT, capacity=1, retry=Retry(initial=0.1))
+        await host.visit(visit(made, 0))
+        await host.visit(visit(made))
+        await asyncio.sleep(0.001)
+        assert service.cancelled == 1
+        await host.visit(visit(made, 5))
+        await host.aclose()
+        assert service.asked == 2
+
+    play(scene)
+    play(gone)
+
+
+def test_nothing_is_kept_of_what_gave_no_rows() -> None:
+    """Unless the cache says for how long."""
+    asked = 0
+
+    async def none(_: str) -> list[Any]:
+        nonlocal asked
+        asked += 1
+        return []
+
+    async def scene(cache: Cache, calls: int) -> None:
+        nonlocal asked
+        asked = 0
+        made, host = host_of(none, cache, many=True)
+        for number in range(3):
+            assert told(made, await host.visit(visit(made, number))) == {number: []}
+        assert asked == calls
+        await host.aclose()
+
+    play(lambda: scene(KEPT, 3))
+    play(lambda: scene(Cache(max_keys=10, ttl=60, missing_ttl=60), 1))
+
+
+def test_what_gets_old_is_read_again_ahead_and_given_where_that_fails() -> None:
+    """And no longer than the cache says."""
+
+    async def scene() -> None:
+        service = Service()
+        cache = Cache(max_keys=10, ttl=10, refresh_ahead=0.5, stale_if_error=20)
+        made, host = host_of(service, cache, budget=5)
+
+        async def at(number: int) -> Any:
+            await asyncio.sleep(number - asyncio.get_running_loop().time())
+            return [*told(made, await host.visit(visit(made, number))).values()]
+
+        for number, expected in ((2, "1 a"), (6, "1 a"), (8, "1 a"), (11, "2 a"), (20, "2 a")):
+            service.fails = number == 20
+            assert await at(number) == [[{"id": number, "told": expected}]]
+        assert await at(50) == ["row id=50: the call failed: OSError('4')"]
+        await host.aclose()
+        assert service.asked == 4
+
+    play(scene)
+
+
+def test_a_row_without_a_key_has_a_call_of_its_own() -> None:
+    """As a null has."""
+
+    async def scene() -> None:
+        service = Service()
+        made, host = host_of(service, Cache(max_keys=10, ttl=60, key=lambda _: None), budget=5)
+        await host.visit(visit(made, 0, 1))
+        await host.aclose()
+        assert service.asked == 2
+
+    play(scene)
