@@ -1,24 +1,24 @@
 """What the tests of the suite share."""
 
+from collections.abc import Iterator
+
 import pytest
 import suite
 
-from asyncwait.conformance import _comparing, _verify
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.generation import QUICK, generate
 from asyncwait.spec.scenario import Scenario
 
 
 @pytest.fixture
-def few_examples(monkeypatch: pytest.MonkeyPatch) -> tuple[Example, ...]:
+def few_examples() -> Iterator[tuple[Example, ...]]:
     """What is verified in this process is verified by these, which are about a few rules.
 
     Most tests of verifying ask for such a rule and what becomes of it, not for all scenarios.
     """
     few = suite.few_examples()
-    for module in (_comparing, _verify):
-        monkeypatch.setattr(module, "EXAMPLES", few)
-    return few
+    with suite.playing(few):
+        yield few
 
 
 @pytest.fixture(scope="session")

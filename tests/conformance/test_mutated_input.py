@@ -92,7 +92,7 @@ def test_a_mutated_scenario_leaves_no_process_behind(
     for number in range(4):
         chance = Random(number)
         outside.path.joinpath("it.json").write_bytes(mutated(chance, chance.choice(sound)))
-        done = outside.asyncwait("play", "reference-asyncio", "it.json")
+        done = outside.here("play", "reference-asyncio", "it.json")
         codes.add(done.code)
         assert "Traceback" not in done.out + done.err
         wait_until_gone(f"TEST_MARK={tmp_path}")

@@ -17,6 +17,17 @@ from asyncwait.conformance import _verify
 
 ABOUT = {"FAIL-9", "TIME-4", "COPY-1"}
 _verify.EXAMPLES = [each for each in _verify.EXAMPLES if ABOUT.intersection(each.rules)]
+_verify._drawn = lambda count, seed: ((), _verify.generate(count, seed))
+_verify.SHRINK_SECONDS = 0.0
+"""
+
+# The same with an example of each rule.
+ONCE = """
+from asyncwait.conformance import _verify
+
+names = {each.name for each in {rule: e for e in _verify.EXAMPLES for rule in e.rules}.values()}
+_verify.EXAMPLES = [each for each in _verify.EXAMPLES if each.name in names]
+_verify._drawn = lambda count, seed: ((), _verify.generate(count, seed))
 """
 
 # What an ordinary test run may not load because of the plug-in.
@@ -52,18 +63,14 @@ def test_without_the_option_an_ordinary_run_loads_nothing_heavy(outside: Folder)
     assert done.code == 0, done.out
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("loop", ["asyncio", "trio"])
-def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(
-    outside: Folder, loop: str
-) -> None:
+def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(outside: Folder) -> None:
     """One module, one command, and nothing else; a report is written where that is asked for."""
-    outside.write("gate.py", SOUND.replace("(open_operator)", f"(open_operator, loop={loop!r})"))
+    outside.write("once.py", ONCE)
+    outside.write("gate.py", SOUND)
     told = outside.path / "told"
+    options = ("--asyncwait-count", "1", "--asyncwait-report", "told")
 
-    done = outside.pytest(
-        *SUITE, BACKEND, "gate:backend", "--asyncwait-count", "1", "--asyncwait-report", "told"
-    )
+    done = outside.pytest("-p", "once", *SUITE, BACKEND, "gate:backend", *options)
 
     assert done.code == 0, done.out
     assert re.search(r"^gate:backend: conformant \(\d+ rules pass\)$", done.out, re.MULTILINE)
@@ -116,7 +123,8 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
     assert told.line in done.out.splitlines()
     assert "\n  MUST: " in done.out
     assert " [tool.asyncwait]: backend gate:backend, " in done.out
-    monkeypatch.setattr(_verify, "EXAMPLES", _verify.EXAMPLES)
+    for name in ("EXAMPLES", "_drawn", "SHRINK_SECONDS"):
+        monkeypatch.setattr(_verify, name, getattr(_verify, name))
     exec(FEWER, {})  # noqa: S102 - the same in this process
     outside.here("verify", "--no-shrink", "--report", "verified")
     (verified,) = read_lines(outside.path / "verified" / "report.jsonl").runs

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import suite
 from outside import Folder
 
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.evidence import Example
-from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Scenario, declared, key_of
 
@@ -48,13 +48,11 @@ def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     sys.modules.pop("gate", None)
 
 
-SHAPED = [scenario for _, scenario in shapes(1, 0)]
-
-
 @pytest.fixture
 def planned(few_examples: tuple[Example, ...]) -> list[Scenario]:
     """What is played where one scenario is to be generated."""
-    return [*(example.scenario for example in few_examples), *SHAPED, *generate(1, 0)]
+    shaped, generated = suite.small_drawn(1, 0)
+    return [*(e.scenario for e in few_examples), *(each for _, each in shaped), *generated]
 
 
 def write(gate: Folder, before: str = "pass", more: str = "") -> Path:
@@ -122,10 +120,11 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(
     )
 
     # Nothing is drawn for batches and caches, which it does not have.
+    shaped = [each for _, each in suite.small_drawn(1, 0)[0]]
     drawn = [
         each
         for each in planned
-        if each not in SHAPED or (each.batch is None and each.cache is None)
+        if each not in shaped or (each.batch is None and each.cache is None)
     ]
     different = {key_of(adapted(scenario, can)) for scenario in drawn}
     assert verdict.planned == len(different) < len(drawn)

@@ -12,6 +12,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import sample
+import suite
 from outside import Folder
 from pages import Block, blocks_of, shows
 from walking import without_figures
@@ -20,6 +22,8 @@ from where import ROOT
 from asyncwait.backends import pool
 from asyncwait.backends.watching import export_metrics, show_progress
 from asyncwait.conformance import Lacks, StreamBackend, stream_backend
+from asyncwait.conformance._commands import _verify
+from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import OperatorConfig, Retry
 
@@ -33,6 +37,8 @@ BLOCKS = [
 ]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 RED = "asyncwait verify faulty-forgets-what-waits-for-room"
+
+FEWER = ("--count", "1", "--no-shrink")
 
 COMMANDS = {
     RED: 1,
@@ -136,14 +142,22 @@ def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(names["backend"](), StreamBackend)  # type: ignore[operator]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled
 @pytest.mark.timeout(300)  # a whole verdict, perhaps on a busy machine
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_exits_as_it_should(line: str, tmp_path: Path) -> None:
+def test_a_command_exits_as_it_should(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sound mailbox is conformant, what is faulty is seen; and the verdict is the one shown."""
     (told,) = {block.printed for block in BLOCKS if line in lines_of(block)}
+    folder, arguments = Folder(tmp_path), shlex.split(line)[1:]
 
-    done = Folder(tmp_path).asyncwait(*shlex.split(line)[1:])
+    if sample.SEED == sample.WHOLE:
+        done = folder.asyncwait(*arguments)
+    else:
+        monkeypatch.setattr(_verify, "GENERATED", 20)  # of mailboxes
+        with suite.playing(EXAMPLES):
+            done = folder.here(*arguments, *(FEWER if line == RED else ()))
 
     assert done.code == COMMANDS[line], done.err
     assert not told or shows(without_figures(told), without_figures(done.out)), done.out

@@ -111,12 +111,15 @@ def environment(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> dic
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 
+AT_ONCE = ("--count", "1", "--fail-fast", "--no-shrink", "--jobs", "1")
+
+
 def test_its_rule_is_verified(environment: dict[str, str]) -> None:
     """By the command, which finds the faulty operator, too."""
     command = str(Path(sys.executable).with_name("asyncwait"))
 
     done = subprocess.run(
-        [command, "verify", "faulty-pushes-forward", "--area", "MANNERS", "--count", "1"],
+        [command, "verify", "faulty-pushes-forward", "--area", "MANNERS", *AT_ONCE],
         env=environment,
         capture_output=True,
         text=True,

@@ -14,7 +14,6 @@ from contextlib import chdir
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest.mock import patch
 
 from click.testing import CliRunner
 from golden_journal import told as journal
@@ -22,9 +21,8 @@ from golden_progress import told as progress
 from golden_runs import DRAWN, MODULES, PLAYED, USAGE, VERIFIED
 from golden_verdicts import told, verdicts
 from rich.console import Console
-from suite import few_examples
+from suite import few_examples, playing
 
-from asyncwait.conformance import _verify
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
@@ -92,7 +90,7 @@ def commands(lines: tuple[str, ...]) -> str:
 
 def verdicts_of_few() -> str:
     """Return what is said of verdicts with files of expected failures, by few examples."""
-    with patch.object(_verify, "EXAMPLES", few_examples()):
+    with playing(few_examples()):
         return commands(VERIFIED)
 
 

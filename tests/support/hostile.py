@@ -17,10 +17,12 @@ from asyncwait.spec.scenario import Ending, Leg, Trace
 
 {module}
 
+KNOWN = "retry", "max_held", "batch", "cache"
+
 
 @asynccontextmanager
 async def open_operator(config, fn, elements, restore=None):
-    check_arguments(config, fn, elements, restore, "a hostile operator", "retry", "max_held")
+    check_arguments(config, fn, elements, restore, "a hostile operator", *KNOWN)
     if config.capacity == 8:
         {opening}
     async with sound(config, {fn}, elements, restore) as results:

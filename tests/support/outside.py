@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import chdir, suppress
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -93,21 +93,6 @@ class Folder:
                 if folder in str(getattr(sys.modules[name], "__file__", "")):
                     del sys.modules[name]
         return Done(done.exit_code, done.stdout, done.stderr)
-
-    def asyncwait_on_terminal(self, *arguments: str) -> str:
-        """Run the command `asyncwait` on a terminal; return what stands on it in the end."""
-        ours, theirs = os.openpty()
-        command = (str(Path(sys.executable).with_name("asyncwait")), *arguments)
-        with subprocess.Popen(
-            command, cwd=self.path, env=self._environment, stdout=theirs, stderr=theirs
-        ):
-            os.close(theirs)
-            shown = b""
-            with suppress(OSError):  # reading fails when the last one has closed the other end
-                while data := os.read(ours, 1 << 16):
-                    shown += data
-        os.close(ours)
-        return shown.decode()
 
     def pytest(self, *arguments: str) -> Done:
         """Run pytest, which knows a development installation only if told that it is one."""

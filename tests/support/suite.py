@@ -1,13 +1,19 @@
-"""The quick suite as cases, for what plays it in its own process beside `asyncwait verify`."""
+"""The quick suite as cases, for what plays it in its own process, and what plays less of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from unittest.mock import patch
 
+from sample import SEED, WHOLE, some
+
+from asyncwait.conformance import _comparing, _verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Example
-from asyncwait.conformance.generation import QUICK, generate, shapes
+from asyncwait.conformance.generation import QUICK, _shapes, generate, shapes
+from asyncwait.conformance.running import _served
 from asyncwait.conformance.verdict import Case
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, needs
 
 FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
 
@@ -15,6 +21,55 @@ FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
 def few_examples() -> tuple[Example, ...]:
     """Return examples about a few rules, for what is not about all that is played."""
     return tuple(example for example in EXAMPLES if FEW.intersection(example.rules))
+
+
+def each_rule_once(
+    can: Iterable[Capability] = ALL_CAPABILITIES, also: Iterable[Example] = ()
+) -> tuple[Example, ...]:
+    """Return an example about each rule, for verdicts that are green with nothing untested.
+
+    Args:
+        can: capabilities; where there is an example of a rule that needs no others, it is that.
+        also: examples beside these.
+    """
+    first: dict[str, str] = {}
+    for example in sorted(EXAMPLES, key=lambda example: len(needs(example.scenario) - {*can})):
+        for rule in example.rules:
+            first.setdefault(rule, example.name)
+    names = {*first.values(), *(example.name for example in also)}
+    return tuple(e for e in EXAMPLES if e.name in names or FEW.intersection(e.rules))
+
+
+def small_drawn(
+    count: int, seed: int
+) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
+    """Return what is drawn beside the examples, with shapes of the smallest size."""
+    with patch.object(_shapes, "LARGEST", 5):
+        return tuple(shapes(count, seed)), generate(count, seed)
+
+
+@contextmanager
+def playing(examples: Sequence[Example]) -> Iterator[None]:
+    """Have verifications of this process play these and small shapes, in one child."""
+    with (
+        patch.object(_verify, "EXAMPLES", tuple(examples)),
+        patch.object(_comparing, "EXAMPLES", tuple(examples)),
+        patch.object(_verify, "_drawn", small_drawn),
+        patch.object(_served, "cores", lambda: 1),
+    ):
+        yield
+
+
+def by_day(can: Iterable[Capability], of: str) -> AbstractContextManager[None]:
+    """Have verifications play each rule once and a fifth of the examples beside; at night all.
+
+    Args:
+        can: capabilities of what is verified.
+        of: names the draw.
+    """
+    if SEED == WHOLE:
+        return nullcontext()
+    return playing(each_rule_once(can, some(EXAMPLES, 5, of)))
 
 
 def quick_cases(count: int = QUICK, seed: int = 0, about: str = "") -> Iterator[Case]:
@@ -27,13 +82,13 @@ def quick_cases(count: int = QUICK, seed: int = 0, about: str = "") -> Iterator[
     """
     for example in sorted(EXAMPLES, key=lambda example: about not in example.rules):
         yield Case(example.name, example.scenario, example.scenario, about=example.rules)
-    drawn = (*_shapes(count, seed), *((str(n), each) for n, each in enumerate(_small(count, seed))))
+    drawn = (*_whole(count, seed), *((str(n), each) for n, each in enumerate(_small(count, seed))))
     for name, scenario in drawn:
         yield Case(name, scenario, scenario, generated=True)
 
 
 @cache
-def _shapes(count: int, seed: int) -> tuple[tuple[str, Scenario], ...]:
+def _whole(count: int, seed: int) -> tuple[tuple[str, Scenario], ...]:
     return tuple(shapes(count, seed))
 
 
