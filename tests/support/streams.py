@@ -29,7 +29,7 @@ def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
 
 
 class Started:
-    """A stream that is started again where its own worker was late for Spark: that waits 10 s.
+    """A stream that is started again whenever its own worker is late for Spark: that waits 10 s.
 
     Args:
         writer: of the stream.
@@ -37,15 +37,13 @@ class Started:
 
     def __init__(self, writer: DataStreamWriter) -> None:
         self._writer = writer
-        self._left = 5
         self._query = writer.start()
 
     def exception(self) -> Any:
         """Return what has ended it."""
         error = self._query.exception()
-        if error is None or "worker failed to connect back" not in str(error) or not self._left:
+        if error is None or "worker failed to connect back" not in str(error):
             return error
-        self._left -= 1
         self._query = self._writer.start()
         return None
 
