@@ -42,8 +42,8 @@ class Service:
             raise OSError(f"{number}")
         return {"told": f"{number} {name}"}
 
-    async def close(self) -> None:
-        """Take note."""
+    def close(self) -> None:
+        """Take note; a plain function will do."""
         self.is_closed = True
 
 

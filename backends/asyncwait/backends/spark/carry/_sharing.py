@@ -11,7 +11,7 @@ from msgspec import Struct
 from asyncwait.backends.spark.frame._cache import asked_by_rows
 from asyncwait.backends.spark.frame._rows import Around, InputRow
 from asyncwait.spec import Cache
-from asyncwait.toolkit import NULL_KEY, Store, stand_in
+from asyncwait.toolkit import NULL_KEY, Store, run_hook, stand_in
 
 _NO_BATCH = pa.RecordBatch.from_pydict({})
 
@@ -126,5 +126,4 @@ class SharedCalls(Around):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._close is not None:
-            await self._close()
+        await run_hook(self._close)
