@@ -87,6 +87,21 @@ def test_flaky_ones_are_repeated_within_milliseconds() -> None:
     assert any(step.clean_up for s in flaky for p in s.plans for step in p.steps)
 
 
+def test_no_limit_of_attempts_decides_whether_what_is_kept_is_good() -> None:
+    """However many attempts it ends, no ask behind them meets the end of a time of a cache."""
+    drawn = [shape("cached", 20, seed) for seed in range(300)]
+    limits = [
+        each.retry.attempt_timeout
+        for each in drawn
+        if each.retry is not None
+        and each.retry.attempt_timeout is not None
+        and each.cache is not None
+        and (each.cache.refresh_ahead or each.cache.stale_if_error)
+    ]
+    assert len(limits) > 20
+    assert not [limit for limit in limits for n in range(10) if n * limit % GRID == GRID / 2]
+
+
 def test_every_shape_goes_with_the_small_scenarios() -> None:
     """The more of these, the more of those."""
     quick = [name.split()[0] for name, _ in shapes(QUICK, seed=0)]

@@ -412,8 +412,10 @@ def _cached(rng: Random, size: int) -> Scenario:
     for put_on, share in zip(layers, (0.5, 0.4, 0.2, 0.6), strict=True):
         if _maybe(rng, share):
             base = put_on(rng, base)
-    if base.retry is not None and base.retry.attempt_timeout is not None:
-        limit = base.retry.attempt_timeout + off
+    if off and base.retry is not None and base.retry.attempt_timeout is not None:
+        # What is kept gets old at half steps: an ask in that instant would be a tie, to which
+        # nobody can be held. Twenty attempts that end so would come there, or seven with others.
+        limit = base.retry.attempt_timeout + GRID - 1
         retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
         base = msgspec.structs.replace(base, retry=retry)
     numbered = enumerate(base.plans)
