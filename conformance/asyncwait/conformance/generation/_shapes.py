@@ -413,9 +413,10 @@ def _cached(rng: Random, size: int) -> Scenario:
         if _maybe(rng, share):
             base = put_on(rng, base)
     if off and base.retry is not None and base.retry.attempt_timeout is not None:
-        # What is kept gets old at half steps: an ask in that instant would be a tie, to which
-        # nobody can be held. Twenty attempts that end so would come there, or seven with others.
-        limit = base.retry.attempt_timeout + GRID - 1
+        # What is kept gets old at half steps, and all else comes at whole ones: where an attempt or
+        # a call ended then, it would be a tie, to which nobody can be held. With 11 ms that takes
+        # five of them, with 10 it took two.
+        limit = base.retry.attempt_timeout + off + 1
         retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
         base = msgspec.structs.replace(base, retry=retry)
     numbered = enumerate(base.plans)
