@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,7 @@ OTHERS: list[dict[str, Any]] = [
     {"cache": Cache(9, 60)},
     {"cache": Cache(9, 61)},
     {"cache": Cache(9, 60, key=str)},
+    {"cache": Cache(9, 60, key=itemgetter(0)), "carry": Carry(version="1")},
     {"carry": Carry(name="other")},
 ]
 
@@ -285,6 +287,19 @@ def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: 
 
     assert host() == host()
     assert len({host(), *(host(**options) for options in OTHERS)}) == len(OTHERS) + 1
+
+
+def test_a_column_that_does_not_travel_is_named_with_those_that_do(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """It has to be given, kept, or a key."""
+    rows = streams.session.readStream.schema("id long, at long").json(str(tmp_path))
+    told = r"^order_by must be a column of what is given, kept, or a key, which has id, got 'at'"
+
+    with pytest.raises(InvalidConfig, match=told):
+        ordered_wait(
+            rows, echo, "twice long", columns="id", keep=["id"], carry=Carry(order_by="at")
+        )
 
 
 def test_a_table_and_another_state_store_are_refused(
