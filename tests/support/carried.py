@@ -1,6 +1,6 @@
 """Work whose calls stay in flight, made without Spark; and the visits of a lane."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,6 +11,7 @@ from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec.carry import Identity, InFlight, Outcome, Terms, Visit
 
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
@@ -35,6 +36,11 @@ KINDS: list[tuple[pa.DataType, Any]] = [
     (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
 ]
 """A value of each type."""
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Play on the virtual clock."""
+    return run_virtual(lambda _: scene(), SpinWatch(100_000))
 
 
 def work(

@@ -1,25 +1,18 @@
 """The calls that a host holds, on the virtual clock."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from carried import told, visit, work
+from carried import play, told, visit, work
 from msgspec.structs import replace
 
 from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._serve import HostServer
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
 from asyncwait.backends.spark.frame._pace import Pace
-from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import Batch, Retry
 from asyncwait.spec.carry import Failed
-
-
-def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Play on the virtual clock."""
-    return run_virtual(lambda _: scene(), SpinWatch(100_000))
 
 
 class Service:

@@ -1,19 +1,12 @@
 """Rows of a call host that share calls, on the virtual clock."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from typing import Any
 
-from carried import told, visit, work
+from carried import play, told, visit, work
 
 from asyncwait.backends.spark.carry._host import CallHost
-from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import Cache, Retry
-
-
-def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-    """Play on the virtual clock."""
-    run_virtual(lambda _: scene(), SpinWatch(100_000))
 
 
 def host_of(fn: Any, cache: Cache, **options: Any) -> tuple[Any, CallHost]:

@@ -177,7 +177,7 @@ def _sweep(child: int) -> None:
 
 def below(top: int) -> list[int]:
     """Return the processes below `top`."""
-    children_of = _children if _KNOWS_CHILDREN else _family()
+    children_of = _children if _KNOWS_CHILDREN else _children_of_all()
     found = [top]
     for pid in found:
         found.extend(children_of(pid))
@@ -194,7 +194,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _family() -> Callable[[int], list[int]]:
+def _children_of_all() -> Callable[[int], list[int]]:
     """Look through all processes; return what tells the children of one."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib it starts in half the time

@@ -11,7 +11,9 @@ _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _RULE = "code-2"
 
 
-def version_of(fn: Any) -> str:
+def version_of(
+    fn: Any, *, asker: str = "journal", way_out: str = "Journal(path, job, version)"
+) -> str:
     """Return a version of a function for a `Journal`.
 
     It is a digest of its code as it runs, of what is bound to it (closures, defaults, `partial`,
@@ -27,6 +29,8 @@ def version_of(fn: Any) -> str:
 
     Args:
         fn: a function or any other thing that can be called.
+        asker: what needs it, as an error says.
+        way_out: what to write where there is no telling.
 
     Returns:
         For example "code-2:3.11:" and 32 hexadecimal digits.
@@ -46,8 +50,8 @@ def version_of(fn: Any) -> str:
         if isinstance(error, Untold):
             what, label = error.what, error.label
         text = (
-            f"journal: there is no telling the version of {name}: {name}{walk.path[:500]}{label} "
-            f"is {what}; use Journal(path, job, version)"
+            f"{asker}: there is no telling the version of {name}: {name}{walk.path[:500]}{label} "
+            f"is {what}; use {way_out}"
         )
         raise InvalidConfig(text) from error
     return f"{_RULE}:{_PYTHON}:{walk.digest.hexdigest()}"

@@ -1,6 +1,7 @@
 """What the driver does: lanes, a shuffle by them, and the visits behind it."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,8 @@ from asyncwait.backends.spark.frame._settings import arrow_columns
 from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.carry import Terms
 from asyncwait.spec.texts import one_line
+
+_version_of = partial(version_of, asker="carry", way_out="Carry(version=...)")
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -184,7 +187,7 @@ class CarryPlan(FramePlan):
         return Terms(self._version(), options.mode, options.capacity, carry.budget, skew)
 
     def _version(self) -> str:
-        return self._version_of(self.fn) if self._carry.version is None else self._carry.version
+        return _version_of(self.fn) if self._carry.version is None else self._carry.version
 
     def _settings(self, options: Options) -> str:
         """Return in words all by which another host is to make the calls."""
@@ -207,15 +210,8 @@ class CarryPlan(FramePlan):
         if isinstance(given, type | tuple) or not callable(given):
             return repr(given)
         if self._carry.version is None:
-            return self._version_of(given)
+            return _version_of(given)
         return getattr(given, "__qualname__", type(given).__qualname__)
-
-    def _version_of(self, given: Any) -> str:
-        try:
-            return version_of(given)
-        except InvalidConfig as error:
-            told = str(error).replace("journal: ", "", 1).partition("; use ")[0]
-            raise InvalidConfig(f"carry: {told}; use Carry(version=...)") from error.__cause__
 
 
 def _require_stream(df: DataFrame) -> None:

@@ -66,7 +66,7 @@ class SharedCalls(Around):
         if now >= kept.refresh_from and place not in self._by_key:
             self._store.refreshing(place)
             self._begin(place, row).is_ahead = True
-        return self._told(kept.results)
+        return self._as_given(kept.results)
 
     async def _shared(self, place: Any, row: InputRow) -> Any:
         """Wait for a call that somebody has begun, or begin one; what it comes to."""
@@ -82,7 +82,7 @@ class SharedCalls(Around):
         if not call.task.cancelled() and call.task.exception() is not None:
             stale = self._store.stale(place, self._clock())
             if stale is not None:
-                return self._told(stale)
+                return self._as_given(stale)
         return call.task.result()
 
     def _begin(self, place: Any, row: InputRow) -> _Call:
@@ -109,11 +109,11 @@ class SharedCalls(Around):
             results = tuple(given) if self._many else (given,)
             if self._by_key.get(place) is call:
                 self._store.put(place, results, asked_at, self._clock())
-            return self._told(results)
+            return self._as_given(results)
         finally:
             self._forget(place, call)
 
-    def _told(self, results: tuple[Any, ...]) -> Any:
+    def _as_given(self, results: tuple[Any, ...]) -> Any:
         """Return results as the function gives them."""
         return results if self._many else results[0]
 

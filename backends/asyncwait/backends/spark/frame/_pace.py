@@ -116,7 +116,7 @@ class Pacer:
 
     def gives_up(self) -> None:
         """Note that a call that had its turn does not begin; for any thread."""
-        with suppress(RuntimeError):
+        with suppress(RuntimeError):  # The loop is gone: nobody waits for a turn.
             self._loop.call_soon_threadsafe(self._gives_up)
 
     def _gives_up(self) -> None:

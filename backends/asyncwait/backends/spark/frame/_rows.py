@@ -69,12 +69,14 @@ class Around:
 
     def __init__(self, of_rows: Any) -> None:
         self._of_rows = of_rows
-        for name in ("open", "close", "timeout", "failure", "skip"):
+        for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(of_rows, name, None)) is not None:
                 setattr(self, name, part)
 
     def skip(self, row: InputRow) -> None:
         """Take note that a row is not called for, though it has had its turn."""
+        if isinstance(self._of_rows, Around):
+            self._of_rows.skip(row)
 
 
 class Shape(Struct, frozen=True):
