@@ -1,5 +1,6 @@
 """Work whose calls stay in flight, made without Spark; and the visits of a lane."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -36,6 +37,24 @@ KINDS: list[tuple[pa.DataType, Any]] = [
     (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
 ]
 """A value of each type."""
+
+
+class Service:
+    """Answers after so many seconds as `id` says, and notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.ended: list[int] = []
+
+    async def __call__(self, row: Any) -> dict[str, str]:
+        """Be asked."""
+        self.asked.append(row.id)
+        try:
+            await asyncio.sleep(row.id)
+        except asyncio.CancelledError:
+            self.ended.append(row.id)
+            raise
+        return {"told": f"{row.id}!"}
 
 
 def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:

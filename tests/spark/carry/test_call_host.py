@@ -4,33 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from carried import play, told, visit, work
+from carried import Service, play, told, visit, work
 from msgspec.structs import replace
 
 from asyncwait.backends.spark.carry._host import CallHost
-from asyncwait.backends.spark.carry._serve import HostServer
-from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
 from asyncwait.backends.spark.frame._pace import Pace
 from asyncwait.spec import Batch, Retry
 from asyncwait.spec.carry import Failed
-
-
-class Service:
-    """Answers after so many seconds as `id` says, and notes what it is asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-        self.ended: list[int] = []
-
-    async def __call__(self, row: Any) -> dict[str, str]:
-        """Be asked."""
-        self.asked.append(row.id)
-        try:
-            await asyncio.sleep(row.id)
-        except asyncio.CancelledError:
-            self.ended.append(row.id)
-            raise
-        return {"told": f"{row.id}!"}
 
 
 def out(number: int) -> list[dict[str, Any]]:
@@ -185,88 +165,6 @@ def test_a_result_of_a_class_of_its_own_is_what_its_base_would_be() -> None:
     play(scene)
 
 
-class Connection:
-    """Takes what a server writes."""
-
-    def __init__(self) -> None:
-        self.written = bytearray()
-        self.write = self.written.extend
-
-    async def drain(self) -> None:
-        """Take more."""
-
-    def close(self) -> None:
-        """Take no more."""
-
-    async def asks(self, server: HostServer, asked: Asked) -> Answer:
-        """Ask a server; return what it says."""
-        reader = asyncio.StreamReader()
-        reader.feed_data(message(asked))
-        answers = asyncio.create_task(server.answer(reader, self))  # type: ignore[arg-type]
-        while not self.written:
-            await asyncio.sleep(0.001)
-        reader.feed_eof()
-        await answers
-        return read_answer(self.written[LENGTH.size :])
-
-
-GAPS = {"first": ((), 60), "none": ((0,), 1), "long": ((90_000, 0), 270), "back": ((90_000, 10), 1)}
-
-
-@pytest.mark.parametrize("case", GAPS)
-def test_a_lease_is_longer_than_the_time_between_visits(case: str) -> None:
-    """And until the first one it is as long as a host may take to start."""
-    gaps, expected = GAPS[case]
-
-    async def scene() -> None:
-        service = Service()
-        made = work(service, lease=1.0)
-        host = CallHost(made, "h")
-        server = HostServer(made, host)
-        for gap in gaps:
-            await Connection().asks(server, Asked(visit(made, 0), gap))
-        before = asyncio.get_running_loop().time()
-        await server.until_over()
-        assert asyncio.get_running_loop().time() - before == pytest.approx(expected, abs=0.01)
-        await host.aclose()
-
-    play(scene)
-
-
-def test_half_characters_are_told() -> None:
-    """Texts of errors may hold them; they can't be sent."""
-
-    async def fails(_row: Any) -> Any:
-        raise ValueError("bad \ud800 text")
-
-    async def scene() -> None:
-        made = work(fails)
-        host = CallHost(made, "h")
-        said = await Connection().asks(HostServer(made, host), Asked(visit(made, 1)))
-        assert (len(said.failed), said.broken) == (1, None)
-        assert "ValueError: bad \\ud800 text" in said.failed[0][1]
-        await host.aclose()
-
-    play(scene)
-
-
-def test_an_answer_that_can_not_be_sent_is_told() -> None:
-    """The host ends; the visitor reads why."""
-
-    class Broken:
-        async def visit(self, _visit: Any) -> Any:
-            return [("\ud800", b"")]
-
-    async def scene() -> None:
-        made = work(Service())
-        server = HostServer(made, Broken())  # type: ignore[arg-type]
-        said = await Connection().asks(server, Asked(visit(made, 1)))
-        assert "UnicodeEncodeError" in str(said.broken)
-        await server.until_over()
-
-    play(scene)
-
-
 def test_nothing_is_kept_of_lanes_that_wait_for_nothing() -> None:
     """However many there are."""
 
@@ -277,27 +175,6 @@ def test_nothing_is_kept_of_lanes_that_wait_for_nothing() -> None:
             await host.visit(visit(made, 0, lane=lane))
         assert host._rows == {}
         await host.aclose()
-
-    play(scene)
-
-
-def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
-    """Its visitor reads why, and the host goes on."""
-
-    class Odd:
-        is_broken = False
-
-        async def visit(self, asked: Any) -> Any:
-            if len(asked.wanted) == 1:
-                raise KeyError("a row that can't be read")
-            return []
-
-    async def scene() -> None:
-        made = work(Service())
-        server = HostServer(made, Odd())  # type: ignore[arg-type]
-        said = await Connection().asks(server, Asked(visit(made, 1)))
-        assert "can't be read" in str(said.broken)
-        assert (await Connection().asks(server, Asked(visit(made, 1, 2)))).broken is None
 
     play(scene)
 
@@ -416,44 +293,5 @@ def test_closing_waits_for_no_back_off() -> None:
         before = asyncio.get_running_loop().time()
         await host.aclose()
         assert asyncio.get_running_loop().time() - before < 1
-
-    play(scene)
-
-
-PLACES: dict[str, tuple[list[Any], bool]] = {
-    "two operators": ([(at, f"{at} {n}", (at, n)) for at in range(3) for n in range(2)], True),
-    "one, played twice": ([(at, f"{at} {n}", (at,)) for at in range(9) for n in range(2)], False),
-    "rows and timers": ([(at, f"{at}", (at, n)) for at in range(9) for n in range(2)], False),
-    "now and then": (
-        [(at, f"{at} {n}", (at, n)) for at in range(9) for n in range(2 - at % 2)],
-        False,
-    ),
-    "two, and a query that is started again with one": (
-        [
-            *((at, f"{at} {n}", (at, n)) for at in range(2) for n in range(2)),
-            (2, "2 0", (2,)),
-            (2, "9 0", (2, 3), "again"),
-        ],
-        False,
-    ),
-}
-
-
-@pytest.mark.parametrize("case", PLACES)
-def test_two_operators_that_share_a_host_are_told_so(case: str) -> None:
-    """They visit it in each micro-batch, from two places, with other rows."""
-    visits, is_told = PLACES[case]
-
-    async def scene() -> None:
-        made = work(Service())
-        host = CallHost(made, "h")
-        server = HostServer(made, host)
-        asked = [
-            Asked(visit(made, *rows), 0, stamp, place, *run) for stamp, place, rows, *run in visits
-        ]
-        said = [(await Connection().asks(server, each)).broken for each in asked]
-        assert [text for text in said[:-1] if text] == []
-        assert ("Carry(name=...)" in (said[-1] or "")) is is_told
-        await host.aclose()
 
     play(scene)
