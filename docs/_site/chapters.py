@@ -12,7 +12,7 @@ from links import relative
 from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
-from asyncwait.conformance.areas import WITNESSES
+from asyncwait.conformance.areas import all_witnesses
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, MailboxExample
 from asyncwait.conformance.report import describe_scenario, draw
@@ -80,7 +80,7 @@ EVIDENCE = {
 }
 """The page on which an example or a faulty operator stands, by its name."""
 
-WITNESSES_OF = {witness.rule: witness for witness in WITNESSES}
+WITNESSES_OF = {witness.rule: witness for witness in all_witnesses()}
 
 
 def chapter_of(rule: str) -> str:

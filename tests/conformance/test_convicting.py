@@ -10,7 +10,7 @@ from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance._convicting import ANYWHERE, PREMISES, can_convict
 from asyncwait.conformance._verify import Coverage, verify
-from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.generation import generate, shapes
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -108,7 +108,7 @@ def test_what_breaks_a_rule_by_hand_can_convict_by_it() -> None:
     """Its own witness, and those of other rules that break it, too."""
     lost = [
         (witness.rule, rule)
-        for witness in WITNESSES
+        for witness in all_witnesses()
         for run in [witness.violating]
         for rule, _ in judge(run.scenario, run.trace, CHECKS).violations()
         if not can_convict(rules()[rule], run.scenario)

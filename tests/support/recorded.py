@@ -17,7 +17,7 @@ from sweep import PATIENCE, verdict_on
 
 from asyncwait.backends.faulty import FAULTY, Faulty, Variation
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
-from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import Example, Witness
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -85,7 +85,7 @@ def _program(example: MailboxExample) -> Any:
 
 def witnesses() -> Told:
     """What each check says, and each other one, of the runs that witness for it."""
-    operators = {each.rule: partial(_witness, each) for each in WITNESSES}
+    operators = {each.rule: partial(_witness, each) for each in all_witnesses()}
     return {**operators, **{e.rule: partial(_mailbox_witness, e) for e in MAILBOX_WITNESSES}}
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from asyncwait.backends.faulty import FAULTY
 from asyncwait.backends.faulty.mailbox import gallery
-from asyncwait.conformance.areas import EXAMPLES, WITNESSES
+from asyncwait.conformance.areas import EXAMPLES, all_witnesses
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import scenarios_to_json
 
@@ -31,7 +31,7 @@ FAULT = next(each for each in FAULTY if each.name == "knows-one-mode")
 SOUND, WRONG = "pool-asyncio", f"faulty-{FAULT.name}"
 SHOWS_IT = next(example.name for example in EXAMPLES if FAULT.rule in example.rules)
 AREA = FAULT.rule.partition("-")[0]
-WITNESS = next(witness for witness in WITNESSES if witness.rule == FAULT.rule)
+WITNESS = next(witness for witness in all_witnesses() if witness.rule == FAULT.rule)
 MAILBOX, WRONG_MAILBOX = "asyncwait.reference:MailboxProcessor", next(iter(gallery()))
 
 BROKEN = """

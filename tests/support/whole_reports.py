@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from reports import THEN
 
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance.areas import CHECKS, WITNESSES
+from asyncwait.conformance.areas import CHECKS, all_witnesses
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.report import Report, read_lines, report_of
@@ -28,7 +28,7 @@ HOSTILE = (
 
 def _broken(rule: str) -> Failure:
     """The run that the area's own witness shows the rule broken with."""
-    run = next(witness.violating for witness in WITNESSES if witness.rule == rule)
+    run = next(witness.violating for witness in all_witnesses() if witness.rule == rule)
     found = dict(judge(run.scenario, run.trace, CHECKS).violations())[rule]
     return Failure(Case(f"witness of {rule}", run.scenario, run.scenario), run.trace, found)
 

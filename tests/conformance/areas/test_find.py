@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from asyncwait.conformance.areas import CHECKS, WITNESSES
+from asyncwait.conformance.areas import CHECKS, all_witnesses
 from asyncwait.conformance.areas._find import collect_checks
 from asyncwait.conformance.judging import Check, Judgement
 from asyncwait.spec.rules import areas
@@ -22,7 +22,7 @@ def test_checks_and_evidence_stand_in_the_order_of_the_chapters() -> None:
     assert list(dict.fromkeys(CHECKS[rule].rule.partition("-")[0] for rule in CHECKS)) == list(
         areas()
     )
-    assert list(dict.fromkeys(w.rule.partition("-")[0] for w in WITNESSES)) == list(areas())
+    assert list(dict.fromkeys(w.rule.partition("-")[0] for w in all_witnesses())) == list(areas())
 
 
 def test_a_rule_has_one_check() -> None:

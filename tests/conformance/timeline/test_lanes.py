@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from sample import some
 
-from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
@@ -146,7 +146,7 @@ def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
 
 def test_each_rule_can_be_seen_broken() -> None:
     """Whatever is wrong, there are timelines of it, and its instant is marked in them."""
-    for witness in WITNESSES:
+    for witness in all_witnesses():
         run = witness.violating
         found = dict(judge(run.scenario, run.trace, CHECKS).violations())[witness.rule]
         wrong = [c for c in lay_out(run.scenario, run.trace, found) if c.wrong]

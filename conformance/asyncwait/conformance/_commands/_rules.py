@@ -13,7 +13,7 @@ from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import BOOKS, any_case, console, usage_errors
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import nearest
-from asyncwait.conformance.areas import CHECKS, EXAMPLES, WITNESSES
+from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.mailbox import (
@@ -65,7 +65,7 @@ class Page:
         examples = [example for example in EXAMPLES if rule.id in example.rules]
         self._say_examples(examples)
         self._draw(f"The smallest of them on {played_on.name}:", _run(rule, examples, played_on))
-        for witness in WITNESSES:
+        for witness in all_witnesses():
             if witness.rule == rule.id:
                 run = witness.violating
                 violation = _violation(rule.id, run.scenario, run.trace)

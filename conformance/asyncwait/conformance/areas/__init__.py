@@ -3,6 +3,9 @@
 The areas are those of the chapters of the specification, in their order; nothing lists them here.
 """
 
-from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, NEAR_MISSES, WITNESSES
+from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, all_witnesses, near_misses
+from asyncwait.spec.exports import claim_exports
 
-__all__ = ["CHECKS", "EXAMPLES", "NEAR_MISSES", "WITNESSES"]
+__all__ = ["CHECKS", "EXAMPLES", "all_witnesses", "near_misses"]
+
+claim_exports(__name__)

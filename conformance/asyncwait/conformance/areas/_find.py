@@ -1,6 +1,7 @@
 """Finds the evidence of all areas: in the folder that is named like the chapter."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -37,10 +38,16 @@ CHECKS: Mapping[str, Check] = collect_checks(_modules("checks"))
 EXAMPLES: tuple[Example, ...] = tuple(e for area in _modules("examples") for e in area.EXAMPLES)
 """All examples, in the order of the chapters."""
 
-WITNESSES: tuple[Witness, ...] = tuple(w for area in _modules("witnesses") for w in area.WITNESSES)
-"""All witnesses, in the order of the chapters."""
 
-NEAR_MISSES: tuple[NearMiss, ...] = tuple(
-    miss for area in _modules("witnesses") for miss in getattr(area, "NEAR_MISSES", ())
-)
-"""All further runs at the borders of checks, in the order of the chapters."""
+@cache
+def all_witnesses() -> tuple[Witness, ...]:
+    """Return all witnesses, in the order of the chapters; no verdict needs them."""
+    return tuple(witness for area in _modules("witnesses") for witness in area.WITNESSES)
+
+
+@cache
+def near_misses() -> tuple[NearMiss, ...]:
+    """Return all further runs at the borders of checks, in the order of the chapters."""
+    return tuple(
+        miss for area in _modules("witnesses") for miss in getattr(area, "NEAR_MISSES", ())
+    )
