@@ -75,7 +75,7 @@ def test_the_sound_operator_is_green_after_two_commands(copied: Copied) -> None:
 
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
-    assert "mypkg.gate:backend: conformant: core, ordered (57 rules pass" in done.stdout
+    assert re.search(r"mypkg.gate:backend: conformant: core, ordered \(\d+ rules pass", done.stdout)
 
 
 @pytest.mark.sampled

@@ -26,7 +26,12 @@ def test_the_rule_that_is_named_first_is_its_own_or_the_one_it_is_marked_with(
     faulty: Faulty,
 ) -> None:
     """A mark that is not needed any more, or names another rule, fails as well."""
-    assert first_named(faulty) == expected(faulty)
+    first, wanted = first_named(faulty), expected(faulty)
+
+    assert first == wanted, (
+        f"the verdict on {faulty.name} names {first or 'another rule'} first, and not {wanted}: "
+        "mend @breaks, or say there `behind` which rule it stands, and `why`"
+    )
 
 
 def test_few_are_marked_as_a_consequence() -> None:

@@ -1,11 +1,13 @@
 """In how many of 20 seeds 300 generated scenarios alone convict each operator of the gallery.
 
-    python tests/support/scarce.py      prints it, in a quarter of an hour
+    python tests/support/scarce.py             of all, in a quarter of an hour
+    python tests/support/scarce.py NAME...     of these, in seconds
 
 Those that fewer than 19 seeds find are listed in `tests/faulty/scarce.toml`, each with what it
 takes. One without that ends this with an error, and so does one that is listed and found.
 """
 
+import argparse
 import gc
 import logging
 import sys
@@ -67,19 +69,32 @@ def listed() -> Mapping[str, Mapping[str, Any]]:
 
 def main() -> None:
     """Measure, print each figure, and say what the list has to say otherwise."""
+    chosen = asked_for()
     logging.disable(logging.CRITICAL)
     for seed in range(SEEDS):
         scenarios(seed)
     gc.collect()
     gc.freeze()  # Else each collection looks through all scenarios again.
-    found: dict[Faulty, int] = {}
-    for faulty in PLAYED:
-        found[faulty] = sum(finds(faulty, seed) for seed in range(SEEDS))
-        print(f"{found[faulty]:2} of {SEEDS}  {faulty.rule:8} {faulty.name}", flush=True)
-    scarce = [faulty for faulty in PLAYED if found[faulty] < ENOUGH]
-    names, now = {faulty.name for faulty in scarce}, set(listed())
-    if names != now:
-        sys.exit(f"not listed: {sorted(names - now)}; listed, and found: {sorted(now - names)}")
+    scarce = set()
+    for name, faulty in chosen.items():
+        found = sum(finds(faulty, seed) for seed in range(SEEDS))
+        print(f"{found:2} of {SEEDS}  {faulty.rule:8} {name}", flush=True)
+        if found < ENOUGH:
+            scarce.add(name)
+    now = listed().keys() & chosen.keys()
+    if scarce != now:
+        sys.exit(f"not listed: {sorted(scarce - now)}; listed, and found: {sorted(now - scarce)}")
+
+
+def asked_for() -> dict[str, Faulty]:
+    """Return those that the command line names, by name; all if it names none."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of a faulty operator; else all")
+    names = parser.parse_args().names
+    played = {faulty.name: faulty for faulty in PLAYED}
+    if unknown := set(names) - played.keys():
+        parser.error(f"not in the gallery, or not in generated scenarios: {sorted(unknown)}")
+    return {name: played[name] for name in names} or played
 
 
 if __name__ == "__main__":

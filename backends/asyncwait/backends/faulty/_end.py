@@ -120,6 +120,15 @@ class ClosesBeforeCallsHaveEnded(ResultStream):
         return self.trouble
 
 
+@breaks("END-6", loop="trio", is_bound=True)  # on asyncio no operator need shield it
+class ClosesTheFunctionUnshielded(ResultStream):
+    """Shields the closing of its source, and not that of its function behind it."""
+
+    async def close_function(self) -> Exception | None:
+        self.guard.shield = False
+        return await super().close_function()
+
+
 class _LeavesOpeningToOthers(AsyncWaitOperator):
     """Is opened by somebody else."""
 

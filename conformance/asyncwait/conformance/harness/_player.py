@@ -415,13 +415,14 @@ class _LegPlayer:
             self._cancel(again=not is_first)
 
     def _cancel(self, *, again: bool) -> None:
-        """Cancel the consumer, be it leaving already, and know what that may cut short."""
+        """Cancel the consumer, be it leaving already, and know what that may cut short.
+
+        On asyncio, where not every operator can shield what its consumer's task awaits.
+        """
         self._doing = _LEAVING
         self._cancelled_at = now = self._recorder.now()
-        if self._cancelling.repeats and self._loop == "asyncio":
-            self._recorder.cuts = now, math.inf
-        elif again:
-            self._recorder.cuts = now, now
+        if self._loop == "asyncio" and (self._cancelling.repeats or again):
+            self._recorder.cuts = now, math.inf if self._cancelling.repeats else now
         self._cancelling.cancel()
 
     async def _request(self, request: SnapshotRequest) -> None:

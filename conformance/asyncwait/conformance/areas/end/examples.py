@@ -129,6 +129,9 @@ cancelled-amid-results: END-5, END-20
 cancelled-while-all-is-closed: END-5, END-6
     The stream has failed; the consumer is cancelled while the source is being closed.
     0: a; 60000: b; a: 40 raises; hooks coroutine; hook_takes 40; close_takes 80; cancel_at 120
+cancelled-while-the-function-is-closed: END-6
+    The stream has failed; a scope round the consumer is cancelled while `close` waits.
+    0: a; 60000: b; a: 40 raises; hooks coroutine; hook_takes 80; cancel_at 160; cancel scope
 open-that-raises: END-12
     The function can't be opened.
     0: a; hooks coroutine; hook_takes 40; hook_error open
