@@ -1,7 +1,6 @@
-"""How batches share tasks, and when they don't any more; reading many values at once."""
+"""How batches share tasks, and when they don't any more."""
 
 import asyncio
-from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -9,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from asyncwait.backends.pool import ordered_wait, unordered_wait
+from asyncwait.backends.pool import ordered_wait
 from asyncwait.spec import Batch
 
 pytestmark = pytest.mark.anyio
@@ -68,39 +67,3 @@ async def test_a_late_cancellation_of_a_batch_hits_no_further_one() -> None:
 
     assert await values_of(range(6), fn, batch=PAIRS) == list(range(6))
     assert len(set(kept)) == 3
-
-
-@pytest.mark.parametrize("batch", [None, PAIRS])
-async def test_a_source_that_fails_has_given_what_came_before(batch: Batch | None) -> None:
-    """Many values are read at once, and the error stands behind them."""
-
-    def source() -> Iterator[int]:
-        yield from range(5)
-        raise ConnectionError
-
-    async def each(value: Any) -> Any:
-        return value
-
-    async with unordered_wait(source(), each, capacity=100, batch=batch) as results:
-        assert [await anext(results) for _ in range(5)] == list(range(5))
-        with pytest.raises(ConnectionError):
-            await anext(results)
-
-
-async def test_one_value_more_is_read_than_there_is_room_for() -> None:
-    """It waits for room, and the source for it."""
-    read: list[int] = []
-
-    def source() -> Iterator[int]:
-        for number in range(10):
-            read.append(number)
-            yield number
-
-    async def fn(_: int) -> None:
-        await anyio.sleep_forever()
-
-    async with ordered_wait(source(), fn, capacity=4) as results:
-        await anyio.wait_all_tasks_blocked()
-        statistics = results.statistics()
-    assert read == [0, 1, 2, 3, 4]
-    assert (statistics.in_flight, statistics.waiting) == (4, 1)

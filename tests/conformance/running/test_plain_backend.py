@@ -1,6 +1,7 @@
 """A form for plain values is judged as its operator is: what is wrong in either shows."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wa
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, plain_backend
-from asyncwait.conformance.running._plain import gives_one
+from asyncwait.conformance.running._plain import gives_one, never_waits
 from asyncwait.spec import Mode
 from asyncwait.toolkit import plain_wait
 
@@ -41,9 +42,23 @@ def test_what_is_faulty_is_convicted_through_plain_values(rule: str) -> None:
     assert convicts(waits, rule)
 
 
-def test_both_kinds_of_functions_are_played() -> None:
-    """Those that give the one result, and those that give many, are often enough in examples."""
+def test_a_source_that_is_read_to_its_end_before_the_first_call_is_convicted() -> None:
+    """Where it never waits it is an iterator that is not async, which some read in bulk."""
+
+    def greedy(mode: Mode) -> Any:
+        def wait(source: Any, *args: Any, **options: Any) -> Any:
+            read = list(source) if isinstance(source, Iterator) else source
+            return SOUND[mode](read, *args, **options)
+
+        return wait
+
+    assert convicts({mode: greedy(mode) for mode in MODES}, "CAP-3")
+
+
+@pytest.mark.parametrize("is_so", [gives_one, never_waits])
+def test_both_kinds_of_functions_and_of_sources_are_played(is_so: Any) -> None:
+    """Those that give the one result, those that give many: each is often enough in examples."""
     played = [adapted(each.scenario, plain_backend(SOUND).capabilities) for each in EXAMPLES]
-    counts = Counter(map(gives_one, played))
+    counts = Counter(map(is_so, played))
 
     assert min(counts[True], counts[False]) >= 80

@@ -45,7 +45,9 @@ class PlainBackend(Struct, frozen=True):
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios` one after the other, each in an event loop of its own."""
         for scenario in scenarios:
-            opens = plain_opener(self.waits, single=gives_one(scenario))
+            opens = plain_opener(
+                self.waits, single=gives_one(scenario), at_once=never_waits(scenario)
+            )
             yield play(opens, scenario, self.loop)
 
 
@@ -53,7 +55,8 @@ def plain_backend(waits: Mapping[Mode, Any], loop: LoopName = "asyncio") -> Plai
     """Make a backend of a form for plain values.
 
     Where each call and each handler of a scenario gives one result, that is what the function
-    gives; else it gives `many` results, and `on_error` handles what fails.
+    gives; else it gives `many` results, and `on_error` handles what fails. A source that never
+    waits is an iterator that is not async: forms may read such a one several values at a time.
 
     Args:
         waits: the functions like `ordered_wait` by their modes.
@@ -78,8 +81,39 @@ def gives_one(scenario: Scenario) -> bool:
     )
 
 
-def plain_opener(waits: Mapping[Mode, Any], *, single: bool) -> OpenOperator:
-    """Return what opens a form for plain values as an operator."""
+def never_waits(scenario: Scenario) -> bool:
+    """Whether all inputs are there from the start, and then the end."""
+    is_plain = scenario.source == "iterator" and scenario.company != "before"
+    return is_plain and scenario.source_ends_at == 0 and not any(i.at for i in scenario.inputs)
+
+
+class _AtOnce(Iterator[Element]):
+    """A source that never waits, as an iterator that is not async."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.aclose = source.aclose
+
+    def __next__(self) -> Element:
+        step = self._source.__anext__()
+        try:
+            step.send(None)
+        except StopIteration as given:
+            element: Element = given.value
+            return element
+        except StopAsyncIteration:
+            raise StopIteration from None
+        raise AssertionError("a source that never waits waits")
+
+
+def plain_opener(waits: Mapping[Mode, Any], *, single: bool, at_once: bool = False) -> OpenOperator:
+    """Return what opens a form for plain values as an operator.
+
+    Args:
+        waits: the functions like `ordered_wait` by their modes.
+        single: whether each call gives one result.
+        at_once: whether the source never waits, and is given as an iterator that is not async.
+    """
 
     def open_operator(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
         if restore is not None or not isinstance(config, OperatorConfig):
@@ -87,6 +121,8 @@ def plain_opener(waits: Mapping[Mode, Any], *, single: bool) -> OpenOperator:
             return waits["ordered"](elements, fn, retry=restore, capacity=config)
         if isinstance(elements, str):
             elements = len(elements)  # A text is a source here, and a number is none.
+        elif at_once:
+            elements = _AtOnce(elements)
         options: dict[str, Any] = {"many": not single}
         batched = config.batch is not None
         function: Any = OfRecords(fn, single=single, batched=batched) if callable(fn) else fn
