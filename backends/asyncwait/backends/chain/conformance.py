@@ -80,9 +80,15 @@ def behind_one(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
 ) -> ChainResults:
-    """Open a chain as its second operator, with one in front that hands records on as they are."""
-    if isinstance(restore, Snapshot):  # what came out is the snapshot of one operator
-        restore = replace(restore, upstream=Snapshot(restore.checkpoint_id, ()))
+    """Open a chain as its second operator, with one in front that hands records on as they are.
+
+    What it is restored from is a snapshot of one operator. Half of that goes to each of the two:
+    the one in front hands on what is behind.
+    """
+    if isinstance(restore, Snapshot):
+        half = len(restore.in_flight) // 2
+        behind = replace(restore, in_flight=restore.in_flight[half:])
+        restore = replace(restore, in_flight=restore.in_flight[:half], upstream=behind)
     configs: Any = (_ONE_AT_A_TIME, config)
     # A chain refuses a wrong number of functions, as one operator refuses a text for a function.
     functions: Any = (_hand_on,) * 3 if isinstance(fn, str) else (_hand_on, fn)
