@@ -52,8 +52,8 @@ a-last-attempt-comes-back-no-more: BAT-3
     capacity 8; retry max_attempts=2; batch max_size=2 max_wait=4000; 0: a b c d;
     a b: 40 raises own, 360 gives *1; c: 160 raises own, 40 gives c1; d: 160 gives d1
 a-key-that-is-freed-behind-the-end: BAT-4, KEY-5
-    e gathers while d waits for the key of a; at 80 they go together.
-    key-ordered; capacity 8; batch max_size=3 max_wait=4000; 0: a/x b/y c/z d/x e/w;
+    From 40 on e gathers while d waits for the key of a; at 80 they go together.
+    key-ordered; capacity 8; batch max_size=3 max_wait=4000; 0: a/x b/y c/z d/x; 40: e/w;
     a b c: 80 gives *1; d e: 40 gives *1
 one-backs-off-without-room: BAT-4
     b gathers and there is no room for c; a comes back at 80, and goes with b.
