@@ -36,19 +36,17 @@ class Gathering(deque[Entry]):
         """Have a record wait, behind the others."""
         self._since.append(self._clock())
         super().append(entry)
-        self._look_at(1)
+        self._look_at_more()
 
     def extend(self, entries: Iterable[Entry]) -> None:
         """Have records wait, behind the others."""
-        before = len(self)
         super().extend(entries)
-        new = len(self) - before
-        self._since.extend([self._clock()] * new)
-        self._look_at(new)
+        self._since.extend([self._clock()] * (len(self) - len(self._since)))
+        self._look_at_more()
 
-    def _look_at(self, new: int) -> None:
-        """See to it that it is looked at if the new ones at the end make a difference."""
-        if len(self) == new or len(self) >= self._size or self._core.is_full:
+    def _look_at_more(self) -> None:
+        """Look if no more may come; at the first, whoever brings it does so."""
+        if len(self) >= self._size or self._core.is_full:
             self._look()
 
     def take(self, count: int) -> list[Entry]:
