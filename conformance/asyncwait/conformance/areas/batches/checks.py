@@ -81,9 +81,17 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
 
 
 def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
-    """Return when the first record of a batch may have begun to gather, in ms."""
-    calls = set(batch)
-    return min((w.maybe for w in leg.once(waits) if w.call in calls), default=NEVER)
+    """Return when the first record that a batch went for may have begun to gather, in ms.
+
+    One whose deadline passed as something blocked the loop was among those that were to go.
+    """
+    calls, at = set(batch), batch[0].at
+
+    def is_left_out(wait: Wait) -> bool:
+        return wait.call is None and leg.deadline(wait.item) < at == wait.item.decided_at
+
+    went = (w.maybe for w in leg.once(waits) if w.call in calls or is_left_out(w))
+    return min(went, default=NEVER)
 
 
 @leg_check("BAT-3")
