@@ -21,11 +21,11 @@ def _loads_of_keys(leg: LegHistory) -> Mapping[str, Sequence[Load]]:
 
 
 def is_told(leg: LegHistory, call: Call) -> bool:
-    """Whether what became of a call is known: it began before the operator was through.
+    """Whether what became of a call is known: it began before its deadline and the operator's end.
 
     Else the load that it began may never have had its turn.
     """
-    return call.at < leg.over_at
+    return call.at < min(call.deadline, leg.over_at)
 
 
 def hits(leg: LegHistory) -> Sequence[tuple[Load, Call]]:
