@@ -2,13 +2,13 @@ import pytest
 from judged import broken_rules, each_loop, judge, texts
 from operators import CACHING, OPERATORS
 
-from asyncwait.conformance.areas import EXAMPLES, all_witnesses, near_misses
+from asyncwait.conformance.areas import EXAMPLES, all_near_misses, all_witnesses
 from asyncwait.conformance.evidence import Example, NearMiss, Run, Witness
 from asyncwait.conformance.harness import LoopName, play
 
 each_witness = pytest.mark.parametrize("witness", all_witnesses(), ids=lambda each: each.rule)
 each_near_miss = pytest.mark.parametrize(
-    "miss", near_misses(), ids=[f"{miss.rule}-{n}" for n, miss in enumerate(near_misses())]
+    "miss", all_near_misses(), ids=[f"{miss.rule}-{n}" for n, miss in enumerate(all_near_misses())]
 )
 each_play = pytest.mark.parametrize(
     ("example", "operator"),

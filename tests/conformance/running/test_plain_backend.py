@@ -57,7 +57,7 @@ def test_a_source_that_is_read_to_its_end_before_the_first_call_is_convicted() -
 
 @pytest.mark.parametrize("is_so", [gives_one, never_waits])
 def test_both_kinds_of_functions_and_of_sources_are_played(is_so: Any) -> None:
-    """Those that give the one result, those that give many: each is often enough in examples."""
+    """One result or many, a source that never waits or may: examples have enough of each."""
     played = [adapted(each.scenario, plain_backend(SOUND).capabilities) for each in EXAMPLES]
     counts = Counter(map(is_so, played))
 

@@ -82,8 +82,8 @@ def behind_one(
 ) -> ChainResults:
     """Open a chain as its second operator, with one in front that hands records on as they are.
 
-    What it is restored from is a snapshot of one operator. Half of that goes to each of the two:
-    the one in front hands on what is behind.
+    It is restored from the snapshot of one operator: what came first is given to the second
+    operator, and the rest to the one in front, which hands it on.
     """
     if isinstance(restore, Snapshot):
         half = len(restore.in_flight) // 2

@@ -45,7 +45,7 @@ class Gathering(deque[Entry]):
         self._look_at_more()
 
     def _look_at_more(self) -> None:
-        """Look if no more may come; at the first, whoever brings it does so."""
+        """Have it looked at if no more may join; the first is announced by whoever brings it."""
         if len(self) >= self._size or self._core.is_full:
             self._look()
 

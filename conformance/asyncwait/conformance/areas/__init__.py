@@ -3,9 +3,9 @@
 The areas are those of the chapters of the specification, in their order; nothing lists them here.
 """
 
-from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, all_witnesses, near_misses
+from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, all_near_misses, all_witnesses
 from asyncwait.spec.exports import claim_exports
 
-__all__ = ["CHECKS", "EXAMPLES", "all_witnesses", "near_misses"]
+__all__ = ["CHECKS", "EXAMPLES", "all_near_misses", "all_witnesses"]
 
 claim_exports(__name__)

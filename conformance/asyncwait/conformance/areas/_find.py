@@ -46,7 +46,7 @@ def all_witnesses() -> tuple[Witness, ...]:
 
 
 @cache
-def near_misses() -> tuple[NearMiss, ...]:
+def all_near_misses() -> tuple[NearMiss, ...]:
     """Return all further runs at the borders of checks, in the order of the chapters."""
     return tuple(
         miss for area in _modules("witnesses") for miss in getattr(area, "NEAR_MISSES", ())

@@ -417,7 +417,7 @@ class _LegPlayer:
     def _cancel(self, *, again: bool) -> None:
         """Cancel the consumer, be it leaving already, and know what that may cut short.
 
-        On asyncio, where not every operator can shield what its consumer's task awaits.
+        Nothing but on asyncio: no operator need shield there what its consumer's task awaits.
         """
         self._doing = _LEAVING
         self._cancelled_at = now = self._recorder.now()
