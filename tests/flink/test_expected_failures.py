@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 from flink_runs import assert_departures, said_of
-from outside import Folder
 
 from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
@@ -37,12 +36,3 @@ def test_what_is_known_shows_in_the_examples_and_nothing_else(
 ) -> None:
     """So the verdict does not hang on what is generated."""
     assert_departures(known, said_of(opened()), kept)
-
-
-def test_flink_conforms_with_expected_failures(outside: Folder) -> None:
-    """Both operators, whatever is generated: `verify --all` plays another seed."""
-    done = outside.asyncwait("verify", "flink", "flink-keyed", "--count", "150", "--seed", "1")
-
-    words = [line.partition(": core")[0] for line in done.out.splitlines()[-2:]]
-    assert words == [f"{n}: conformant with expected failures" for n in ("flink", "flink-keyed")]
-    assert done.code == 0, done.out
