@@ -16,9 +16,11 @@ import argparse
 import asyncio
 import gc
 import random
+import shutil
 import sqlite3
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import (
@@ -273,6 +275,8 @@ SPARK_ROWS = (
 @contextmanager
 def tables() -> Any:
     """Start a Redis and fill it, and fill a file of SQLite; give where they are."""
+    if shutil.which("redis-server") is None:
+        sys.exit("redis-server is not on PATH: install redis-server, and run this again")
     with tempfile.TemporaryDirectory(prefix="lookup-") as folder:
         socket, path = Path(folder) / "socket", Path(folder) / "users.db"
         options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]

@@ -22,7 +22,7 @@ def seemingly_there(
     Args:
         play: plays some.
         capabilities: what the backend declares.
-        batch: it is slow for one, and is asked for a first one of each profile, then for the rest.
+        batch: it is as slow for one as for many, and is asked for all at once.
     """
     left = {
         profile: iter(_examples(profile, capabilities))
@@ -30,7 +30,7 @@ def seemingly_there(
         if profile not in capabilities
     }
     applied = dict.fromkeys(left, 0)
-    for size in [1, TRIES - 1] if batch else [1] * TRIES:
+    for size in [TRIES] if batch else [1] * TRIES:
         asked = {profile: [*islice(examples, size)] for profile, examples in left.items()}
         runs = iter([*play([*chain(*asked.values())])])
         for profile, scenarios in asked.items():

@@ -1,5 +1,7 @@
 """Shapes reach what small scenarios do not; the small scope leaves nothing out."""
 
+from itertools import product
+
 import msgspec
 import pytest
 
@@ -87,27 +89,18 @@ def test_flaky_ones_are_repeated_within_milliseconds() -> None:
     assert any(step.clean_up for s in flaky for p in s.plans for step in p.steps)
 
 
-def test_no_limit_of_attempts_decides_whether_what_is_kept_is_good() -> None:
-    """Behind fewer than five attempts and calls, nothing is at a half or a whole step by chance."""
+def test_ends_and_limits_seldom_decide_whether_what_is_kept_is_good() -> None:
+    """Fewer than three limits, or four calls, make no half step, by which results get old."""
     drawn = [shape("cached", 20, seed) for seed in range(300)]
-    limits = [
-        each.retry.attempt_timeout
-        for each in drawn
-        if each.retry is not None
-        and each.retry.attempt_timeout is not None
-        and each.cache is not None
-        and (each.cache.refresh_ahead or each.cache.stale_if_error)
-    ]
-    assert len(limits) > 20
-    ties = {
-        limit
-        for limit in limits
-        for ended in range(1, 5)
-        for step in range(5)
-        for calls in range(5 - ended)
-        if (ended * limit + (calls << step)) % GRID in {0, GRID // 2}
-    }
-    assert ties == set()
+    ahead = [s for s in drawn if s.cache and (s.cache.refresh_ahead or s.cache.stale_if_error)]
+    calls = {step.after % GRID for s in ahead for plan in s.plans for step in plan.steps}
+    limits = {s.timeout % GRID for s in ahead if s.timeout}
+    limits |= {s.retry.attempt_timeout % GRID for s in ahead if s.retry and s.retry.attempt_timeout}
+
+    assert (calls, limits) == ({1, 2, 3, 4, 5}, {6, 7})
+    for places in ((calls | limits,) * 2, (calls,) * 3):
+        both_ways = [{sign * each for each in of for sign in (1, -1)} for of in places]
+        assert not any(sum(each) % GRID == GRID // 2 for each in product(*both_ways))
 
 
 def test_every_shape_goes_with_the_small_scenarios() -> None:

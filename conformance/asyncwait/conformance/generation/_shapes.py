@@ -389,7 +389,7 @@ def _cached(rng: Random, size: int) -> Scenario:
     records, values = max(2, size // 5), rng.choice([1, 2, 3, 5])
     cache = _cache(rng, values)
     # Whether a load is late or just in time tells what there is to be given later on.
-    off = 0 if cache.refresh_ahead is None and cache.stale_if_error is None else GRID // 4
+    off = 0 if cache.refresh_ahead is None and cache.stale_if_error is None else _OFF_THE_GRID
     timeout = rng.choice([None, None, 3 * GRID + off, 6 * GRID + off])
     base = Scenario(
         mode=_mode(rng),
@@ -413,16 +413,22 @@ def _cached(rng: Random, size: int) -> Scenario:
         if _maybe(rng, share):
             base = put_on(rng, base)
     if off and base.retry is not None and base.retry.attempt_timeout is not None:
-        # What is kept gets old at half steps, and all else comes at whole ones: where an attempt or
-        # a call ended then, it would be a tie, to which nobody can be held. With 11 ms that takes
-        # five of them, with 10 it took two.
         limit = base.retry.attempt_timeout + off + 1
         retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
         base = msgspec.structs.replace(base, retry=retry)
     numbered = enumerate(base.plans)
-    plans = tuple(_undisturbed(rng, plan, 1 << n if off else 0) for n, plan in numbered)
+    plans = tuple(_undisturbed(rng, plan, n + 1 if off else 0) for n, plan in numbered)
     alike = rng.choice(_ALIKE)
     return _renamed(msgspec.structs.replace(base, plans=plans, cache=cache), alike)
+
+
+_OFF_THE_GRID = 6
+"""How far a deadline is off whole steps, in ms; an attempt's is one more, ends of calls are less.
+
+What is kept gets old half a step behind some other event: where it is asked for just then, it is a
+tie, to which nobody can be held. With the least numbers that differ it takes three limits or four
+calls that end one after the other until these make half a step; with others it took two.
+"""
 
 
 def _cache(rng: Random, values: int) -> PlannedCache:
