@@ -19,7 +19,7 @@ from asyncwait.backends.threads._crew import Crew
 from asyncwait.backends.threads._operator import open_plain
 from asyncwait.backends.threads._plain import threads_wait
 from asyncwait.backends.threads.conformance._loops import ThreadsLoop
-from asyncwait.backends.threads.conformance._server import Hired, Server, told_of_calls
+from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.running import plain_opener
 from asyncwait.spec import Mode, OperatorConfig
 
@@ -280,10 +280,10 @@ class _Front(AbstractAsyncContextManager[_Read]):
     async def _leave(self, error: BaseException | None) -> None:
         """Leave the stream, and let the thread go."""
         try:
-            with told_of_calls(self._server):
-                leaving = self._reader.ask(lambda: self._stream.__exit__(None, error, None))
-                await _end_of(leaving)
-                leaving.result()
+            leaving = self._reader.ask(lambda: self._stream.__exit__(None, error, None))
+            await _end_of(leaving)
+            leaving.result()
+            self._server.check_told()
         finally:
             self._reader.end()
             await self._server.shut()

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Coroutine, Generator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import count
@@ -111,18 +111,6 @@ class _Request:
             del error
 
 
-@contextmanager
-def told_of_calls(server: "Server") -> Generator[None]:
-    """Hold what an operator tells of calls that run on, while it is left, to those that do.
-
-    Raises:
-        AssertionError: it tells of more or fewer, or of none.
-    """
-    yield
-    told = server.told
-    assert told in server.running_on, f"{told} calls are told of, not {server.running_on}"
-
-
 def _raise(error: BaseException) -> Any:
     raise error
 
@@ -214,6 +202,14 @@ class Server:
         self._open -= 1
         request.answer(lambda _: returned if error is None else _raise(error))
 
+    def check_told(self) -> None:
+        """Compare the calls that the operator has told of, once it is left, with those that run on.
+
+        Raises:
+            AssertionError: it has told of more or fewer.
+        """
+        assert self.told in self.running_on, f"{self.told} calls are told of, not {self.running_on}"
+
     async def shut(self) -> None:
         """Answer nobody any more; what is broken off so does not notice."""
         left = dict(self._answers)
@@ -258,8 +254,9 @@ class _Served(AbstractAsyncContextManager[OperatorResults]):
 
     async def __aexit__(self, *raised: Any) -> bool | None:
         try:
-            with told_of_calls(self._server):
-                return await self._opened.__aexit__(*raised)
+            swallowed = await self._opened.__aexit__(*raised)
+            self._server.check_told()
+            return swallowed
         finally:
             await self._server.shut()
 
