@@ -122,22 +122,25 @@ class StreamTask:
     async def run(self) -> None:
         """Run from the first stored element until everything is gone, or until a failure."""
         interruption: BaseException | None = None
-        async with self.tasks:
-            try:
-                self.spawn(self.source.run)
-                await self.work()
-            except Exception as error:
-                self.fail(error)
-            except anyio.get_cancelled_exc_class():
+        try:
+            async with self.tasks:
+                try:
+                    self.spawn(self.source.run)
+                    await self.work()
+                except Exception as error:
+                    self.fail(error)
+                except anyio.get_cancelled_exc_class():
+                    self.output.interrupt()
+                    raise
+                except (KeyboardInterrupt, SystemExit) as error:
+                    self.output.withhold()
+                    interruption = error
+                finally:
+                    self.stop()
+        finally:  # a task may have been interrupted in the same instant, too
+            if interruption is not None:
                 self.output.interrupt()
-                raise
-            except (KeyboardInterrupt, SystemExit) as error:
-                self.output.withhold()
-                interruption = error
-            finally:
-                self.stop()
         if interruption is not None:
-            self.output.interrupt()
             raise interruption  # in a group asyncio would not let it out
 
     async def work(self) -> None:
