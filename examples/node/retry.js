@@ -10,15 +10,17 @@ import { CallFailed, InvalidResult, RetryAfter } from './errors.js';
  * @property {number} cap no back-off is longer
  * @property {number} [jitter] the share of each back-off that chance may leave out
  * @property {() => number} [random] chance, from 0 to 1
- * @property {(error: Error) => boolean} onError whether an error is followed by another attempt
+ * @property {(error: Error) => boolean | RetryAfter} onError whether an error is followed by another attempt, or when
  * @property {(results: any[]) => boolean} [onResult] whether results are
  */
 
 /** The back-off after a call of `entry` has failed; undefined if that stands. */
 export function afterFailure(retry, entry, failure) {
   if (!retry || entry.attempts >= retry.maxAttempts || failure instanceof InvalidResult) return undefined;
-  if (failure.cause instanceof RetryAfter) return failure.cause.ms;
-  return ask(entry, retry.onError, failure.cause) ? backOff(retry, entry.attempts) : undefined;
+  const { cause } = failure;
+  const answer = cause instanceof RetryAfter ? cause : ask(entry, retry.onError, cause);
+  if (answer instanceof RetryAfter) return answer.ms;
+  return answer ? backOff(retry, entry.attempts) : undefined;
 }
 
 /** The same after a call has given results. */

@@ -2,6 +2,7 @@
 import { Clock, watched } from './clock.js';
 import { Consumer } from './consumer.js';
 import { plannedFunction } from './function.js';
+import { RetryAfter } from '../errors.js';
 import { parse, stringify } from './json.js';
 import { Recorder } from './recorder.js';
 import { Source } from './source.js';
@@ -73,6 +74,7 @@ const ON_ERROR = {
   any: (error) => error?.name !== 'AbortError',
   some: (error) => error?.name === 'ValueError',
   asked: (error) => error?.name === 'ValueError',
+  told: (error) => error?.name === 'ValueError' && new RetryAfter(120),
   breaks,
 };
 

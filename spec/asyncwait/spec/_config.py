@@ -23,7 +23,8 @@ class RetryAfter(AsyncWaitError):
     """Raised by a call that is to be repeated: when the next attempt may begin.
 
     It sets that one back-off, whatever `Retry` says of errors and back-offs, as long as attempts
-    are left. Without a `Retry`, and after the last attempt, it is an error like any other.
+    are left. Without a `Retry`, and after the last attempt, it is an error like any other. A
+    function that is `on_error` may answer an error with it, too.
 
     Args:
         seconds: from now on; 0 for at once.
@@ -52,7 +53,7 @@ class Retry(Struct, frozen=True, kw_only=True):
         seed: where that chance begins; None for anywhere.
         attempt_timeout: longest time for one attempt, in seconds; None for no such limit.
         on_error: the errors after which there is another attempt: a class or classes of them, or a
-            plain function that is given the very error and says so.
+            plain function that is given the very error and says so, or when, by a `RetryAfter`.
         on_result: a plain function that is given the results of a call, collected, and says whether
             there is another attempt; None for never. Where an operator is opened for plain values,
             one for each, it is given that one.

@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_scenarios_everywhere() -> None:
     """On every Python, and in every version until what is drawn is changed on purpose."""
     drawn = sha256(b"".join(map(key_of, generate(50, 7)))).hexdigest()
 
-    assert drawn.startswith("275ac9ad70c5110a")
+    assert drawn.startswith("5d15e02a6dc0a330")
 
 
 def test_a_smaller_count_gives_the_first_scenarios_of_a_greater() -> None:

@@ -324,9 +324,12 @@ class BackOffs:
         if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
             return None
         error = failure if failure.__cause__ is None else failure.__cause__
-        if isinstance(error, RetryAfter):
-            return _seconds_of(error, failure.record, attempts)
-        return self._wait(attempts) if self._matches(error, failure.record, attempts) else None
+        if not isinstance(error, RetryAfter):
+            answer = self._answer(error, failure.record, attempts)
+            if not isinstance(answer, RetryAfter):
+                return self._wait(attempts) if answer else None
+            error = answer
+        return _seconds_of(error, failure.record, attempts)
 
     def after_results(
         self, record: Record, results: tuple[Any, ...], attempts: int
@@ -348,7 +351,9 @@ class BackOffs:
         matches = _asked("on_result", predicate, results, record, attempts)
         return self._wait(attempts) if matches else None
 
-    def _matches(self, error: BaseException, record: Record | None, attempts: int) -> bool:
+    def _answer(
+        self, error: BaseException, record: Record | None, attempts: int
+    ) -> bool | RetryAfter:
         wanted = self._retry.on_error
         if isinstance(wanted, type | tuple):
             return isinstance(error, wanted)
@@ -365,7 +370,7 @@ def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> floa
     seconds: Any = getattr(error, "seconds", None)
     if not is_number(seconds) or not seconds >= 0:
         reason = (
-            f"a {type(error).__name__} was raised whose `seconds` is {shown(seconds)}, expected a "
+            f"there is a {type(error).__name__} whose `seconds` is {shown(seconds)}, expected a "
             "number >= 0; does its __init__ call super().__init__(seconds)?"
         )
         raise CallFailed(record, reason, attempts) from error
@@ -374,10 +379,11 @@ def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> floa
 
 def _asked(
     name: str, predicate: Callable[[Any], Any], outcome: Any, record: Record | None, attempts: int
-) -> bool:
+) -> bool | RetryAfter:
     """Ask a predicate; what it raises is an error of the record, so that it is not lost."""
     try:
-        return bool(predicate(outcome))
+        answer = predicate(outcome)
+        return answer if isinstance(answer, RetryAfter) else bool(answer)
     except BaseException as error:
         reraise_fatal(error)
         raise CallFailed(record, f"{name} raised {shown(error)}", attempts) from error

@@ -148,6 +148,17 @@ class TakesRetryAfterForAnyError(ResultHandler):
         return super().pause_after_failure(failure)
 
 
+@breaks("RETRY-5")
+class TakesTellingForYes(ResultHandler):
+    """Backs off as ever where `on_error` answers with a time."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+        if pause is None or retry is None or isinstance(failure.__cause__, RetryAfter):
+            return pause
+        return retry.back_off(self.attempts)
+
+
 @breaks("RETRY-6")
 class RepeatsWhateverFails(ResultHandler):
     """Repeats each call that failed, without a look at what is worth it."""

@@ -117,10 +117,8 @@ def _own_pauses(facts: Facts, call: Call, number: int) -> Iterator[_Pause | None
     if retry is None or number >= retry.max_attempts or not retry.repeats(step):
         yield None
         return
-    if step.does == "raise" and step.error == "RetryAfter":
-        yield step.retry_after, step.retry_after
-    else:
-        yield _with_jitter(retry, number)
+    told = retry.told_after(step)
+    yield _with_jitter(retry, number) if told is None else (told, told)
     is_completed = step.throws and facts.scenario.form == "callback"
     if is_completed and retry.repeats(Step(results=step.results)):
         yield _with_jitter(retry, number)
@@ -222,14 +220,7 @@ def overloaded_at(facts: Facts) -> float:
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
     surely = [(facts.instants(c.until)[-1], c.ended_at) for c in calls]
-    # It may notice a deadline before the loop is blocked, and the end of a call when it is free,
-    # or when it has counted in that very instant.
-    maybe = [
-        (facts.instants(c.until)[0], nextafter(c.ended_at, NEVER))
-        for c in calls
-        if c.ended_at > c.until
-    ]
-    too_many, perhaps = ([*_above(most, spans)] for spans in (surely, maybe))
+    too_many, perhaps = [*_above(most, surely)], [*_perhaps_above(facts)]
     noticed = (
         (at, until)
         for at, until in too_many
@@ -237,6 +228,22 @@ def overloaded_at(facts: Facts) -> float:
     )
     found = chain(noticed, reversed(too_many), reversed(perhaps))
     return next((at for at, _ in found if at <= ending.at), NEVER)
+
+
+def may_be_overloaded_at(facts: Facts) -> float:
+    """Return when the first call was late after which too many may have run on; NEVER for none."""
+    return next((at for at, _ in _perhaps_above(facts)), NEVER)
+
+
+def _perhaps_above(facts: Facts) -> Iterator[_Span]:
+    """Yield from when until when more late calls than may seem to run on.
+
+    An operator may notice a deadline before the loop is blocked, and the end of a call when it is
+    free, or when it has counted in that very instant.
+    """
+    late = [call for call in facts.runs if call.ended_at > call.until]
+    spans = [(facts.instants(c.until)[0], nextafter(c.ended_at, NEVER)) for c in late]
+    return _above(facts.most_calls, spans)
 
 
 def _above(most: int, spans: Sequence[_Span]) -> Iterator[_Span]:

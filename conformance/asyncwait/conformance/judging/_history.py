@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._calls import Outcome, outcomes
+from asyncwait.conformance.judging._calls import Outcome, may_be_overloaded_at, outcomes
 from asyncwait.conformance.judging._decide import Asked
 from asyncwait.conformance.judging._kept import Kept, kept
 from asyncwait.conformance.judging._link import SnapshotOut, snapshots_out
@@ -287,12 +287,14 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """When it may have been through at the earliest.
 
         It may have noticed a deadline, or the limit of an attempt, before the loop was blocked in
-        that very instant.
+        that very instant; and that too many calls run on, while its consumer does something else.
         """
         wrong = [item for item in self.records if item.wrong]
         failed = (self.deadline(item) for item in wrong if item.timed_out)
         limits = (i.last.limit for i in wrong if i.last and i.last.limit <= i.decided_at)
-        return min(self.over_at, *failed, *limits, NEVER)
+        overloaded = NEVER if self.scenario.form == "callback" else may_be_overloaded_at(self.facts)
+        is_told = any(rest.waiting and rest.at > overloaded for rest in self.rests)
+        return min(self.over_at, *failed, *limits, NEVER if is_told else overloaded)
 
     @property
     def source_ended(self) -> SourceEnded | None:

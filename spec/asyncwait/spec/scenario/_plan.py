@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.spec._config import Retry
+from asyncwait.spec._config import Retry, RetryAfter
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.scenario._limits import (
@@ -318,7 +318,8 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         jitter: how many percent of each back-off chance may leave out.
         attempt_timeout: ms that one attempt may take; None for no limit.
         on_error: "any" error is followed by another attempt, only "some", which are ValueErrors,
-            given as classes, or the same "asked" of a predicate; or that "breaks".
+            given as classes, or the same "asked" of a predicate, or "told" by one that answers
+            with a `RetryAfter` of 120 ms; or that "breaks".
         on_result: "never" are results; none at all, "empty", or a "pair" of them are, by a
             predicate; or that "breaks".
 
@@ -332,7 +333,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     cap: Timeout = 60_000
     jitter: Percent = 0
     attempt_timeout: Timeout | None = None
-    on_error: Literal["any", "some", "asked", "breaks"] = "any"
+    on_error: Literal["any", "some", "asked", "told", "breaks"] = "any"
     on_result: Literal["never", "empty", "pair", "breaks"] = "never"
 
     def __post_init__(self) -> None:
@@ -361,6 +362,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             plans: of the calls; one may tell how long to back off.
         """
         told = max((step.retry_after for plan in plans for step in plan.steps), default=0)
+        told = max(told, _TOLD if self.on_error == "told" else 0)
         pauses = (max(told, self.back_off(n)) for n in range(1, self.max_attempts))
         return self.max_attempts * longest + sum(pauses)
 
@@ -385,6 +387,14 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             return error not in {"CancelledError", *FOR_THE_PROGRAM}  # which are no `Exception`
         return self.on_error != "breaks" and error in {"ValueError", "InvalidConfig"}
 
+    def told_after(self, step: Step) -> int | None:
+        """Return the ms that a `RetryAfter` says once a call has ended so; None if none does."""
+        if step.does != "raise":
+            return None
+        if step.error == "RetryAfter":
+            return step.retry_after
+        return _TOLD if self.on_error == "told" and self.repeats_after(step.error) else None
+
     def back_off(self, attempts: int) -> int:
         """Return the back-off after so many attempts, in ms, jitter aside."""
         grown = self.initial * int(self.multiplier ** min(attempts - 1, 60))
@@ -393,9 +403,16 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 _PAIR = 2
 
+_TOLD = 120
+"""What a predicate tells, in ms."""
+
 
 def _is_value_error(error: BaseException) -> bool:
     return isinstance(error, ValueError)
+
+
+def _tells(error: BaseException) -> RetryAfter | bool:
+    return _is_value_error(error) and RetryAfter(_TOLD / 1000)
 
 
 def _is_empty(results: tuple[Any, ...]) -> bool:
@@ -414,6 +431,7 @@ _ON_ERROR: Mapping[str, Any] = {
     "any": Exception,
     "some": (ValueError, KeyError),
     "asked": _is_value_error,
+    "told": _tells,
     "breaks": _breaks,
 }
 _ON_RESULT: Mapping[str, Any] = {

@@ -156,8 +156,11 @@ def _within(step: Step, limit: int) -> Step:
 
 
 def without_retry_after(scenario: Scenario) -> Scenario:
-    """Have calls that would say when to come again raise an error that says nothing."""
-    return _with_steps(scenario, lambda _, step: _saying_nothing(step))
+    """Have nothing said of when to come again: by calls that fail, or of them."""
+    scenario = _with_steps(scenario, lambda _, step: _saying_nothing(step))
+    if scenario.retry is None or scenario.retry.on_error != "told":
+        return scenario
+    return replace(scenario, retry=replace(scenario.retry, on_error="asked"))
 
 
 def _saying_nothing(step: Step) -> Step:

@@ -44,7 +44,8 @@ def a_handler_sees_the_context_in_which_the_operator_was_opened(
     """No handler and no predicate sees anything else."""
     asked = [*leg.seen(HandlerAsked), *leg.seen(FailureAsked)]
     retry = leg.scenario.retry
-    if retry is not None and (retry.on_error == "asked" or retry.on_result in {"empty", "pair"}):
+    asks = set() if retry is None else {retry.on_error, retry.on_result}
+    if asks & {"asked", "told", "empty", "pair"}:
         asked += [(call.seq, call) for call in leg.calls if call.ended is not None]
     yield from _seen_well(leg, "context-of-a-handler", asked)
 

@@ -82,16 +82,16 @@ def a_back_off_is_no_longer_than_it_should_be(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("RETRY-5")
 def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
-    """After a RetryAfter a call begins when that said, and it does begin."""
+    """A call begins when a RetryAfter says, raised or answered, and after one raised it begins."""
     for item, how, at in not_repeated(leg):
         if item.last is not None and item.last.step.error == "RetryAfter" and item.last.ended:
             yield f"{item} {how}, as it raised RetryAfter", at
-    waits = Waits(leg)
+    waits, retry = Waits(leg), leg.scenario.retry
     for each in repetitions(leg):
-        if each.before.step.error != "RetryAfter" or all(one.by_limit for one in each.reasons):
+        pause = None if retry is None else retry.told_after(each.before.step)
+        if pause is None or all(one.by_limit for one in each.reasons):
             continue
         if each.call.at < each.since or waits.beyond(each.until, each.call.seq) < NEVER:
-            pause = each.before.step.retry_after
             yield f"{each} begins at {each.call.at:g}, not after {pause} ms", each.call.at
         else:
             yield None

@@ -62,6 +62,10 @@ read-after-a-failure: STAT-11
 read-when-it-was-left: STAT-1, STAT-11
     The consumer leaves while a is called and b waits for room.
     capacity 1; 0: a b; a: never, late none; figures_at 40; sink pause 80, leave
+read-when-too-many-calls-run-on: STAT-1
+    The operator fails at 80, and its consumer leaves without a look: what is read is over.
+    capacity 2; timeout 40; handled; 0: a b c; a b c: outlives 400 *1, late gives *?;
+    figures_at 20 200; sink read 1, pause 320, leave
 read-while-markers-and-barriers-find-no-room: STAT-1, STAT-2, STAT-3
     Behind a, a marker and a barrier wait for the consumer, and another barrier for them; none of
     them is in flight, held, or waits for room.
