@@ -8,7 +8,8 @@ from typing import Any
 import airportsdata
 import httpx
 
-from asyncwait.spec import Retry, RetryAfter
+from asyncwait.backends.services import transient
+from asyncwait.spec import Retry
 
 EACH = 10
 """Connections of a client."""
@@ -34,7 +35,7 @@ class Job:
 
     def options(self) -> dict[str, Any]:
         """Return how each `ordered_wait` is told of it."""
-        retry = Retry(max_attempts=self.max_attempts, initial=0.05, on_error=httpx.HTTPStatusError)
+        retry = Retry(max_attempts=self.max_attempts, initial=0.05, on_error=transient)
         return {"max_held": self.max_held, "timeout": self.timeout, "retry": retry}
 
 
@@ -79,11 +80,8 @@ def weather_in(response: httpx.Response) -> dict[str, float]:
     """Return what was answered.
 
     Raises:
-        RetryAfter: the service says when to come again.
-        httpx.HTTPStatusError: it has failed.
+        httpx.HTTPStatusError: the service has failed, or says when to come again.
     """
-    if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-        raise RetryAfter(float(response.headers["Retry-After"]))
     response.raise_for_status()
     weather = response.json()
     return {"temperature": weather["temperature"], "wind": weather["wind"]}

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 from pyspark.sql import DataFrame, SparkSession
 
+from asyncwait.backends.services import transient
 from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
 from asyncwait.spec import Retry
 
@@ -60,7 +61,7 @@ class Score:
 def scored(payments: DataFrame, url: str, *, carried: bool) -> DataFrame:
     """Return payments with their scores."""
     carry = Carry(lane_by="account", order_by="id", lease=LEASE) if carried else None
-    retry = Retry(max_attempts=6, initial=0.1, on_error=httpx.HTTPStatusError)
+    retry = Retry(max_attempts=6, initial=0.1, on_error=transient)
     return ordered_wait(payments, Score(url), "score double", retry=retry, carry=carry)
 
 

@@ -30,6 +30,7 @@ OURS = {
         "backends.journal",
         "backends.lookup",
         "backends.pool",
+        "backends.services",
         "backends.threads",
     },
     "backends.threads": {"spec", "toolkit", "backends.pool"},

@@ -3,18 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from http import HTTPStatus
 from math import ceil
 from typing import Any
 
 from msgspec import Struct
 
+from asyncwait.backends.services import status_of, transient
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.frame._rows import Around, InputRow
 from asyncwait.spec import InvalidConfig, RetryAfter
 from asyncwait.toolkit import Bell
-
-_TOO_MANY = 429
-"""What HTTP says to a client that calls too often."""
 
 _FEWER = 0.9
 """Calls at a time, in proportion, after a service has said that they are too many."""
@@ -52,8 +51,8 @@ class Pace(Struct, frozen=True):
         per_second: calls that begin in a second; None for no ceiling.
         adaptive: look for the limit of the service: a twentieth more calls at a time, or one, after
             a round that is served, and far less than that near what was too many before; a tenth
-            fewer, and a pause of what `RetryAfter` says, when they are too many again. An error
-            whose `status`, `status_code` or `code`, or that of its `response`, is 429 says so, too.
+            fewer, and a pause of what `RetryAfter` or the answer says, when they are too many
+            again. An error with the HTTP status 429 says so, too.
         most: calls at a time at most, which is the capacity.
     """
 
@@ -151,8 +150,8 @@ class Pacer:
         is_first = self._too_many is None
         self._too_many = self.limit
         self.limit = max(1.0, self.limit * (_BEFORE_ANY if is_first else _FEWER))
-        pause = error.seconds if isinstance(error, RetryAfter) else 0.0
-        self._since = self.now() + pause
+        asks = error if isinstance(error, RetryAfter) else transient(error)
+        self._since = self.now() + (asks.seconds if isinstance(asks, RetryAfter) else 0)
         self._next = max(self._next, self._since)
 
 
@@ -222,11 +221,7 @@ class PacedBlockingFunction(PacedFunction):
 
 def says_too_many(error: BaseException) -> bool:
     """Say whether a service that was called too often has made this error."""
-    if isinstance(error, RetryAfter):
-        return True
-    places = (error, getattr(error, "response", None))
-    names = ("status", "status_code", "code")
-    return any(getattr(place, name, None) == _TOO_MANY for place in places for name in names)
+    return isinstance(error, RetryAfter) or status_of(error) == HTTPStatus.TOO_MANY_REQUESTS
 
 
 class Ceilings(Struct, frozen=True):

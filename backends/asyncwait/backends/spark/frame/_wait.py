@@ -157,8 +157,8 @@ def frame_wait(mode: Mode) -> FrameWait:
                 task has its share. Rows wait for theirs before their deadlines run.
             adaptive: have each task look for the limit of the service, from 4 calls at a time up to
                 its capacity: a few more after each round that is served, a tenth fewer when the
-                service says 429, by a `RetryAfter` or in an error's `status`, `status_code` or
-                `code` (its own, or that of its `response`). Without `retry` such an error is final.
+                service says 429, by a `RetryAfter` or the status of an error, and a pause of what
+                it asks for. Without `retry` such an error is final.
             max_tasks: by which these ceilings are divided: how many tasks run at a time; None for
                 the slots that the cluster has now.
             progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has

@@ -1,0 +1,147 @@
+"""Which errors of a service are worth another call, and when it wants to be called again.
+
+Clients are known by what their errors show, so that none has to be installed: by an HTTP status if
+there is one, else by their classes.
+"""
+
+import errno
+import math
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from typing import Any
+
+from asyncwait.spec import RetryAfter
+
+_STATUSES = {408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529}
+"""Those that say so: also of proxies (520 to 524), and of a service that is overloaded (529)."""
+
+_LOST = {
+    *(errno.EADDRNOTAVAIL, errno.EHOSTDOWN, errno.EHOSTUNREACH),
+    *(errno.ENETDOWN, errno.ENETRESET, errno.ENETUNREACH, errno.ETIMEDOUT),
+}
+
+_OF_CLIENTS: Mapping[str, bool] = {
+    "aiohttp.ClientConnectionError": True,
+    "aiohttp.ClientPayloadError": True,
+    "aiohttp.ClientSSLError": False,
+    "http.IncompleteRead": True,
+    "httpx.NetworkError": True,
+    "httpx.RemoteProtocolError": True,
+    "httpx.TimeoutException": True,
+    "redis.AuthenticationError": False,
+    "redis.BusyLoadingError": True,
+    "redis.ConnectionError": True,
+    "redis.TimeoutError": True,
+    "requests.ChunkedEncodingError": True,
+    "requests.ConnectionError": True,
+    "requests.SSLError": False,
+    "requests.Timeout": True,
+    "trio.TooSlowError": True,
+}
+"""Classes by the names of their packages and their own, and whether their errors may pass. Of those
+that an error is an instance of the first counts that is here."""
+
+_ANYWHERE = {"APIConnectionError", "APITimeoutError"}
+"""Classes of clients that are generated alike for many services, as that of OpenAI."""
+
+_SPENT = {"insufficient_quota"}
+"""Codes of services that say 429 where nothing but money helps."""
+
+_DEEP = 8
+"""Errors that are looked at, each the cause of the one before."""
+
+
+def transient(error: BaseException) -> bool | RetryAfter:
+    """Say whether a call that failed may succeed the next time: `Retry(on_error=transient)`.
+
+    An error with an HTTP status may pass if that is 408, 425, 429, 500, 502, 503, 504, 520 to 524
+    or 529; any other status stands, as a 400 does. Without one, lost connections and timeouts may
+    pass, of Python itself and of aiohttp, httpx, redis, requests, urllib and clients like OpenAI's,
+    or where one of these is the cause of an error. All other errors stand: a slip in the function
+    costs one call.
+
+    Args:
+        error: as the call has raised it.
+
+    Returns:
+        Whether there is to be another attempt; a `RetryAfter` where the service says when, by
+        `Retry-After`, in seconds or as a date, or by `retry-after-ms`.
+    """
+    errors = list(islice(_chain(error), _DEEP))
+    if any(isinstance(each, ssl.SSLCertVerificationError) for each in errors):
+        return False
+    answers = (_answer(each) for each in errors)
+    return next((each for each in answers if each is not None), False)
+
+
+def _chain(error: Any) -> Iterator[BaseException]:
+    """Yield an error, and what is behind it; its reason is that of urllib."""
+    while isinstance(error, BaseException):
+        yield error
+        error = error.__cause__ or getattr(error, "reason", None)
+
+
+def _answer(error: BaseException) -> bool | RetryAfter | None:
+    """Return what an error says by itself; None if nothing."""
+    if str(vars(error).get("code")) in _SPENT:  # As a property, aiohttp warns of it.
+        return False
+    seconds = _told(error)
+    if seconds is not None:
+        return RetryAfter(seconds)
+    status = status_of(error)
+    return _by_class(error) if status is None else status in _STATUSES
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status with which a service has answered; None if the error has none."""
+    for place in (error, getattr(error, "response", None)):
+        for name in ("status", "status_code", "code"):
+            status = getattr(place, name, None)
+            if isinstance(status, int) and 100 <= status < 600:  # noqa: PLR2004 - HTTP's own
+                return status
+    return None
+
+
+def _by_class(error: BaseException) -> bool | None:
+    for kind in type(error).__mro__:
+        known = _OF_CLIENTS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
+        if known is not None:
+            return known
+        if kind.__name__ in _ANYWHERE:
+            return True
+    if isinstance(error, ConnectionError | TimeoutError):
+        return True
+    return True if isinstance(error, OSError) and error.errno in _LOST else None
+
+
+def _told(error: BaseException) -> float | None:
+    """Return in how many seconds a service wants to be called again; None if it does not say."""
+    for place in (error, getattr(error, "response", None)):
+        get: Callable[[str], Any] | None = getattr(getattr(place, "headers", None), "get", None)
+        if get is not None:
+            for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+                text = get(name) or get(name.title())
+                seconds = None if text is None else _seconds(str(text), get)
+                if seconds is not None:
+                    return seconds / unit
+    return None
+
+
+def _seconds(text: str, get: Callable[[str], Any]) -> float | None:
+    """Return the seconds that a header says: as a number, or as a date by the service's clock."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = _until(text, get("date") or get("Date"))
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _until(text: str, now: Any) -> float:
+    try:
+        at = parsedate_to_datetime(text).timestamp()
+        return at - (time.time() if now is None else parsedate_to_datetime(str(now)).timestamp())
+    except (ValueError, OverflowError):
+        return math.nan

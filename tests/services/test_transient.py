@@ -1,0 +1,223 @@
+"""What is worth another call, as the clients of services tell it, which are the real ones."""
+
+import asyncio
+import errno
+import ssl
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.error import HTTPError
+
+import aiohttp
+import anyio
+import httpx
+import pytest
+import requests
+from operators import seconds_now, virtual_loop
+
+from asyncwait.backends.pool import ordered_wait
+from asyncwait.backends.services import status_of, transient
+from asyncwait.spec import CallFailed, Retry, RetryAfter
+
+NOBODY = "http://127.0.0.1:9"
+"""Where nobody listens."""
+
+
+class _Service(BaseHTTPRequestHandler):
+    """Answers with the status of the path and the headers of its query."""
+
+    def do_GET(self) -> None:
+        status, _, header = self.path[1:].partition("?")
+        if status == "hang-up":
+            return
+        self.send_response(int(status))
+        for each in filter(None, [header.replace("%20", " ")]):
+            self.send_header(*each.split("=", 1))
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """The address of a service."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Service) as server:
+        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def _by_httpx(url: str) -> None:
+    with httpx.Client(trust_env=False) as client:
+        client.get(url).raise_for_status()
+
+
+def _by_aiohttp(url: str) -> None:
+    async def ask() -> None:
+        async with aiohttp.ClientSession(raise_for_status=True) as session:
+            await session.get(url)
+
+    asyncio.run(ask())
+
+
+def _by_requests(url: str) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+        session.get(url).raise_for_status()
+
+
+def _by_urllib(url: str) -> None:
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url).close()
+
+
+CLIENTS = pytest.mark.parametrize(
+    "client", [_by_httpx, _by_aiohttp, _by_requests, _by_urllib], ids=lambda client: client.__name__
+)
+
+
+def raised(client: Callable[[str], None], url: str) -> Exception:
+    """Return what a client raises."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - each client has its own
+        client(url)
+    if isinstance(caught.value, HTTPError):
+        caught.value.close()  # It is the answer, too.
+    return caught.value
+
+
+@CLIENTS
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 501])
+def test_a_refusal_stands(client: Any, status: int, service: str) -> None:
+    """A request that was wrong will be wrong again."""
+    error = raised(client, f"{service}/{status}")
+    assert (transient(error), status_of(error)) == (False, status)
+
+
+@CLIENTS
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 529])
+def test_trouble_of_the_service_may_pass(client: Any, status: int, service: str) -> None:
+    """A service that is busy, or has failed, may answer the next time."""
+    error = raised(client, f"{service}/{status}")
+    assert (transient(error), status_of(error)) == (True, status)
+
+
+@CLIENTS
+def test_a_lost_connection_may_pass(client: Any, service: str) -> None:
+    """Nobody listens, or whoever did has hung up."""
+    assert transient(raised(client, NOBODY)) is True
+    assert transient(raised(client, f"{service}/hang-up")) is True
+
+
+@CLIENTS
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("Retry-After=7", 7), ("retry-after=0.5", 0.5), ("retry-after-ms=250", 0.25)],
+)
+def test_a_service_says_when(client: Any, header: str, seconds: float, service: str) -> None:
+    """The header of an answer sets the back-off; with any status, as some say 403 to it."""
+    for status in (429, 503, 403):
+        answer = transient(raised(client, f"{service}/{status}?{header}"))
+        assert isinstance(answer, RetryAfter)
+        assert answer.seconds == seconds
+
+
+@CLIENTS
+def test_a_service_says_when_by_a_date(client: Any, service: str) -> None:
+    """A date counts from the one of the answer, whatever the clock here says; the past is now."""
+    for ahead in (60, -60):
+        date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead), usegmt=True)
+        answer = transient(raised(client, f"{service}/503?Retry-After={date.replace(' ', '%20')}"))
+        assert isinstance(answer, RetryAfter)
+        assert abs(answer.seconds - max(ahead, 0)) <= 2  # Of the two, each is in whole seconds.
+
+
+@CLIENTS
+@pytest.mark.parametrize("text", ["soon", "inf", "nan", "Fri,%2099%20Nov%202026%2000:00:00%20GMT"])
+def test_what_says_nothing_sets_nothing(client: Any, text: str, service: str) -> None:
+    """A header that is no time is as good as none."""
+    assert transient(raised(client, f"{service}/503?Retry-After={text}")) is True
+    assert transient(raised(client, f"{service}/400?Retry-After={text}")) is False
+
+
+class APITimeoutError(Exception):
+    """As clients call it that are generated for many services."""
+
+
+class _Quota(Exception):
+    status_code = 429
+
+    def __init__(self) -> None:
+        super().__init__("no money")
+        self.code = "insufficient_quota"
+
+
+def _caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TimeoutError(),
+        ConnectionResetError(),
+        OSError(errno.ENETUNREACH, "no network"),
+        httpx.ReadTimeout("slow"),
+        APITimeoutError(),
+        _caused(RuntimeError("no weather"), httpx.ReadTimeout("slow")),
+    ],
+    ids=repr,
+)
+def test_what_is_lost_or_late_may_pass(error: Exception) -> None:
+    """Without a status, its class tells, or that of its cause."""
+    assert transient(error) is True
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _Quota(),
+        FileNotFoundError(errno.ENOENT, "no file"),
+        httpx.UnsupportedProtocol("ftp"),
+        LookupError("no such city"),
+        ValueError("no number"),
+        _caused(httpx.ConnectError("no connection"), ssl.SSLCertVerificationError("wrong")),
+    ],
+    ids=repr,
+)
+def test_other_errors_stand(error: Exception) -> None:
+    """What is wrong will be wrong again: a slip, a certificate, an account without money."""
+    assert transient(error) is False
+
+
+def test_errors_that_cause_each_other_come_to_an_end() -> None:
+    """A circle of causes is looked at once, and says nothing."""
+    first, second = ValueError(1), ValueError(2)
+    first.__cause__, second.__cause__ = second, first
+    assert transient(first) is False
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_a_permanent_failure_costs_one_call(loop: str, service: str) -> None:
+    """A 400 is called once, a 503 as often as may be, and for what the service says it waits."""
+    calls: list[tuple[float, str]] = []
+
+    async def fetch(path: str) -> None:
+        calls.append((seconds_now(), path))
+        _by_httpx(f"{service}/{path}")
+
+    async def main(path: str) -> None:
+        retry = Retry(max_attempts=3, initial=0.1, on_error=transient)
+        with pytest.raises(CallFailed):
+            async with ordered_wait([path], fetch, retry=retry) as results:
+                [each async for each in results]
+
+    for path in ("400", "503", "429?Retry-After=60"):
+        backend, options = virtual_loop(loop)
+        anyio.run(main, path, backend=backend, backend_options=options)
+    assert [path for _, path in calls] == ["400", *["503"] * 3, *["429?Retry-After=60"] * 3]
+    assert [at for at, _ in calls] == [0, 0, 0.1, 0.3, 0, 60, 120]
