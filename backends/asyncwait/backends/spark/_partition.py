@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, ExitStack
 from traceback import format_exception
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self, TypeAlias
 
 import pyarrow as pa
@@ -119,6 +119,7 @@ class Partition:
         except BaseException as error:
             self._final, self._traceback = error, error.__traceback__
             if isinstance(error, OperatorError) and error.__cause__ is not None:
+                _without_ours(error.__cause__)
                 error.add_note("\n".join(block("".join(format_exception(error.__cause__)))))
             raise
 
@@ -152,3 +153,26 @@ class Partition:
     def figures(self) -> Statistics:
         """Return the present figures, to any thread, without asking the loop."""
         return self._host.figures()
+
+
+def _without_ours(error: BaseException | None) -> None:
+    """Leave our frames out of the traceback of an error, and of what is behind it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        kept = None
+        for frame in reversed([*_frames(error.__traceback__)]):
+            if not _is_ours(frame.tb_frame):
+                kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+        error.__traceback__ = kept
+        error = error.__cause__ or error.__context__
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("asyncwait.")

@@ -19,11 +19,11 @@ from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
-from asyncwait.backends.spark.frame._rows import FrameRows, Shape
+from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
 from asyncwait.backends.spark.frame._schema import ERROR_TYPE
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
-from asyncwait.spec import AsyncWaitError, Statistics
-from asyncwait.spec.texts import joined, one_line
+from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
+from asyncwait.spec.texts import joined, one_line, shown
 
 _LONGEST = 2_000
 """Characters of an error in the first line of what Spark is told."""
@@ -160,12 +160,27 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches; whatever is raised is one that PySpark can be told of: see `require_text`."""
+    """Yield batches; whatever is raised is one that PySpark can be told of: see `require_text`.
+
+    What is wrong with a row says so without our frames, which Spark would print twice, and its last
+    line is the one that people look for.
+    """
     try:
         yield from rows
+    except OperatorError as error:
+        if isinstance(error.record, RowRecord):
+            error.add_note(last_line(error, error.record))
+        require_text(error)
+        raise error.with_traceback(None)  # noqa: B904 - it is the same one
     except Exception as error:
         require_text(error)
         raise
+
+
+def last_line(error: OperatorError, record: RowRecord) -> str:
+    """Return a line that names a row, its value, what is wrong, and after how many calls."""
+    attempts = "1 attempt" if error.attempts == 1 else f"{error.attempts} attempts"
+    return f"{record}, {shown(record.value.value)}: {error.reason}, after {attempts}"
 
 
 def require_text(error: Exception) -> None:
