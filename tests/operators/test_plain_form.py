@@ -246,6 +246,30 @@ async def test_a_plain_function_is_told_what_it_should_be(ordered_wait: PlainWai
             await anext(results)
 
 
+async def test_an_async_generator_is_told_to_return_a_list(ordered_wait: PlainWait) -> None:
+    """What it yields would come out one by one; a list does the same."""
+
+    async def generates(value: int) -> AsyncIterator[int]:
+        yield value
+
+    async with ordered_wait([1], generates) as results:  # type: ignore[arg-type]
+        with pytest.raises((TypeError, CallFailed), match="return it, with `many=True`"):
+            await anext(results)
+
+
+async def test_a_loop_over_what_was_not_entered_is_told_how(ordered_wait: PlainWait) -> None:
+    """Nothing would cancel the calls if the loop were left."""
+    with pytest.raises(TypeError, match=r"^ordered_wait.*`async with ordered_wait\(\.\.\.\) as"):
+        aiter(ordered_wait([1], skipping))  # type: ignore[call-overload]
+
+
+def test_an_option_that_there_is_not_is_told_with_the_nearest(ordered_wait: PlainWait) -> None:
+    """It names the function, too."""
+    message = r"^ordered_wait\(\) has no option 'capcity'; did you mean 'capacity'\?$"
+    with pytest.raises(TypeError, match=message):
+        ordered_wait([1], skipping, capcity=3)  # type: ignore[call-overload]
+
+
 def not_copied(value: Any) -> Any:
     """What makes a copy, but of nothing that is odd."""
     if value % 2:

@@ -52,7 +52,10 @@ def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
 
 def not_awaitable(returned: Any) -> TypeError:
     """Build the error of a function in coroutine form that was none."""
-    return TypeError(f"expected an awaitable from fn, got {shown(returned)}; is it an `async def`?")
+    hint = "is it an `async def`?"
+    if inspect.isasyncgen(returned):
+        hint = "instead of `yield`, collect a list and return it, with `many=True`"
+    return TypeError(f"expected an awaitable from fn, got {shown(returned)}; {hint}")
 
 
 def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:

@@ -3,8 +3,9 @@
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from difflib import get_close_matches
 from functools import wraps
-from typing import Any, Literal, overload
+from typing import Any, Literal, NoReturn, overload
 
 from asyncwait.spec import (
     Batch,
@@ -18,6 +19,7 @@ from asyncwait.spec import (
     Retry,
 )
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._plain_parts import (
     KeyedWait,
@@ -144,23 +146,29 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
 
 
 def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
-    """Return `wait` with a context that says what is wrong with a second entry."""
+    """Return `wait`, which says what is wrong with an option, or with how its context is used."""
     given = AbstractAsyncContextManager[PlainResults[Any]]
+
+    signature = inspect.signature(wait).replace(return_annotation=given)
 
     @wraps(wait)
     def enter_once(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
-        return _EnteredOnce(wait(*args, **kwargs))
+        for name in kwargs.keys() - signature.parameters.keys():
+            near = get_close_matches(name, signature.parameters, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{wait.__name__}() has no option {shown(name)}{hint}")
+        return _EnteredOnce(wait(*args, **kwargs), wait.__name__)
 
-    signature = inspect.signature(wait).replace(return_annotation=given)
     enter_once.__signature__ = signature  # type: ignore[attr-defined]
     return enter_once
 
 
 class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
-    """Says plainly what is wrong with a second entry of a context."""
+    """Says plainly what is wrong with a second entry of a context, or with a loop over it."""
 
-    def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]]) -> None:
+    def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]], name: str) -> None:
         self._context = context
+        self._name = name
         self._single_entry = SingleEntry()
 
     async def __aenter__(self) -> PlainResults[Any]:
@@ -170,6 +178,12 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
     async def __aexit__(self, *raised: Any) -> bool | None:
         self._single_entry.leave()
         return await self._context.__aexit__(*raised)
+
+    def __aiter__(self) -> NoReturn:
+        raise TypeError(
+            f"{self._name}(...) has to be entered, so that leaving it cancels its calls: "
+            f"`async with {self._name}(...) as results:`, and in there `async for ... in results`"
+        )
 
 
 def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
