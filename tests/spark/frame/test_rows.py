@@ -217,7 +217,7 @@ def test_a_deadline_names_its_row_and_asks_its_handler() -> None:
         (None, "got None"),
         ({"x": 1}, "{'x': 1} (dict)"),
         ((1, 2), "(1, 2) (tuple)"),
-        ({"twice": "4"}, "column twice takes int64, got '4' (str)"),
+        ({"twice": "4"}, "column twice takes bigint, got '4' (str)"),
     ],
 )
 def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(given: Any, shows: str) -> None:

@@ -121,6 +121,25 @@ def test_a_timestamp_is_an_instant(value: datetime, instant: datetime) -> None:
     assert took(INSTANT, value) == instant
 
 
+IN_SPARK = {
+    pa.int8(): "tinyint",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    INSTANT: "timestamp",
+    pa.timestamp("us"): "timestamp_ntz",
+    pa.decimal128(5, 2): "decimal(5,2)",
+    pa.list_(pa.int64()): "array<bigint>",
+    NUMBERS: "map<string,bigint>",
+    POINT: "struct<x:bigint,y:double>",
+}
+"""How a schema of Spark says a type, which is what an error says."""
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "why"),
     [
@@ -160,7 +179,7 @@ def test_what_does_not_fit_is_refused_by_column_value_and_type(
     with pytest.raises(SchemaMismatch) as raised:
         took(kind, value)
     told, _, reason = str(raised.value).partition(f", got {value!r} ({type(value).__name__}): ")
-    assert told == f"column c takes {kind}"
+    assert told == f"column c takes {IN_SPARK[kind]}"
     assert why in reason
 
 

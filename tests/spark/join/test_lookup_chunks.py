@@ -277,11 +277,11 @@ def test_rows_are_tuples_or_mappings() -> None:
 
 
 MISFITS: dict[str, tuple[Any, str]] = {
-    "text for a number": (("a", "1"), r"column size takes int64, got '1' \(str\): expected int"),
+    "text for a number": (("a", "1"), r"column size takes bigint, got '1' \(str\): expected int"),
     "a number for text": ((1, 1), r"column town takes string, got 1 \(int\): expected str"),
-    "a truth for a number": (("a", True), r"column size takes int64, got True \(bool\)"),
-    "a fraction": ({"size": 1.0}, r"column size takes int64, got 1.0 \(float\)"),
-    "too large": (("a", 2**63), r"column size takes int64, got 9223372036854775808 \(int\)"),
+    "a truth for a number": (("a", True), r"column size takes bigint, got True \(bool\)"),
+    "a fraction": ({"size": 1.0}, r"column size takes bigint, got 1.0 \(float\)"),
+    "too large": (("a", 2**63), r"column size takes bigint, got 9223372036854775808 \(int\)"),
     "too short": (("a",), r"the row \('a',\) \(tuple\) does not fit: it has 1 values, for town, "),
     "no row": (7, r"the row 7 \(int\) does not fit: expected a dict, tuple, "),
 }
@@ -308,7 +308,9 @@ def test_a_column_that_is_never_null_takes_none() -> None:
     table = Noted()
     table.rows = {1: [], 2: [("b", None)]}
     never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
-    with pytest.raises(InvalidResult, match=r"^key 2: column size takes int64 and no null, got No"):
+    with pytest.raises(
+        InvalidResult, match=r"^key 2: column size takes bigint and no null, got N"
+    ):
         joined(table, {"user": [1, 2]}, rows=never, found=TOWNS)
 
 
@@ -396,7 +398,7 @@ def test_a_function_gives_rows_in_place_of_an_error() -> None:
         (None, r"LookupError\('gone'\)"),
         (("?", 1), "the failure handler raised SchemaMismatch"),
         ({"town": "?"}, "the failure handler raised TypeError.*expected rows, got .*"),
-        ([("?", "1")], "column size takes int64, got '1'"),
+        ([("?", "1")], "column size takes bigint, got '1'"),
     ],
 )
 def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> None:
@@ -428,13 +430,13 @@ def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> N
     assert rows == [row(1, "a"), row(1, "b", 2), row(None, None, None), row(2, None, None)]
     assert (figures.hits, figures.null_keys, figures.calls) == (2, 1, 1)
     table.rows["2"] = [("d", 4)]
-    with pytest.raises(Exception, match=r"^key '2': column id takes int64, got '2' \(str\)"):
+    with pytest.raises(Exception, match=r"^key '2': column id takes bigint, got '2' \(str\)"):
         joined(table, {"user": [1]}, cache=Full())
     table.rows = {(1,): [("a", 1)]}
-    with pytest.raises(Exception, match=r"^key \(1,\): column id takes int64, got \(1,\) \(tuple"):
+    with pytest.raises(Exception, match=r"^key \(1,\): column id takes bigint, got \(1,\) \(tuple"):
         joined(table, {"user": [1]}, cache=Full())
     table.rows = {1: [("a", "1")]}
-    with pytest.raises(Exception, match=r"^key 1: column size takes int64, got '1' \(str\)"):
+    with pytest.raises(Exception, match=r"^key 1: column size takes bigint, got '1' \(str\)"):
         joined(table, {"user": [1]}, cache=Full())
     assert table.log[-3:] == ["open", "read", "close"]
 

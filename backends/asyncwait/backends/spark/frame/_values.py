@@ -38,11 +38,22 @@ class Column:
         try:
             return self._take(value)
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
-            wanted = f"column {self.name} takes {self.field.type}"
+            wanted = f"column {self.name} takes {_in_spark(self.field.type)}"
             if not self.field.nullable:
                 wanted += " and no null"
             text = f"{wanted}, got {shown(value)} ({type(value).__name__}): {one_line(error)}"
             raise SchemaMismatch(text) from None
+
+
+def _in_spark(kind: pa.DataType) -> str:
+    """Return how a schema of Spark says a type, as whoever reads of it has written it."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    try:
+        return str(from_arrow_type(kind).simpleString())
+    except PySparkException:  # It has no such type.
+        return str(kind)
 
 
 def _fitting(kind: pa.DataType) -> Callable[[Any], bool]:
