@@ -38,7 +38,7 @@ told-when-to-come-again: RETRY-5
     RetryAfter says 120 ms, where the back-off would have been 40; then 0, at once.
     retry on_error=some; 0: a;
     a: 40 raises RetryAfter with retry_after=120, 40 raises RetryAfter, 40 gives a1
-told-of-an-error-when-to-come-again: RETRY-5, CTX-3
+told-of-an-error-when-to-come-again: RETRY-5
     The predicate answers a ValueError with a RetryAfter of 120 ms; an error of its own stands.
     retry on_error=told; 0: a b; a: 2 times 40 raises, gives a1; b: 400 raises own
 told-once-too-often: RETRY-2, RETRY-7
