@@ -119,7 +119,7 @@ leaving-while-all-clean-up: END-11, END-3
 program-ends-while-a-shielded-consumer-waits: END-11, FAIL-11
     A call exits at 40; the consumer shields its read, to which nobody will give anything.
     0: a; a: 40 raises SystemExit; source_ends_at 400; shields
-program-ends-twice-in-one-instant: END-11, FAIL-11
+program-ends-twice-in-one-instant: END-11
     A call is interrupted as its deadline passes, and the handler exits; the consumer shields.
     timeout 120; handled; 80: a; a: 120 raises KeyboardInterrupt, late raises SystemExit; shields
 cancelled-while-calls-clean-up: END-3, END-5, END-6, END-20
