@@ -308,9 +308,7 @@ def test_a_column_that_is_never_null_takes_none() -> None:
     table = Noted()
     table.rows = {1: [], 2: [("b", None)]}
     never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
-    with pytest.raises(
-        InvalidResult, match=r"^key 2: column size takes bigint and no null, got N"
-    ):
+    with pytest.raises(InvalidResult, match=r"^key 2: column size takes bigint and no null, got N"):
         joined(table, {"user": [1, 2]}, rows=never, found=TOWNS)
 
 

@@ -59,9 +59,9 @@ def transient(error: BaseException) -> bool | RetryAfter:
 
     An error with an HTTP status may pass if that is 408, 425, 429, 500, 502, 503, 504, 520 to 524
     or 529; any other status stands, as a 400 does. Without one, lost connections and timeouts may
-    pass, of Python itself and of aiohttp, httpx, redis, requests, urllib and clients like OpenAI's,
-    or where one of these is the cause of an error. All other errors stand: a slip in the function
-    costs one call.
+    pass, of Python itself and of aiohttp, httpx, redis, requests, trio, urllib and clients like
+    OpenAI's, or where one of these is the cause of an error. All other errors stand: a slip in the
+    function costs one call.
 
     Args:
         error: as the call has raised it.
