@@ -7,7 +7,14 @@ from click.testing import CliRunner
 from golden_journal import mixed, numbered
 from journals import entries, fill
 
-from asyncwait.backends.journal import FileSummary, Journal, JournalSummary, summary
+from asyncwait.backends.journal import (
+    Failure,
+    FileSummary,
+    Journal,
+    JournalSummary,
+    key_of,
+    summary,
+)
 from asyncwait.backends.journal._commands import journal as command
 
 
@@ -54,3 +61,19 @@ def test_a_file_of_another_job_is_told_from_a_damaged_one(on_disk: Journal, tmp_
 
     (shown,) = summary(on_disk.path).loose
     assert (shown.state, shown.entries, summary(on_disk.path).corrupt) == ("foreign", 0, 1)
+
+
+def test_failures_are_shown_by_cause_and_dropped(on_disk: Journal) -> None:
+    """The most frequent first; what is there beside stays."""
+    fill(on_disk, entries(1))
+    with on_disk.attempt("run") as attempt:
+        for number, why in enumerate(["no such city", "no quota", "no such city"]):
+            attempt.add_failure(Failure(key_of("row", number), "LookupError", why))
+    assert summary(on_disk.path).failed == 3
+    assert run("show", on_disk.path).splitlines()[2:5] == [
+        "3 failures that are not called again:",
+        "2 LookupError: no such city",
+        "1 LookupError: no quota",
+    ]
+    assert "1 entry of 1 key" in run("drop-failures", on_disk.path)
+    assert (summary(on_disk.path).failed, summary(on_disk.path).keys) == (0, 1)

@@ -4,8 +4,16 @@ import inspect
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from asyncwait.backends.journal import Journal, JournalFull, key_of, paid_once, summary
+from asyncwait.backends.journal import (
+    Journal,
+    JournalFull,
+    KeptFailure,
+    key_of,
+    paid_once,
+    summary,
+)
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.spec import InvalidConfig
 
@@ -98,3 +106,26 @@ def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
     """Before anything is."""
     with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match=r"^fn must .* 7 "):
         kept(7, attempt)
+
+
+@pytest.mark.parametrize("name", ["ask", "ask_plainly"])
+async def test_a_failure_that_stands_is_paid_once_where_the_journal_keeps_failures(
+    on_disk: Journal, name: str
+) -> None:
+    """Of functions that block, too; the error of the next run says what was wrong."""
+    service = Service()
+
+    async def ask(journal: Journal) -> None:
+        with journal.attempt("run") as attempt:
+            answer = kept(getattr(service, name), attempt)(-1)
+            if inspect.isawaitable(answer):
+                await answer
+
+    keeping = replace(on_disk, failures=True)
+    for journal in (on_disk, keeping):
+        with pytest.raises(ValueError, match="less than 0"):
+            await ask(journal)
+    with pytest.raises(KeptFailure, match=r"ValueError in an earlier run: .*less than 0") as error:
+        await ask(keeping)
+    assert service.calls == [-1, -1]
+    assert error.value.failure.key == key_of(-1)

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from drawn_functions import drawn, loaded, results
+from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.journal import (
@@ -24,9 +25,12 @@ from asyncwait.backends.journal import (
     Journal,
     JournalError,
     JournalFull,
+    KeptFailure,
+    drop_failures,
     summary,
     version_of,
 )
+from asyncwait.backends.services import transient
 from asyncwait.backends.spark import ordered_wait
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._paid import journal_of
@@ -376,3 +380,75 @@ def test_a_function_that_was_pickled_has_its_version() -> None:
             assert version_of(sent(seed)) == version_of(loaded(program)), seed
             told += 1
     assert told > 140
+
+
+class Failing(Service):
+    """Raises another error for each of some values."""
+
+    async def __call__(self, value: int) -> tuple[int]:
+        """Fail, or answer."""
+        errors = {1: ConnectionError(value), 2: LookupError(value), 3: TimeoutError(value)}
+        if value in errors:
+            self.calls.append(value)
+            raise errors[value]
+        return await super().__call__(value)
+
+
+@pytest.mark.parametrize(
+    ("retry", "again"),
+    [
+        (None, [1, 3]),
+        (Retry(max_attempts=2, on_error=transient), [1, 1, 3, 3]),
+        (Retry(max_attempts=2), [1, 1, 2, 2, 3, 3]),
+        (Retry(max_attempts=2, on_error=LookupError), [2, 2, 3]),
+    ],
+    ids=["no retry", "transient", "all", "a class"],
+)
+def test_a_failure_is_kept_that_nothing_asks_to_repeat(
+    journal: Journal, retry: Retry | None, again: list[int]
+) -> None:
+    """A deadline that has passed, and what has failed often enough, is called again."""
+    keeping, service = replace(journal, failures=True), Failing()
+    for _ in range(2):
+        service.calls.clear()
+        rows = rows_of(service, keeping, on_error="skip", retry=retry)
+        assert rows == [(2 * value,) for value in (0, *range(4, 10))]
+    assert service.calls == again
+
+
+def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: Journal) -> None:
+    """In a column it is told alike; a handler is asked; and the one that fails the task says so."""
+    keeping, service = replace(journal, failures=True), Failing()
+    told = partial(rows_of, service, keeping, [2, 4], on_error="column", error_column="error")
+    first = told()
+    assert first[0][1]["type"] == "LookupError"
+    assert told() == first
+    assert service.calls == [2, 4]
+
+    def handler(value: int, error: Exception) -> tuple[int]:
+        kept = error.__cause__
+        assert isinstance(kept, KeptFailure)
+        assert (kept.failure.kind, kept.failure.attempts) == ("LookupError", 1)
+        return (-value,)
+
+    assert rows_of(service, keeping, [2, 4], on_error=handler) == [(-2,), (8,)]
+    with pytest.raises(CallFailed, match=r"the call failed: LookupError\(2\)") as failed:
+        rows_of(service, keeping, [2])
+    assert failed.value.__notes__[-1].endswith("earlier run: see `asyncwait journal show`")
+
+
+def test_kept_failures_are_counted_and_dropped(journal: Journal) -> None:
+    """Results stay; a result that came later counts; who does not ask for failures calls again."""
+    keeping, service = replace(journal, failures=True), Failing()
+    rows_of(service, keeping, on_error="skip")
+    assert summary(journal.path).failures == {"LookupError: the call failed: LookupError(2)": 1}
+    service.calls.clear()
+    rows_of(service, journal, on_error="skip")
+    assert service.calls == [1, 2, 3]
+    assert drop_failures(journal.path).failed == 0
+    assert summary(journal.path).keys == 7
+    service.calls.clear()
+    rows_of(service, keeping, on_error="skip")
+    assert service.calls == [1, 2, 3]
+    rows_of(Service(), journal)
+    assert summary(journal.path).failed == 0

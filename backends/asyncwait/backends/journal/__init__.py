@@ -1,7 +1,7 @@
 """Results of completed calls, kept so that a job that starts again makes each call once."""
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.backends.journal._compact import compact
+from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._errors import (
     EntryTooLarge,
     JournalCorrupt,
@@ -10,6 +10,7 @@ from asyncwait.backends.journal._errors import (
     JournalMismatch,
     JournalTooNew,
 )
+from asyncwait.backends.journal._failures import Failure, KeptFailure
 from asyncwait.backends.journal._journal import Journal
 from asyncwait.backends.journal._keys import key_of, keys_after
 from asyncwait.backends.journal._paid_once import paid_once
@@ -20,6 +21,7 @@ from asyncwait.spec.exports import claim_exports
 __all__ = [
     "Attempt",
     "EntryTooLarge",
+    "Failure",
     "FileSummary",
     "Journal",
     "JournalCorrupt",
@@ -28,7 +30,9 @@ __all__ = [
     "JournalMismatch",
     "JournalSummary",
     "JournalTooNew",
+    "KeptFailure",
     "compact",
+    "drop_failures",
     "key_of",
     "keys_after",
     "paid_once",

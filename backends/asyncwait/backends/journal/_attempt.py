@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalFull
+from asyncwait.backends.journal._failures import (
+    Failure,
+    decode_failure,
+    encode_failure,
+    failure_key,
+)
 from asyncwait.backends.journal._files import payload_of, read_entry
 from asyncwait.backends.journal._format import KEY_BYTES, MOST, Owner
 from asyncwait.backends.journal._index import Index
@@ -30,10 +36,12 @@ class Attempt:
         name: of the attempt.
         flush_rows: see `Journal`.
         max_bytes: see `Journal`.
+        failures: see `Journal`.
 
     Attributes:
-        found: how often `find` has found something.
+        found: how often something was found.
         added: how many entries were added.
+        keeps_failures: see `Journal`.
     """
 
     def __init__(
@@ -44,9 +52,11 @@ class Attempt:
         *,
         flush_rows: int,
         max_bytes: int | None,
+        failures: bool = False,
     ) -> None:
         self.found = 0
         self.added = 0
+        self.keeps_failures = failures
         self._store = store
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
@@ -103,6 +113,23 @@ class Attempt:
         self.found += len(keys) - payloads.count(None)
         return payloads
 
+    def outcomes(self, keys: Sequence[bytes]) -> list[bytes | Failure | None]:
+        """Return what is known of calls: what `find_all` gives, or else how they have failed.
+
+        Args:
+            keys: of the calls, 16 bytes each.
+
+        Raises:
+            JournalError: the attempt is closed.
+        """
+        found: list[bytes | Failure | None] = [*self.find_all(keys)]
+        if self.keeps_failures:
+            left = [place for place, payload in enumerate(found) if payload is None]
+            failed = [failure_key(keys[place]) for place in left]
+            for place, key, payload in zip(left, failed, self.find_all(failed), strict=True):
+                found[place] = None if payload is None else decode_failure(key, payload)
+        return found
+
     def _find(self, key: bytes) -> bytes | None:
         try:
             return self._look(key)
@@ -154,6 +181,16 @@ class Attempt:
                 self._require_room(self._writer.cost(payload), self._max_bytes)
             self._writer.add(key, payload)
             self.added += 1
+
+    def add_failure(self, failure: Failure) -> None:
+        """Keep how a call has failed, beside results; see `add`.
+
+        Raises:
+            JournalFull: the files would be longer than `max_bytes`.
+            JournalError: the attempt is closed; or its file was deleted.
+            OSError: it can't be written.
+        """
+        self.add(failure_key(failure.key), encode_failure(failure))
 
     def _require_payload(self, key: bytes, payload: Any) -> None:
         if not isinstance(payload, bytes):

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 import click
 import msgspec
 
-from asyncwait.backends.journal._compact import compact
+from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.texts import joined, json_text, name_of, one_line
 
 _USAGE_ERROR = 2
+_CAUSES = 10
+"""Causes of failures that are printed at most."""
 
 
 @click.group()
@@ -41,6 +43,19 @@ def compact_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as abov
     """
     with usage_errors():
         found = compact(path)
+    _print(found, is_json=is_json)
+
+
+@journal.command("drop-failures")
+@click.argument("path")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+def drop_failures_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as above
+    """Drop the failures that the journal at PATH keeps, so that they are called again.
+
+    Its files are merged, as by `compact`. Files that are being written are left alone.
+    """
+    with usage_errors():
+        found = drop_failures(path)
     _print(found, is_json=is_json)
 
 
@@ -75,6 +90,9 @@ def _lines(shown: JournalSummary) -> Iterator[str]:
         f"{shown.corrupt:,} corrupt",
     )
     yield ", ".join(counts)
+    if shown.failed:
+        yield f"{_counted(shown.failed, 'failure', 'failures')} that are not called again:"
+        yield from (f"{n:,} {one_line(why)}" for why, n in [*shown.failures.items()][:_CAUSES])
     files = (*shown.merged, *shown.loose)
     if files:
         yield ""

@@ -7,6 +7,7 @@ from operator import itemgetter
 from struct import Struct as Layout
 from uuid import uuid4
 
+from asyncwait.backends.journal._failures import decode_failure
 from asyncwait.backends.journal._files import (
     EntryFile,
     has_index,
@@ -69,6 +70,27 @@ def compact(path: str) -> JournalSummary:
     return summary(path)
 
 
+def drop_failures(path: str) -> JournalSummary:
+    """Drop the failures that a journal keeps, so that they are called again; merge all files.
+
+    Those in files that are being written stay: the summary counts them.
+
+    Args:
+        path: of the journal, as it was given to `Journal`.
+
+    Returns:
+        what there is afterwards.
+
+    Raises:
+        JournalError: as `compact` does.
+        OSError: it can't be read or written.
+    """
+    with closing(open_store(path)) as store:
+        owner = need_identity(store).meta.owner
+        _merge(store, owner, is_whole=True, drops_failures=True)
+    return summary(path)
+
+
 def compact_if_many(store: Store, owner: Owner) -> None:
     """Merge loose files if they are many, with merged ones that are no longer than they are."""
     loose = [size for name, size in entry_files(store).items() if name.endswith(LOOSE)]
@@ -76,25 +98,29 @@ def compact_if_many(store: Store, owner: Owner) -> None:
         _merge(store, owner, is_whole=False)
 
 
-def _merge(store: Store, owner: Owner, *, is_whole: bool) -> None:
+def _merge(store: Store, owner: Owner, *, is_whole: bool, drops_failures: bool = False) -> None:
     store.sweep()
-    # Somebody else may merge, too.
-    undisturbed(store, lambda: _merge_once(store, owner, is_whole=is_whole))
+
+    def merge() -> None:
+        _merge_once(store, owner, is_whole=is_whole, drops_failures=drops_failures)
+
+    undisturbed(store, merge)  # Somebody else may merge, too.
 
 
-def _merge_once(store: Store, owner: Owner, *, is_whole: bool) -> None:
+def _merge_once(store: Store, owner: Owner, *, is_whole: bool, drops_failures: bool) -> None:
     sizes = _chosen(store, is_whole=is_whole)
     opened = {name: open_file(store, name, size, owner) for name, size in sizes.items()}
-    if len(opened) <= 1 and all(
+    is_merged = len(opened) <= 1 and all(
         file is not None and file.name.endswith(MERGED) and has_index(store, file)
         for file in opened.values()
-    ):
+    )
+    if is_merged and not drops_failures:
         return
     files = [file for file in opened.values() if file is not None]
     spots = _spots(store, files)
     if any(spots):
         with store.create(f"all-{uuid4().hex}{MERGED}") as write:
-            _write(store, files, spots, owner, write)
+            _write(_entries(store, files, spots, drops_failures=drops_failures), owner, write)
     for name in sizes:
         store.delete(name)
 
@@ -125,16 +151,10 @@ def _spots(store: Store, files: list[EntryFile]) -> list[bytearray]:
     return spots
 
 
-def _write(
-    store: Store,
-    files: list[EntryFile],
-    spots: list[bytearray],
-    owner: Owner,
-    write: Write,
-) -> None:
+def _write(entries: Iterator[tuple[bytes, bytes]], owner: Owner, write: Write) -> None:
     header, salt = encode_header(owner)
     piece, index, written = bytearray(header), bytearray(), 0
-    for key, payload in _entries(store, files, spots):
+    for key, payload in entries:
         index += RECORD.pack(key, written + len(piece))
         piece += encode_entry(salt, key, payload)
         if len(piece) >= _PIECE:
@@ -146,15 +166,17 @@ def _write(
 
 
 def _entries(
-    store: Store, files: list[EntryFile], spots: list[bytearray]
+    store: Store, files: list[EntryFile], spots: list[bytearray], *, drops_failures: bool
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield all entries in the order of their keys, each key once: the last one that is right."""
     for some in spots:
         for key, same in groupby(sorted(_SPOT.iter_unpack(some)), itemgetter(0)):
             for _, number, at in reversed(list(same)):
                 if (entry := read_entry(store, files[number], at, key)) is not None:
-                    yield key, payload_of(entry)
+                    payload = payload_of(entry)
+                    if not (drops_failures and decode_failure(key, payload)):
+                        yield key, payload
                     break
 
 
-__all__ = ["compact", "compact_if_many"]
+__all__ = ["compact", "compact_if_many", "drop_failures"]

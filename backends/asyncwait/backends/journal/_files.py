@@ -141,11 +141,13 @@ class Scan:
     Attributes:
         is_torn: whether it ended with an entry that is wrong.
         at: where the next entry would begin.
+        entry: that was read last.
     """
 
     def __init__(self, file: EntryFile, source: BinaryIO) -> None:
         self.is_torn = False
         self.at = file.first
+        self.entry = b""
         self._salt = file.salt
         self._source = source
 
@@ -160,6 +162,7 @@ class Scan:
             if not is_entry(salt, entry):
                 self.is_torn = True
                 return
+            self.entry = entry
             yield before[4:], self.at
             self.at += len(entry)
 

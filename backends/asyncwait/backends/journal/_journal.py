@@ -57,6 +57,10 @@ class Journal(Struct, frozen=True):
             is refused, by name, with both. DataFrame operators set their own: the columns that the
             function is given with their types, `schema`, `many`, and where instants are read the
             time zone. At most 200 KiB in all.
+        failures: whether calls that have failed for good are kept, too, and not made again: those
+            that raised what `Retry.on_error` does not name, or where there is no `Retry`, what
+            `asyncwait.backends.services.transient` does not. Never kept is what a deadline, or the
+            last of several attempts, has ended. `drop_failures` has all of them called again.
 
     Raises:
         InvalidConfig: an argument is not what it should be.
@@ -68,6 +72,7 @@ class Journal(Struct, frozen=True):
     flush_rows: int = 1000
     max_bytes: int | None = None
     settings: Settings = ()
+    failures: bool = False
 
     def __post_init__(self) -> None:
         _require_path(self.path)
@@ -78,6 +83,8 @@ class Journal(Struct, frozen=True):
         if not (self.max_bytes is None or _is_count(self.max_bytes)):
             raise InvalidConfig.of("max_bytes", self.max_bytes, "a whole number >= 1, or None")
         _require_settings(self.settings)
+        if not isinstance(self.failures, bool):
+            raise InvalidConfig.of("failures", self.failures, "True or False")
         if not is_remote(self.path):
             force_setattr(self, "path", os.path.abspath(self.path))  # noqa: PTH100 - a str
 
@@ -127,7 +134,7 @@ class Journal(Struct, frozen=True):
         names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
         if names:
             differs = {name: (was.get(name), now.get(name)) for name in names}
-            raise JournalMismatch.between(store.path, differs)
+            raise JournalMismatch.between(store.path, differs, held.meta.job)
 
     def attempt(self, name: str) -> Attempt:
         """Open the journal for one attempt of a task; leave it as a context, or close it.
@@ -149,7 +156,12 @@ class Journal(Struct, frozen=True):
         try:
             self._require_ours(store, need_identity(store), self.settings)
             return Attempt(
-                store, self.owner, name, flush_rows=self.flush_rows, max_bytes=self.max_bytes
+                store,
+                self.owner,
+                name,
+                flush_rows=self.flush_rows,
+                max_bytes=self.max_bytes,
+                failures=self.failures,
             )
         except BaseException:
             store.close()

@@ -5,6 +5,8 @@ from functools import wraps
 from typing import Any, TypeVar, overload
 
 from asyncwait.backends.journal._attempt import Attempt
+from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
+from asyncwait.backends.services import transient
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
 
@@ -41,6 +43,9 @@ def paid_once(
     a `Retry` whose `on_error` matches a `JournalError` would call again. Two calls with one key
     that run at the same time are both made. Behind fsspec a part is written on the loop.
 
+    If the journal keeps failures, what `fn` raises is kept unless it is `transient`, or a timeout;
+    the next call with that key raises a KeptFailure.
+
     Args:
         fn: a coroutine function, or a plain one; what is returned is of the same kind.
         attempt: the journal, open as long as there are calls.
@@ -57,19 +62,39 @@ def paid_once(
     @wraps(fn, updated=())
     async def coroutine(value: Any) -> Any:
         key = key_of_value(value)
-        if (payload := attempt.find(key)) is not None:
+        if (payload := _found(attempt, key)) is not None:
             return decode(payload)
-        result = await fn(value)
+        try:
+            result = await fn(value)
+        except Exception as error:
+            _keep(attempt, key, error)
+            raise
         attempt.add(key, encode(result))
         return result
 
     @wraps(fn, updated=())
     def plain(value: Any) -> Any:
         key = key_of_value(value)
-        if (payload := attempt.find(key)) is not None:
+        if (payload := _found(attempt, key)) is not None:
             return decode(payload)
-        result = fn(value)
+        try:
+            result = fn(value)
+        except Exception as error:
+            _keep(attempt, key, error)
+            raise
         attempt.add(key, encode(result))
         return result
 
     return plain if is_plain_function(fn) else coroutine
+
+
+def _found(attempt: Attempt, key: bytes) -> bytes | None:
+    (found,) = attempt.outcomes([key])
+    if isinstance(found, Failure):
+        raise KeptFailure(found)
+    return found
+
+
+def _keep(attempt: Attempt, key: bytes, error: Exception) -> None:
+    if attempt.keeps_failures and not is_open(error) and not transient(error):
+        attempt.add_failure(Failure.of_call(key, error))

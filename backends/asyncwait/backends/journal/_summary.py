@@ -1,5 +1,6 @@
 """What there is in a journal, for people."""
 
+from collections import Counter
 from contextlib import closing
 from typing import Literal
 
@@ -10,17 +11,22 @@ from asyncwait.backends.journal._errors import (
     JournalMismatch,
     JournalTooNew,
 )
+from asyncwait.backends.journal._failures import Failure, decode_failure
 from asyncwait.backends.journal._files import (
     EntryFile,
     Scan,
     has_index,
     open_file,
+    payload_of,
     read_entry,
     records_of,
 )
 from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Header, Owner
 from asyncwait.backends.journal._store import LOOSE, Store, entry_files, need_identity, undisturbed
 from asyncwait.backends.journal._writers import open_store
+
+_CAUSES = 100
+"""Causes of failures that a summary tells at most."""
 
 
 class FileSummary(Struct, frozen=True):
@@ -59,6 +65,9 @@ class JournalSummary(Struct, frozen=True):
         merged: those that were made of others.
         settings: what else the results depend on, by name.
         format: version of the format in which it was begun; in 1 there were no settings.
+        failures: calls that have failed for good, by class and reason, the most frequent first; at
+            most a hundred of them. See `Journal`.
+        failed: all such calls.
     """
 
     path: str
@@ -74,6 +83,8 @@ class JournalSummary(Struct, frozen=True):
     merged: tuple[FileSummary, ...]
     settings: dict[str, str] = {}
     format: int = 2
+    failures: dict[str, int] = {}
+    failed: int = 0
 
 
 def summary(path: str) -> JournalSummary:
@@ -96,16 +107,17 @@ def summary(path: str) -> JournalSummary:
 
 def _summary(store: Store, identity: Header) -> JournalSummary:
     meta = identity.meta
-    keys = [bytearray() for _ in range(256)]
+    seen = _Seen()
     sizes = sorted(entry_files(store).items())
-    files = [_of_file(store, name, size, meta.owner, keys) for name, size in sizes]
+    files = [_of_file(store, name, size, meta.owner, seen) for name, size in sizes]
+    failures = seen.failures()
     return JournalSummary(
         path=store.path,
         job=meta.job,
         version=meta.version,
         files=len(files),
         entries=sum(file.entries for file in files),
-        keys=sum(map(_distinct, keys)),
+        keys=seen.count(),
         bytes=sum(file.bytes for file in files),
         torn=sum(file.state == "torn" for file in files),
         corrupt=sum(file.state in {"corrupt", "foreign", "newer"} for file in files),
@@ -113,13 +125,39 @@ def _summary(store: Store, identity: Header) -> JournalSummary:
         merged=tuple(file for file in files if not file.name.endswith(LOOSE)),
         settings=dict(meta.settings),
         format=identity.format,
+        failures=dict(failures.most_common(_CAUSES)),
+        failed=failures.total(),
     )
 
 
-def _of_file(
-    store: Store, name: str, size: int, owner: Owner, keys: list[bytearray]
-) -> FileSummary:
-    """Return what there is in a file, and add its keys to those of all, by their first bytes."""
+class _Seen:
+    """What was read of all files: keys, apart by their first bytes, and failures."""
+
+    def __init__(self) -> None:
+        self._keys = [bytearray() for _ in range(256)]
+        self._failures: dict[bytes, Failure] = {}
+
+    def add(self, key: bytes, entry: bytes) -> None:
+        """Take note of an entry that is right."""
+        self._keys[key[0]] += key
+        if (failure := decode_failure(key, payload_of(entry))) is not None:
+            self._failures[failure.key] = failure
+
+    def count(self) -> int:
+        """Return how many keys are different."""
+        return sum(len(_distinct(keys)) for keys in self._keys)
+
+    def failures(self) -> Counter[str]:
+        """Return the failures by what was wrong, but for those of calls with results."""
+        results: set[bytes] = set()
+        for first in {key[0] for key in self._failures}:
+            results |= _distinct(self._keys[first]) & self._failures.keys()
+        told = (each for key, each in self._failures.items() if key not in results)
+        return Counter(f"{each.kind}: {each.reason}" for each in told)
+
+
+def _of_file(store: Store, name: str, size: int, owner: Owner, seen: _Seen) -> FileSummary:
+    """Return what there is in a file, and add it to what was seen."""
     try:
         file = open_file(store, name, size, owner)
     except JournalTooNew:
@@ -130,20 +168,24 @@ def _of_file(
         return FileSummary(name, 0, size, "foreign")
     if file is None:
         return FileSummary(name, 0, size, "torn")
-    return _read_through(store, file, size, keys)
+    return _read_through(store, file, size, seen)
 
 
-def _read_through(store: Store, file: EntryFile, size: int, keys: list[bytearray]) -> FileSummary:
+def _read_through(store: Store, file: EntryFile, size: int, seen: _Seen) -> FileSummary:
+    count = 0
     with store.open(file.name) as source:
         scan = Scan(file, source)
-        readable = [key for key, _ in scan]
+        for key, _ in scan:
+            seen.add(key, scan.entry)
+            count += 1
+        end = scan.at
     if scan.is_torn and has_index(store, file):  # which finds what is behind, too
-        records = RECORD.iter_unpack(records_of(store, file)[0])
-        readable = [key for key, at in records if read_entry(store, file, at, key) is not None]
-    for key in readable:
-        keys[key[0]] += key
-    return FileSummary(file.name, len(readable), size, "torn" if scan.is_torn else "whole")
+        for key, at in RECORD.iter_unpack(records_of(store, file)[0]):
+            if at >= end and (entry := read_entry(store, file, at, key)) is not None:
+                seen.add(key, entry)
+                count += 1
+    return FileSummary(file.name, count, size, "torn" if scan.is_torn else "whole")
 
 
-def _distinct(keys: bytearray) -> int:
-    return len({bytes(keys[at : at + KEY_BYTES]) for at in range(0, len(keys), KEY_BYTES)})
+def _distinct(keys: bytearray) -> set[bytes]:
+    return {bytes(keys[at : at + KEY_BYTES]) for at in range(0, len(keys), KEY_BYTES)}

@@ -162,7 +162,7 @@ class CallHost:
         if self._attempt is not None:
             for row, item in zip(rows, items, strict=True):
                 row.key = key_of("carry 1", self._name, visit.lane, *item.identity)
-            found = self._attempt.find_all([row.key for row in rows])
+            found = self._attempt.outcomes([row.key for row in rows])
             for row, paid in zip(rows, found, strict=True):
                 row.paid = paid
         return rows

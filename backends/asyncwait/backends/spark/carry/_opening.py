@@ -12,7 +12,6 @@ from asyncwait.backends import pool, threads
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.carry._sharing import SharedCalls
-from asyncwait.backends.spark.frame._calls import failure_handler
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
 from asyncwait.spec import CallFailed, InvalidResult, OperatorConfig, OperatorError, RetryAfter
@@ -96,7 +95,7 @@ class HostOpening(Opening):
         kind = (_GroupedBatch if batched else _Grouped, _BlockingGrouped)[self._blocks]
         if self._blocks and batched:
             kind = _BlockingGroupedBatch
-        fails = _grouped(failure_handler(options.on_error, self._parts, self._results))
+        fails = _grouped(self.failure_handler())
         function = PlainOne(kind(of_rows, fails), batched=batched)
         function.failure = fails
         rows = PlainSource(paced)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec.structs import replace
 
-from asyncwait.backends.journal import EntryTooLarge, JournalError
+from asyncwait.backends.journal import EntryTooLarge, JournalError, KeptFailure
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
@@ -114,7 +114,7 @@ class RowFunction:
     ) -> None:
         self._call: Any = parts.call
         self._results = results
-        self._keep = _as_they_are if keep is None else keep
+        self._keep = as_it_is if keep is None else keep
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
@@ -137,12 +137,13 @@ class BlockingRowFunction(RowFunction):
         return self._keep(row, self._results.of(row, self._call(row.value)))
 
 
-def _as_they_are(_: InputRow, rows: Any) -> Any:
-    return rows
+def as_it_is(_: InputRow, given: Any) -> Any:
+    """Return what is given, where nobody keeps it."""
+    return given
 
 
 def failure_handler(
-    on_error: Any, parts: FunctionParts, results: Results
+    on_error: Any, parts: FunctionParts, results: Results, keep: Callable[[InputRow, Any], object]
 ) -> Callable[[InputRow, OperatorError], Any]:
     """Return what is asked for rows in place of a failure; see `asyncwait.spec.FailureHandler`.
 
@@ -151,6 +152,7 @@ def failure_handler(
             the function's own handler says.
         parts: of the user's function.
         results: what is made of what a handler gives.
+        keep: is shown each failure before anybody else.
 
     Of a journal that can't be written nobody is asked: who left such rows out would call for them
     again and again. A result that is too long for it is known to be.
@@ -158,6 +160,7 @@ def failure_handler(
     asked = parts.failure if on_error is None else on_error
 
     def handle(row: InputRow, error: OperatorError) -> Any:
+        keep(row, error)
         cause = error.__cause__
         is_lost = isinstance(cause, JournalError) and not isinstance(cause, EntryTooLarge)
         if asked is None or asked == "fail" or is_lost:
@@ -183,7 +186,7 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     wanted, again = retry.on_error, retry.on_result
 
     def is_reason(error: BaseException) -> bool:
-        if isinstance(error, SchemaMismatch | JournalError):
+        if isinstance(error, SchemaMismatch | JournalError | KeptFailure):
             return False
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from asyncwait.backends.journal import KeptFailure
 from asyncwait.spec import AsyncWaitError, OperatorError
 
 
@@ -19,4 +20,5 @@ class UnreadableRow(AsyncWaitError, ValueError):
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
     cause = error.__cause__ or error
-    return {"type": type(cause).__name__, "message": str(error), "attempts": error.attempts}
+    kind = cause.failure.kind if isinstance(cause, KeptFailure) else type(cause).__name__
+    return {"type": kind, "message": str(error), "attempts": error.attempts}

@@ -1,5 +1,6 @@
 """The operator of a task: the user's function, layer by layer, and the pool or threads round it."""
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import tzinfo
 from math import isnan, nan
@@ -22,9 +23,11 @@ from asyncwait.backends.spark.frame._calls import (
     BlockingRowFunction,
     Results,
     RowFunction,
+    as_it_is,
     failure_handler,
     repeating,
 )
+from asyncwait.backends.spark.frame._failures import Failures
 from asyncwait.backends.spark.frame._pace import (
     Pace,
     PacedBlockingFunction,
@@ -35,7 +38,7 @@ from asyncwait.backends.spark.frame._pace import (
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
-from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, Retry
+from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit import FunctionParts, PlainFunction, PlainOne, PlainSource
 
@@ -81,6 +84,7 @@ class Opening:
         self._sharing = sharing
         self._blocks = is_plain_function(self._parts.call)
         self._retry = repeating(options.retry, many=options.many)
+        self._failures = None if attempt is None else Failures(attempt, self._retry)
         self._results = Results(
             shape.results,
             zone,
@@ -95,7 +99,7 @@ class Opening:
         paced, of_rows = self._functions(source)
         batched = options.batch is not None
         function = (PlainFunction if options.many else PlainOne)(of_rows, batched=batched)
-        function.failure = failure_handler(options.on_error, self._parts, self._results)
+        function.failure = self.failure_handler()
         rows = PlainSource(paced)
         config = OperatorConfig(
             options.mode,
@@ -112,6 +116,11 @@ class Opening:
         rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
+
+    def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
+        """Return what is asked for rows in place of a failure, once the journal has it."""
+        keep = as_it_is if self._failures is None else self._failures.keep
+        return failure_handler(self._options.on_error, self._parts, self._results, keep)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:
         """Return the source, and the function of rows, not called for what is completed."""

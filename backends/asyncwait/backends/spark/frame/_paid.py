@@ -13,8 +13,10 @@ from pyarrow import types
 from asyncwait.backends.journal import (
     Attempt,
     EntryTooLarge,
+    Failure,
     Journal,
     JournalError,
+    KeptFailure,
     key_of,
     keys_after,
     version_of,
@@ -94,7 +96,7 @@ class Keys:
             # A digest of all that: what each row adds has room in one block of the hash then.
             self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
-        for row, key, paid in zip(rows, keys, self._attempt.find_all(keys), strict=True):
+        for row, key, paid in zip(rows, keys, self._attempt.outcomes(keys), strict=True):
             row.key, row.paid = key, paid
 
     def _key_of(self, row: InputRow) -> bytes:
@@ -163,7 +165,10 @@ class Payloads:
 
         Raises:
             EntryTooLarge: it was completed, and is too long to be kept.
+            KeptFailure: it has failed for good.
         """
+        if isinstance(row.paid, Failure):
+            raise KeptFailure(row.paid)
         payload = self._decoder.decode(row.paid)
         if isinstance(payload, int):
             raise EntryTooLarge.of_size(payload)

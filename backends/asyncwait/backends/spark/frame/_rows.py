@@ -9,6 +9,7 @@ import pyarrow as pa
 from msgspec import Struct
 from pyspark.sql import Row
 
+from asyncwait.backends.journal import Failure
 from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.spec import Record
 from asyncwait.spec.texts import shown
@@ -33,7 +34,7 @@ class InputRow(Struct, eq=False, gc=False):
     name: Callable[[int], str]
     is_called: bool = False
     key: bytes = b""
-    paid: bytes | None = None
+    paid: bytes | Failure | None = None
 
     def cells(self, columns: Iterable[str]) -> Iterator[Any]:
         """Return its values in some columns."""

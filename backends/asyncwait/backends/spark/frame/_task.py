@@ -12,7 +12,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.backends.journal import Attempt
+from asyncwait.backends.journal import Attempt, KeptFailure
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
@@ -180,7 +180,9 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def last_line(error: OperatorError, record: RowRecord) -> str:
     """Return a line that names a row, its value, what is wrong, and after how many calls."""
     attempts = "1 attempt" if error.attempts == 1 else f"{error.attempts} attempts"
-    return f"{record}, {shown(record.value.value)}: {error.reason}, after {attempts}"
+    line = f"{record}, {shown(record.value.value)}: {error.reason}, after {attempts}"
+    is_kept = isinstance(error.__cause__, KeptFailure)
+    return f"{line}, in an earlier run: see `asyncwait journal show`" if is_kept else line
 
 
 def require_text(error: Exception) -> None:

@@ -272,6 +272,9 @@ def _require_batches(batch: Batch, pace: "Pace", journal: Journal | None) -> Non
     if pace.adaptive:
         expected = "False with `batch`: a task knows no turns of batches; set its `in_flight`"
         raise InvalidConfig.of("adaptive", True, expected)
+    if journal is not None and journal.failures:
+        expected = "None for a journal with failures=True: of a batch that raises no row is known"
+        raise InvalidConfig.of("batch", batch, expected)
     if batch.split and journal is not None:
         expected = "False with a journal: what that has may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)

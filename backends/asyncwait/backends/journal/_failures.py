@@ -1,0 +1,91 @@
+"""Calls that have failed for good: how they stand in a journal, and are told from results.
+
+A failure has an entry of its own, whose key is derived from that of the call, and which says both.
+So nobody takes it for a result: not a version of asyncwait that knows nothing of failures, nor a
+`decode` of the user's own. Where there is a result, too, that counts.
+"""
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.backends.journal._errors import JournalError
+from asyncwait.backends.journal._keys import keys_after
+from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
+from asyncwait.spec.texts import one_line, shown
+
+_MARK = b"asyncwait failure 1\0"
+_LONGEST = 2_000
+"""Characters of a reason that are kept."""
+
+failure_key = keys_after("failure 1")
+"""Returns the key of the entry that says that the call with a key has failed."""
+
+
+class Failure(Struct, frozen=True, array_like=True):
+    """What a journal keeps of a call that has failed for good.
+
+    Args:
+        key: of the call.
+        kind: name of the error's class.
+        reason: as `OperatorError.reason`, at most 2,000 characters.
+        attempts: that there were.
+    """
+
+    key: bytes
+    kind: str
+    reason: str
+    attempts: int = 1
+
+    @classmethod
+    def of(cls, key: bytes, error: OperatorError) -> "Failure":
+        """Build that of a call which an operator has given up."""
+        kind = one_line(type(error.__cause__ or error).__name__, _LONGEST)
+        return cls(key, kind, one_line(error.reason, _LONGEST), error.attempts)
+
+    @classmethod
+    def of_call(cls, key: bytes, error: Exception) -> "Failure":
+        """Build that of a call which raised."""
+        failure = CallFailed(None, f"the call failed: {shown(error)}")
+        failure.__cause__ = error
+        return cls.of(key, failure)
+
+
+class KeptFailure(AsyncWaitError):
+    """A call that has failed for good in an earlier run, as the journal says; it is not repeated.
+
+    Attributes:
+        failure: what is known of it.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(
+            f"{failure.kind} in an earlier run: {failure.reason}; the journal keeps it, and "
+            "`asyncwait journal drop-failures` has it called again"
+        )
+        self.failure = failure
+
+    def __reduce__(self) -> "tuple[type[KeptFailure], tuple[Failure]]":
+        return type(self), (self.failure,)
+
+
+def encode_failure(failure: Failure) -> bytes:
+    """Return the payload of an entry."""
+    return _MARK + msgspec.msgpack.encode(failure)
+
+
+def decode_failure(key: bytes, payload: bytes) -> Failure | None:
+    """Return the failure that an entry tells of; None if it is a result."""
+    if not payload.startswith(_MARK):
+        return None
+    try:
+        failure = msgspec.msgpack.decode(payload[len(_MARK) :], type=Failure)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return failure if failure_key(failure.key) == key else None
+
+
+def is_open(error: BaseException | None) -> bool:
+    """Say whether an error proves nothing of the next call, whoever is asked about it."""
+    if not isinstance(error, Exception):
+        return True
+    return isinstance(error, JournalError | KeptFailure | RetryAfter | TimeoutError)

@@ -1,0 +1,45 @@
+"""Rows whose calls have failed for good: how failures get into a journal, and come out of it."""
+
+from asyncwait.backends.journal import Attempt, Failure, JournalError, KeptFailure
+from asyncwait.backends.journal._failures import is_open
+from asyncwait.backends.services import transient
+from asyncwait.backends.spark.frame._rows import InputRow
+from asyncwait.spec import CallFailed, OperatorError, Retry
+
+
+class Failures:
+    """Keeps what no further call would mend, if the journal is to have that.
+
+    Args:
+        attempt: the journal, open.
+        retry: of rows; what it does not name is final.
+    """
+
+    def __init__(self, attempt: Attempt, retry: Retry | None) -> None:
+        self._attempt = attempt
+        self._may_pass = transient if retry is None else retry.on_error
+
+    def keep(self, row: InputRow, error: OperatorError) -> None:
+        """See to it that a failure is in the journal; tell of one from there as it was told then.
+
+        Raises:
+            JournalError: it can't be kept.
+        """
+        cause = error.__cause__
+        if isinstance(cause, KeptFailure):
+            was = cause.failure
+            error.__init__(error.record, was.reason, was.attempts)  # type: ignore[misc]
+        elif self._attempt.keeps_failures and self._is_final(error):
+            try:
+                self._attempt.add_failure(Failure.of(row.key, error))
+            except OSError as raised:
+                raise JournalError(f"the journal can't be written: {raised}") from raised
+
+    def _is_final(self, error: OperatorError) -> bool:
+        cause = error.__cause__
+        if not isinstance(error, CallFailed) or is_open(cause):
+            return False
+        try:
+            return not self._may_pass(cause)  # type: ignore[arg-type]
+        except Exception:  # The predicate's own slip, of which the operator has told.
+            return False
