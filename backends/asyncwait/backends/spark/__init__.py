@@ -4,7 +4,7 @@ from asyncwait.backends.java import MissingJava
 from asyncwait.backends.spark._gateway import SparkNotStarted
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._errors import EvaluatedTwice, SchemaMismatch
 from asyncwait.backends.spark.frame._wait import (
     FrameWait,
     key_ordered_wait,
@@ -18,6 +18,7 @@ from asyncwait.spec.exports import claim_exports
 __all__ = [
     "Carry",
     "EmbeddedSpark",
+    "EvaluatedTwice",
     "FrameWait",
     "JobFigures",
     "MissingJava",

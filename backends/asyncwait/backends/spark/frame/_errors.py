@@ -17,6 +17,13 @@ class UnreadableRow(AsyncWaitError, ValueError):
     """A row can't be given to the function: the bytes of a text are not UTF-8."""
 
 
+class EvaluatedTwice(UserWarning):
+    """An action evaluates its input twice, so that each row is called for twice.
+
+    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first.
+    """
+
+
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
     cause = error.__cause__ or error

@@ -19,6 +19,8 @@ from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._schema import ERROR, arrow_schema, require_different
 from asyncwait.backends.spark.frame._settings import Call, require_keys, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.spark.frame._twice import Evaluations
+from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 
@@ -46,10 +48,12 @@ class FramePlan:
         results: sql.StructType,
         asked: Asked,
         options: Options,
+        *,
+        progress: Progress | None = None,
     ) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
-        self._df, self.fn, self._results = df, fn, results
+        self._df, self.fn, self._results, self._progress = df, fn, results, progress
         names: list[str] = df.columns
         require_different(names, "a column of df")
         one = isinstance(asked.columns, str)
@@ -85,7 +89,11 @@ class FramePlan:
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
-        return mapped(self.input(), self.work, self.name, self.output)
+        work = self.work
+        if work.options.journal is None:  # else nothing is called for twice
+            session = self._df.sparkSession
+            work = replace(work, evaluations=Evaluations.of(session, self.name, self._progress))
+        return mapped(self.input(), work, self.name, self.output)
 
     def input(self) -> DataFrame:
         """Return the columns that somebody needs."""

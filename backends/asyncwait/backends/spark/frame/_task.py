@@ -21,6 +21,7 @@ from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
 from asyncwait.backends.spark.frame._schema import ERROR_TYPE
+from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
 from asyncwait.spec.texts import joined, one_line, shown
@@ -40,6 +41,7 @@ class Enrichment(Struct, frozen=True):
         names: of the columns, where those that come with the rows are made up; None if they are
             the true ones.
         identity: of all on which it depends what a cache keeps.
+        evaluations: which hear of the end of each task; None for nobody.
     """
 
     fn: Any
@@ -48,6 +50,7 @@ class Enrichment(Struct, frozen=True):
     options: Options
     names: tuple[str, ...] | None = None
     identity: bytes = b""
+    evaluations: Evaluations | None = None
 
     @property
     def written(self) -> Shape:
@@ -78,6 +81,8 @@ class Enrichment(Struct, frozen=True):
                 counts.rows_out += batch.num_rows
                 yield batch
                 flush()
+        if self.evaluations is not None:
+            self.evaluations.ended()
 
     def _attempt(self, name: TaskName) -> AbstractContextManager[Attempt | None]:
         """Return the journal, to be opened, if there is one."""

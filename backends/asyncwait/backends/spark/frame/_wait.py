@@ -63,6 +63,7 @@ class FrameWait(Protocol):
         max_tasks: int | None = None,
         progress: Progress | None = None,
         journal: Journal | str | None = None,
+        once: bool = False,
         carry: Carry | None = None,
     ) -> "DataFrame":
         """Return the DataFrame of the results."""
@@ -95,12 +96,14 @@ def frame_wait(mode: Mode) -> FrameWait:
         max_tasks: int | None = None,
         progress: Progress | None = None,
         journal: Journal | str | None = None,
+        once: bool = False,
         carry: Carry | None = None,
     ) -> "FramePlan":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
         The rows stay in their partitions, and nothing is called before an action asks for rows.
-        Each action calls again: write or cache what has cost something. It reads well as
+        Each action calls again, and one that sorts calls twice, as it samples its input first: give
+        `once` or `journal`, or write what has cost something, and sort that. It reads well as
         `df.transform(ordered_wait, fn, "temp double", timeout=10)`, too. On a streaming DataFrame
         each micro-batch is drained.
 
@@ -173,6 +176,9 @@ def frame_wait(mode: Mode) -> FrameWait:
                 `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
                 the session. A result of more than 64 MiB is not kept: its row fails, and is not
                 called again.
+            once: whether rows are called for once as long as the session lives, however often an
+                action evaluates its input, or another one asks again: a journal in a folder of this
+                machine, which goes with the session. For sessions in local mode.
             carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
                 call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
                 above are for all calls on a machine then, `capacity` for those of a lane, and a
@@ -196,6 +202,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         from asyncwait.backends.spark.frame._paid import journal_of
         from asyncwait.backends.spark.frame._plan import Asked, FramePlan
         from asyncwait.backends.spark.frame._schema import schema_of
+        from asyncwait.backends.spark.frame._twice import temporary_journal
 
         _require(fn, on_error, progress)
         held = _held(max_held, capacity)
@@ -205,6 +212,9 @@ def frame_wait(mode: Mode) -> FrameWait:
         if cache is not None:
             _require_cache(cache, fn, pace, journal)
         kept = journal_of(journal, fn, retry)
+        if once:
+            _require_once(once, journal, cache)
+            kept = temporary_journal(df, failures=batch is None)
         if batch is not None:
             OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
             _require_batches(batch, pace, kept)
@@ -225,7 +235,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
         if carry is None:
-            planned = FramePlan(df, fn, results, asked, options)
+            planned = FramePlan(df, fn, results, asked, options, progress=progress)
         else:
             from asyncwait.backends.spark.carry._plan import CarryPlan
 
@@ -278,6 +288,16 @@ def _require_batches(batch: Batch, pace: "Pace", journal: Journal | None) -> Non
     if batch.split and journal is not None:
         expected = "False with a journal: what that has may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)
+
+
+def _require_once(once: Any, journal: Any, cache: Any) -> None:
+    """Refuse what goes without a journal in a temporary place."""
+    if not isinstance(once, bool):
+        raise InvalidConfig.of("once", once, "True or False")
+    if journal is not None:
+        raise InvalidConfig.of("once", once, "False with a journal, which has each row called once")
+    if cache is not None:
+        raise InvalidConfig.of("once", once, "False with `cache`, whose rows share calls")
 
 
 def _require_cache(cache: Cache, fn: Any, pace: "Pace", journal: Any) -> None:

@@ -110,6 +110,8 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """Tasks of which no attempt runs or has ended; Spark may repeat them yet."""
     attempts_failed: int = 0
     """Attempts that failed, broke off, or were repeated by Spark."""
+    tasks_again: int = 0
+    """Tasks whose rows the same action had evaluated before; see `EvaluatedTwice`."""
     reported: bool = False
     """Whether any task was heard of; without, nothing here is known."""
     total: int | None = None

@@ -180,6 +180,10 @@ class Progress:
         """Return what the job has done, and what it has cost, as a small table in words."""
         return summary(self.figures(), self._silence())
 
+    def evaluated_again(self) -> None:
+        """Take note that an action has evaluated the rows of a task a second time."""
+        self._tally.evaluated_again()
+
     def _listen(self, secret: bytes) -> Server:
         """Return a server where workers can reach it, or else where nobody can but this machine."""
         try:

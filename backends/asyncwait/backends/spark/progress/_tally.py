@@ -77,6 +77,7 @@ class Tally:
         self._links: dict[int, _Attempt] = {}
         self._partitions: dict[tuple[int, int], _Partition] = {}
         self._counts = [0] * len(_COUNTS)
+        self._again = 0
         self._began = monotonic()
         self._heard: float | None = None
         self._ended: float | None = None
@@ -107,6 +108,11 @@ class Tally:
         """Stop the clock."""
         with self._changed:
             self._ended = monotonic()
+
+    def evaluated_again(self) -> None:
+        """Count a task more that has evaluated what another one had evaluated."""
+        with self._changed:
+            self._again += 1
 
     def figures(self) -> JobFigures:
         """Return what is known at this moment; any thread may ask."""
@@ -140,6 +146,7 @@ class Tally:
         pace = counts["rows_done"] / reporting if reporting > 0 else 0.0
         return JobFigures(
             **counts,
+            tasks_again=self._again,
             reported=self._heard is not None,
             total=self._total,
             seconds=now - self._began,

@@ -71,7 +71,12 @@ def _told(figures: JobFigures) -> list[str]:
 
 def _tasks(figures: JobFigures) -> str:
     running, done = figures.tasks_running, figures.tasks_done
-    counts = {"running": running, "done": done, "failed": figures.tasks_failed}
+    counts = {
+        "running": running,
+        "done": done,
+        "failed": figures.tasks_failed,
+        "evaluated twice": figures.tasks_again,
+    }
     return ", ".join(
         f"{count:,} {name}" for name, count in counts.items() if count or name == "done"
     )

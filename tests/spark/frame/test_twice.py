@@ -1,0 +1,124 @@
+"""An action that evaluates its input twice: it is told, and `once=True` has no row called twice."""
+
+import gc
+import warnings
+from pathlib import Path
+from tempfile import gettempdir
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark import Accumulator
+from pyspark.sql import DataFrame, Row
+
+from asyncwait.backends.spark import EmbeddedSpark, EvaluatedTwice, Progress, ordered_wait
+from asyncwait.backends.spark.frame._twice import temporary_journal
+from asyncwait.spec import Cache, InvalidConfig
+
+ROWS = 100
+LEAST = Row(id=ROWS - 1, opposite=1 - ROWS)
+
+
+class Counted:
+    """Gives the opposite of a number, and counts its calls on the driver."""
+
+    def __init__(self, calls: "Accumulator[int]") -> None:
+        self.calls = calls
+
+    async def __call__(self, value: int) -> dict[str, int]:
+        """Answer."""
+        self.calls.add(1)
+        return {"opposite": -value}
+
+
+async def opposite(value: int) -> dict[str, int]:
+    """Give the opposite of a number."""
+    return {"opposite": -value}
+
+
+@pytest.fixture
+def counted(spark: EmbeddedSpark) -> Counted:
+    """The function."""
+    return Counted(spark.session.sparkContext.accumulator(0))
+
+
+def waits(spark: EmbeddedSpark, fn: Counted, **options: Any) -> DataFrame:
+    """A DataFrame of four partitions behind the operator."""
+    df = spark.session.range(0, ROWS, 1, 4)
+    return ordered_wait(df, fn, "opposite long", columns="id", **options)
+
+
+def test_an_action_that_samples_its_input_first_is_told(
+    spark: EmbeddedSpark, counted: Counted
+) -> None:
+    """Once of an action, by a warning that names the function; the progress counts the tasks."""
+    with Progress(ROWS, show=False) as progress:
+        frame = waits(spark, counted, progress=progress)
+        with pytest.warns(EvaluatedTwice, match="calls Counted twice") as told:
+            assert frame.orderBy("opposite").collect()[0] == LEAST
+    assert len(told) == 1
+    assert counted.calls.value == 2 * ROWS
+    assert progress.figures().tasks_again == 4
+    assert progress.summary().splitlines()[2] == "tasks   8 done, 4 evaluated twice"
+
+
+def test_what_evaluates_its_input_once_is_not_told(spark: EmbeddedSpark, counted: Counted) -> None:
+    """Two actions are two evaluations, and some jobs of one action are for some partitions each."""
+    frame = waits(spark, counted)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", EvaluatedTwice)
+        assert (frame.count(), frame.count(), len(frame.take(70))) == (ROWS, ROWS, 70)
+        assert frame.groupBy("opposite").count().count() == ROWS
+    assert [each for each in told if each.category is EvaluatedTwice] == []
+
+
+def test_once_has_no_row_called_twice_as_long_as_the_session_lives(
+    spark: EmbeddedSpark, counted: Counted
+) -> None:
+    """Nothing is to be told of then."""
+    frame = waits(spark, counted, once=True)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", EvaluatedTwice)
+        assert frame.orderBy("opposite").collect()[0] == LEAST
+        assert frame.count() == ROWS
+    assert [each for each in told if each.category is EvaluatedTwice] == []
+    assert counted.calls.value == ROWS
+
+
+def test_the_folder_goes_with_the_session() -> None:
+    """What is kept for once is kept nowhere else."""
+
+    class Session:
+        sparkContext = SimpleNamespace(master="local[2]")  # noqa: N815 - Spark's name
+
+    df = SimpleNamespace(sparkSession=Session(), isStreaming=False)
+    journal = temporary_journal(df, failures=True)
+    assert Path(journal.path).parent == Path(gettempdir())
+    assert journal.failures
+    del df
+    gc.collect()
+    assert not Path(journal.path).exists()
+
+
+@pytest.mark.parametrize(
+    ("master", "is_streaming", "options", "told"),
+    [
+        ("spark://host:7077", False, {}, r"other machines \(spark://host:7077\): `journal`"),
+        ("local[2]", True, {}, "False for a stream"),
+        ("local[2]", False, {"journal": "journal"}, "False with a journal"),
+        ("local[2]", False, {"cache": Cache(10, ttl=1)}, "False with `cache`"),
+        ("local[2]", False, {"once": "yes"}, "once must be True or False, got 'yes'"),
+    ],
+    ids=["a cluster", "a stream", "a journal", "a cache", "a text"],
+)
+def test_once_is_refused_where_it_would_mean_nothing(
+    master: str,
+    is_streaming: bool,  # noqa: FBT001 - pytest hands it over by name
+    options: dict[str, Any],
+    told: str,
+) -> None:
+    """Each names the way out."""
+    session = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+    df: Any = SimpleNamespace(sparkSession=session, isStreaming=is_streaming)
+    with pytest.raises(InvalidConfig, match=told):
+        ordered_wait(df, opposite, "opposite long", columns="id", **{"once": True, **options})
