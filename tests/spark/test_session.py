@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +16,8 @@ import pytest
 
 from asyncwait.backends.spark import EmbeddedSpark, SparkNotStarted, embedded_spark
 from asyncwait.backends.spark import _session as session_module
-from asyncwait.backends.spark._session import pandas_notice_ignored, worker_environment
-from asyncwait.spec import MissingExtra
+from asyncwait.backends.spark._session import require_workers, worker_environment
+from asyncwait.spec import InvalidConfig, MissingExtra
 
 pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
 
@@ -24,13 +26,11 @@ WHOLE_LIFE = """
 import os, signal, sys
 from pathlib import Path
 from asyncwait.backends.spark import embedded_spark
-from asyncwait.backends.spark._session import pandas_notice_ignored
 
 before = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
 embedded = embedded_spark()
 folder = embedded._jvm.log.parent
-with pandas_notice_ignored():
-    assert embedded.session.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
+assert embedded.session.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
 pid = embedded._jvm.process.pid
 embedded.stop()
 embedded.stop()
@@ -58,10 +58,9 @@ def rows_of(embedded: EmbeddedSpark, work: Any, partitions: int = 2) -> list[dic
             pass
         yield pa.RecordBatch.from_pydict({"said": [str(work())]})
 
-    with pandas_notice_ignored():
-        numbers = embedded.session.range(0, partitions, 1, partitions)
-        said = numbers.mapInArrow(in_worker, "said string").toArrow()
-        return [*said.to_pylist()]
+    numbers = embedded.session.range(0, partitions, 1, partitions)
+    said = numbers.mapInArrow(in_worker, "said string").toArrow()
+    return [*said.to_pylist()]
 
 
 def test_workers_run_this_interpreter_and_are_used_again(spark: EmbeddedSpark) -> None:
@@ -205,3 +204,24 @@ def test_long_temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     folder = session_module._short_folder()
     folder.rmdir()
     assert len(str(folder)) < 50
+
+
+@pytest.mark.parametrize(
+    ("master", "python", "is_refused"),
+    [
+        ("local[2]", sys.executable, False),
+        ("local[2]", "/nowhere/python", True),
+        ("spark://host:7077", "/nowhere/python", False),
+    ],
+    ids=["this one", "none", "of other machines"],
+)
+def test_workers_without_pyarrow_are_told_of_before_a_task_runs(
+    master: str,
+    python: str,
+    is_refused: bool,  # noqa: FBT001 - pytest hands it over by name
+) -> None:
+    """In a line that says what sets it right; of other machines nobody knows."""
+    session = SimpleNamespace(sparkContext=SimpleNamespace(master=master, pythonExec=python))
+    way_out = r"/nowhere/python, which has no pyarrow; .* os.environ\['PYSPARK_PYTHON'\] ="
+    with pytest.raises(InvalidConfig, match=way_out) if is_refused else nullcontext():
+        require_workers(session)

@@ -6,20 +6,21 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 import sysconfig
 import tempfile
 import threading
-import warnings
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncwait.backends.java import find_java
 from asyncwait.backends.spark._gateway import Jvm, SparkNotStarted, start_jvm, tail
-from asyncwait.spec import MissingExtra
-from asyncwait.spec.texts import joined
+from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.texts import joined, one_line
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -32,7 +33,6 @@ _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
 _PREFIX = "asyncwait-"
 _FOLDER_NAME = f"/{_PREFIX}00000000"
 _LOCK = "session.lock"
-_PANDAS_NOTICE = "PySpark does not yet fully support pandas"
 
 
 class EmbeddedSpark:
@@ -92,14 +92,6 @@ def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
         return _running
 
 
-@contextmanager
-def pandas_notice_ignored() -> Generator[None]:
-    """Silence PySpark's warning about the installed pandas, which nothing here uses."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_PANDAS_NOTICE, category=FutureWarning)
-        yield
-
-
 def _start(master: str) -> EmbeddedSpark:
     require_pyspark()
     from pyspark import SparkContext
@@ -126,14 +118,41 @@ def require_pyspark() -> None:
         MissingExtra: it is not installed, or too old.
     """
     try:
-        with pandas_notice_ignored():
-            import pyarrow as pa  # noqa: F401 - PySpark alone does not bring it
-            import pyspark.sql
+        import pyarrow as pa  # noqa: F401 - PySpark alone does not bring it
+        import pyspark.sql
     except ImportError as error:
         raise MissingExtra(error.name or "pyspark", "spark") from error
     major, minor = map(int, pyspark.__version__.split(".")[:2])
     if (major, minor) < _OLDEST_PYSPARK:
         raise MissingExtra("pyspark 4.1 or newer", "spark")
+
+
+def require_workers(session: Any) -> None:
+    """Refuse a session of this machine whose workers lack pyarrow: Spark takes a minute for it.
+
+    Args:
+        session: any; of other machines nothing is known before a task runs.
+
+    Raises:
+        InvalidConfig: they do.
+    """
+    context = getattr(session, "sparkContext", None)
+    if context is None or not context.master.startswith("local"):
+        return
+    python = context.pythonExec
+    if shutil.which(python) != sys.executable and not _has_arrow(python):
+        raise InvalidConfig(
+            f"df: the workers of its session run {one_line(python)}, which has no pyarrow; before "
+            "the session is made: os.environ['PYSPARK_PYTHON'] = sys.executable"
+        )
+
+
+@lru_cache
+def _has_arrow(python: str) -> bool:
+    with suppress(OSError):
+        asked = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, check=False)
+        return asked.returncode == 0
+    return False
 
 
 def _short_folder() -> Path:
@@ -229,7 +248,7 @@ def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> 
     undo.callback(sys.path.__setitem__, slice(None), list(sys.path))  # it adds a folder
     undo.callback(_restore_interrupt, signal.getsignal(signal.SIGINT))
     python = {"PYSPARK_PYTHON": sys.executable}  # else the workers run what PATH calls python3
-    with _environment_of({**jvm.environment, **python}), pandas_notice_ignored():
+    with _environment_of({**jvm.environment, **python}):
         gateway = launch_gateway()
         undo.callback(gateway.shutdown)
         _log_in(gateway)

@@ -12,7 +12,6 @@ from pyspark.sql.functions import array, col, element_at, expr, lit, pmod, size
 from pyspark.sql.functions import hash as hashed
 
 from asyncwait.backends.journal import version_of
-from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
 from asyncwait.backends.spark.carry._processor import CarryProcessor
@@ -66,10 +65,9 @@ class CarryPlan(FramePlan):
         numbered, first = self._numbered(self.input()), self._restored(packing)
         packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
         processor = CarryProcessor(self._small(pickled(self.job, self.name)))
-        with pandas_notice_ignored():
-            visited = packed.groupBy("lane").transformWithState(
-                processor, "rows binary", "Append", "ProcessingTime", first
-            )
+        visited = packed.groupBy("lane").transformWithState(
+            processor, "rows binary", "Append", "ProcessingTime", first
+        )
         return mapped(visited, Unpacking(self.job.outcomes), self.name, self.output)
 
     def _small(self, job: bytes) -> bytes:

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
-from asyncwait.backends.spark._session import EmbeddedSpark, pandas_notice_ignored
+from asyncwait.backends.spark._session import EmbeddedSpark
 from asyncwait.backends.spark.conformance._real_time import paced
 from asyncwait.backends.spark.conformance._task import (
     LEG_SECONDS,
@@ -86,7 +86,7 @@ def play_legs(
     )
     # Where a job fails, its other tasks may go on for a moment.
     side_files = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
-    with side_files as folder, pandas_notice_ignored():
+    with side_files as folder:
         job = Assignment(broadcast, folder, real, raises, patience, planned)
         frame = (_timed if real else _placed)(spark.session, plans)
         try:

@@ -22,7 +22,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as sql
 
 from asyncwait.backends.spark._rows import ElementRows
-from asyncwait.backends.spark._session import pandas_notice_ignored
 from asyncwait.backends.spark.carry._client import HostClient
 from asyncwait.backends.spark.carry._packing import PACKED, Unpacking
 from asyncwait.backends.spark.carry._plan import PARTITIONS, PROVIDER, ROCKSDB
@@ -193,10 +192,9 @@ class _Query:
         stream = self._session.readStream.schema(PACKED).option("maxFilesPerTrigger", 1)
         rows = stream.parquet(str(self._folder / "input"))
         processor = LegsProcessor(cloudpickle.dumps(self._legs))
-        with pandas_notice_ignored():
-            visited = rows.groupBy("lane").transformWithState(
-                processor, "rows binary", "Append", "ProcessingTime", self._restored()
-            )
+        visited = rows.groupBy("lane").transformWithState(
+            processor, "rows binary", "Append", "ProcessingTime", self._restored()
+        )
         return mapped(visited, Unpacking(self._works[0].outcomes), "legs", out)
 
     def _restored(self) -> Any:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import col
 
-from asyncwait.backends.spark._session import pandas_notice_ignored
+from asyncwait.backends.spark._session import require_workers
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._schema import ERROR, arrow_schema, require_different
@@ -53,6 +53,7 @@ class FramePlan:
     ) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+        require_workers(df.sparkSession)
         self._df, self.fn, self._results, self._progress = df, fn, results, progress
         names: list[str] = df.columns
         require_different(names, "a column of df")
@@ -169,8 +170,7 @@ def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> Data
     run.__name__ = run.__qualname__ = name
     if work.names is not None:
         df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
-    with pandas_notice_ignored():
-        return df.mapInArrow(run, columns)
+    return df.mapInArrow(run, columns)
 
 
 class AsPickled(Struct):

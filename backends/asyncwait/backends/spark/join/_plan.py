@@ -9,6 +9,7 @@ from pyspark.sql import types as sql
 from pyspark.sql.functions import expr
 
 from asyncwait.backends.lookup._open import tabled
+from asyncwait.backends.spark._session import require_workers
 from asyncwait.backends.spark.frame._plan import (
     identity_of,
     mapped,
@@ -51,6 +52,7 @@ class JoinPlan:
     def __init__(self, df: Any, table: Any, asked: Asked, options: Options) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+        require_workers(df.sparkSession)
         tabled(table, options.cache, options.policy())
         self._df, self._asked = df, asked
         sides = Sides.of(df.schema, asked.columns, asked.on)
