@@ -300,7 +300,7 @@ def test_tasks_that_say_nothing_are_not_waited_for_long(
 
 
 def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None:
-    """The pace is that of the time in which there were tasks."""
+    """Time and pace are of the time in which there were tasks."""
     with Progress(40) as progress:
         clock(10.0)
         with connected(progress) as stream:
@@ -312,9 +312,9 @@ def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None
             wait(progress, lambda figures: figures.tasks_done == 1)
     clock(99.0)
 
-    assert (figures.seconds, figures.rows_per_second) == (15.0, 6.0)
+    assert (figures.seconds, figures.rows_per_second) == (5.0, 6.0)
     assert (figures.total, figures.seconds_left) == (40, pytest.approx(10 / 6))
-    assert progress.figures().seconds == 15.0
+    assert progress.figures().seconds == 5.0
 
 
 # Its arguments

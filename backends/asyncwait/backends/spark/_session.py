@@ -139,7 +139,7 @@ def require_workers(session: Any) -> None:
     context = getattr(session, "sparkContext", None)
     if context is None or not context.master.startswith("local"):
         return
-    python = context.pythonExec
+    python: str = context.pythonExec
     if shutil.which(python) != sys.executable and not _has_arrow(python):
         raise InvalidConfig(
             f"df: the workers of its session run {one_line(python)}, which has no pyarrow; before "

@@ -26,11 +26,6 @@ def console_of(given: Any) -> Console:
     return given or Console(stderr=True)
 
 
-def is_watched(console: Console) -> bool:
-    """Whether somebody may look: on a terminal, or in a notebook."""
-    return console.is_terminal or console.is_jupyter
-
-
 class Bar:
     """Draws a bar, or writes one line at the end where there is nothing to draw on.
 

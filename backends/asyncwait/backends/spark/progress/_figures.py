@@ -117,8 +117,8 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     total: int | None = None
     """Rows that there will be, if somebody has said so."""
     seconds: float = 0.0
-    """Time since the progress was entered, or from then to its end."""
+    """Time since the first report, or since the progress was entered where there is none."""
     rows_per_second: float = 0.0
-    """Rows done by the time since the first report."""
+    """Rows done by that time."""
     seconds_left: float | None = None
     """At this pace to the total; None if it is not known."""

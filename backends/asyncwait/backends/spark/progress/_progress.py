@@ -100,15 +100,15 @@ class Progress:
     The tasks report over TCP, to a port of this process that nothing without a secret of this
     context can use. On a terminal and in a notebook there is a bar: rows done, how many of them a
     second, the time left, what is in flight, retries, timeouts, errors, and tasks. On what is
-    neither, `show=True` writes one line at the end. What Spark draws itself gets in the way, unless
-    `spark.ui.showConsoleProgress` is false.
+    neither, as in the log of a batch job, there is one line at the end. What Spark draws itself
+    gets in the way, unless `spark.ui.showConsoleProgress` is false.
 
     Where workers can't reach this process, as may be on Spark Connect, nothing is known of them,
     and the bar says so; the job runs all the same.
 
     Args:
         total: rows of the input that there will be; None if nobody knows.
-        show: whether to draw; None for yes where somebody may look and rich is installed.
+        show: whether to draw; None for yes if rich is installed.
         console: of rich, where to draw; None for standard error, or the notebook.
         session: of Spark, whose workers report; None for the one that is active on entering.
 
@@ -209,7 +209,7 @@ def _require(total: Any, show: Any) -> None:
     if total is not None and (not is_whole or total < 0):
         raise InvalidConfig.of("total", total, "a whole number >= 0, or None for not known")
     if show is not None and not isinstance(show, bool):
-        raise InvalidConfig.of("show", show, "True, False, or None for where somebody may look")
+        raise InvalidConfig.of("show", show, "True, False, or None")
 
 
 def _console_for(given: Any, *, show: bool | None) -> "Console | None":
@@ -217,10 +217,9 @@ def _console_for(given: Any, *, show: bool | None) -> "Console | None":
     if show is False:
         return None
     try:
-        from asyncwait.backends.spark.progress._bar import console_of, is_watched
+        from asyncwait.backends.spark.progress._bar import console_of
     except ImportError as error:
         if show is None and given is None:
             return None
         raise MissingExtra("rich", "progress") from error
-    console = console_of(given)
-    return console if show or is_watched(console) else None
+    return console_of(given)

@@ -142,14 +142,14 @@ class Tally:
     def _figures(self) -> JobFigures:
         now = monotonic() if self._ended is None else self._ended
         counts = dict(zip(_COUNTS, self._counts, strict=True))
-        reporting = 0.0 if self._heard is None else now - self._heard
-        pace = counts["rows_done"] / reporting if reporting > 0 else 0.0
+        seconds = now - (self._began if self._heard is None else self._heard)
+        pace = counts["rows_done"] / seconds if seconds > 0 else 0.0
         return JobFigures(
             **counts,
             tasks_again=self._again,
             reported=self._heard is not None,
             total=self._total,
-            seconds=now - self._began,
+            seconds=seconds,
             rows_per_second=pace,
             seconds_left=_seconds_left(self._total, counts["rows_done"], pace),
         )
