@@ -28,6 +28,6 @@ def draw(costs: Mapping[str, float], path: Path, ours: tuple[str, str] = ("pool"
     bars = axes.barh(names, [costs[name] for name in names], color=colours)
     axes.bar_label(bars, fmt="%.2f", padding=3)
     axes.set_xscale("log")
-    axes.set_xlabel(f"us a record: floors green, {ours[0]} blue")
+    axes.set_xlabel(f"microseconds a record, on a logarithmic scale: floors green, {ours[0]} blue")
     axes.margins(x=0.1)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -1,6 +1,7 @@
 """The page of a report, as somebody opens it in a browser."""
 
 import json
+import re
 from collections.abc import Generator
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def test_every_cell_leads_to_its_evidence(name: str, files: dict[str, Path], pag
 
     links = page.eval_on_selector_all("a", "all => all.map((each) => each.getAttribute('href'))")
     ids = page.eval_on_selector_all("[id]", "all => all.map((each) => each.id)")
-    cells = page.eval_on_selector_all("#matrix td", "all => all.length")
+    cells = page.eval_on_selector_all("#matrix .rule-row td", "all => all.length")
     led = page.eval_on_selector_all("#matrix td > a[href^='#e-']", "all => all.length")
 
     assert len(ids) == len(set(ids))
@@ -127,7 +128,10 @@ def test_the_filters_work_by_keyboard(files: dict[str, Path], page: Page) -> Non
     page.goto(files["real"].as_uri())
     rows = page.locator(".rule-row:visible")
     count = page.locator("#f-count")
+    assert page.locator(".rule-row a.s-not-applicable:visible").count() == 0
+    page.locator("#f-status").select_option("")
     everything = rows.count()
+    assert everything == page.locator(".rule-row").count()
 
     page.locator("#f-text").focus()
     page.keyboard.type("Watermark")
@@ -290,3 +294,19 @@ def test_the_scenario_of_a_hostile_value_is_the_same_when_it_is_copied(
 
     assert text.isprintable()
     assert json.loads(text)[0]["inputs"][0]["element"]["value"] == whole_reports.HOSTILE
+
+
+def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: Browser) -> None:
+    """Of a rule and of an area, without a scroll to the side."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(files["real"].as_uri())
+    cells = page.locator("#matrix td:visible").evaluate_all(
+        "all => all.map((each) => each.getBoundingClientRect().right)"
+    )
+    assert len(cells) > 100
+    assert max(cells) <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    shares = page.locator("#matrix .area td").all_inner_texts()
+    assert all(re.fullmatch(r"\d+/\d+|-", share) for share in shares)
+    context.close()

@@ -34,6 +34,7 @@ from asyncwait.conformance.report._model import (
 )
 from asyncwait.conformance.report._words import besides_lines, change_lines, timeline_lines
 from asyncwait.conformance.timeline import PATTERNS, STYLE, lay_out, svg_of
+from asyncwait.conformance.verdict import passed_of
 from asyncwait.spec.scenario import scenarios_to_json
 from asyncwait.spec.texts import joined, json_text, one_line, printable, shortened
 
@@ -263,7 +264,7 @@ def _rendered(report: Report, drawn: Drawn) -> str:
             report=report,
             runs=runs,
             rows=sorted(rows, key=lambda row: row.cause),
-            groups=[(area, list(group)) for area, group in groups],
+            groups=[_with_shares(area, list(group)) for area, group in groups],
             drawn=drawn,
             statuses=sorted({result.status for run in report.runs for result in run.results}),
             areas={rule.area: rule.chapter for rule in report.rules},
@@ -276,6 +277,13 @@ def _rendered(report: Report, drawn: Drawn) -> str:
             policy=_policy(style, script),
         )
     )
+
+
+def _with_shares(area: str, rows: list[Row]) -> tuple[str, list[Row], list[str]]:
+    """Return an area with its rules, and of each run how many of these pass."""
+    columns = zip(*(row.cells for row in rows), strict=True)
+    shares = [passed_of(c.status for c in column if c.result is not None) for column in columns]
+    return area, rows, shares
 
 
 def _sign(status: str) -> str:

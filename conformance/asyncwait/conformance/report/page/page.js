@@ -9,13 +9,19 @@
     return { row, rule, words: words.toLowerCase() };
   });
 
+  const fitting = (statuses) =>
+    !status.value ||
+    (status.value === "applicable"
+      ? statuses.some((each) => each !== "not-applicable")
+      : statuses.includes(status.value));
+
   const filter = () => {
     const wanted = text.value.trim().toLowerCase();
     let seen = 0;
     for (const { row, rule, words } of rows) {
       const fits =
         words.includes(wanted) &&
-        (!status.value || row.dataset.status.split(" ").includes(status.value)) &&
+        fitting(row.dataset.status.split(" ")) &&
         (!area.value || row.dataset.area === area.value) &&
         (!level.value || row.dataset.level === level.value);
       row.hidden = rule.hidden = !fits;
@@ -71,7 +77,11 @@
   form.hidden = false;
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(filter));
+  form.addEventListener("reset", () =>
+    setTimeout(() => {
+      status.value = "";
+      filter();
+    }));
   addEventListener("hashchange", reveal);
   filter();
   reveal();
