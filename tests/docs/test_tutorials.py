@@ -11,7 +11,7 @@ from pages import blocks_of, run
 from asyncwait.conformance.harness import VirtualLoop
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("tutorials/stream.md", "judging.md")
+PAGES = ("index.md", "tutorials/stream.md", "judging.md")
 ELSEWHERE = {
     "tutorials/gate.md": "in files of its own, by commands: test_gate.py",
     "tutorials/dataframe.md": "on Spark: tests/spark/test_tutorial.py",
