@@ -117,7 +117,9 @@ async def test_a_failure_that_stands_is_paid_once_where_the_journal_keeps_failur
 
     async def ask(journal: Journal) -> None:
         with journal.attempt("run") as attempt:
-            answer = kept(getattr(service, name), attempt)(-1)
+            fn = getattr(service, name)
+            keeping = paid_once(fn, attempt, key_of, str.encode, bytes.decode, is_final=bool)
+            answer = keeping(-1)
             if inspect.isawaitable(answer):
                 await answer
 

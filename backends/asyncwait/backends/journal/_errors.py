@@ -44,17 +44,16 @@ class JournalMismatch(JournalError, InvalidConfig):
         cls,
         where: str,
         differs: Mapping[str, tuple[str | None, str | None]],
-        job: str | None = None,
+        way_back: str | None = None,
     ) -> "JournalMismatch":
-        """Build the error; with the job it says how to go on if the version alone is another."""
+        """Build the error; if the version alone is another, `way_back` says how to go on."""
         changes = [f"{one_line(name)} was {_change(*both)}" for name, both in differs.items()]
         error = cls(
             f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
             "another path, go back to what it was, or delete it"
         )
-        if job is not None and [*differs] == ["version"]:
-            named = ", ".join(map(repr, (where, job, differs["version"][0])))
-            error = cls(f"{error}; if the results are still right: journal=Journal({named})")
+        if way_back is not None and [*differs] == ["version"]:
+            error = cls(f"{error}; if the results are still right: journal={way_back}")
         error.differs = differs
         return error
 

@@ -10,10 +10,13 @@ from msgspec import Struct
 
 from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._keys import keys_after
+from asyncwait.backends.services import status_of
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
 from asyncwait.spec.texts import one_line, shown
 
 _MARK = b"asyncwait failure 1\0"
+_DEEP = 8
+"""Errors that are looked at, each the cause of the one before."""
 _LONGEST = 2_000
 """Characters of a reason that are kept."""
 
@@ -68,6 +71,20 @@ class KeptFailure(AsyncWaitError):
         return type(self), (self.failure,)
 
 
+_FINAL = {400, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 451, 501, 505}
+"""HTTP statuses that say what is wrong with a request: not who asks, how often, or when."""
+
+_OPEN = (
+    BaseExceptionGroup,
+    EOFError,
+    JournalError,
+    KeptFailure,
+    MemoryError,
+    RetryAfter,
+    TimeoutError,
+)
+
+
 def encode_failure(failure: Failure) -> bytes:
     """Return the payload of an entry."""
     return _MARK + msgspec.msgpack.encode(failure)
@@ -85,7 +102,20 @@ def decode_failure(key: bytes, payload: bytes) -> Failure | None:
 
 
 def is_open(error: BaseException | None) -> bool:
-    """Say whether an error proves nothing of the next call, whoever is asked about it."""
-    if not isinstance(error, Exception):
-        return True
-    return isinstance(error, JournalError | KeptFailure | RetryAfter | TimeoutError)
+    """Say whether an error proves nothing of the next call, whoever is asked about it.
+
+    It may be the machine's, the account's or the network's, or that of a deadline, rather than the
+    record's own; or stem from such a one.
+    """
+    for _ in range(_DEEP):
+        if not isinstance(error, Exception) or isinstance(error, _OPEN):
+            return True
+        status = status_of(error)
+        if status is not None:
+            return status not in _FINAL
+        if isinstance(error, OSError) or type(error) is RuntimeError:
+            return True
+        if error.__cause__ is None:
+            return False
+        error = error.__cause__
+    return False

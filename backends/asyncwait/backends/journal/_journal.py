@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import fields, force_setattr, replace
 
 from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._compact import compact_if_many
@@ -30,6 +30,8 @@ from asyncwait.backends.journal._writers import open_store
 from asyncwait.spec import InvalidConfig
 
 _LONGEST = 200
+_OF_FRAMES = {"columns", "schema", "many", "zone"}
+"""Settings that DataFrame operators set themselves."""
 _SETTINGS_MOST = 200 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,99}")
 
@@ -59,8 +61,10 @@ class Journal(Struct, frozen=True):
             time zone. At most 200 KiB in all.
         failures: whether calls that have failed for good are kept, too, and not made again: those
             that raised what `Retry.on_error` does not name, or where there is no `Retry`, what
-            `asyncwait.backends.services.transient` does not. Never kept is what a deadline, or the
-            last of several attempts, has ended. `drop_failures` has all of them called again.
+            `asyncwait.backends.services.transient` does not. Never kept is what proves nothing of
+            the next call: deadlines, the last of several attempts, an `OSError`, `MemoryError`,
+            `EOFError`, bare `RuntimeError` or group, and HTTP statuses such as 401, 402 or 403.
+            `drop_failures` has all called again, as it must when another `Retry` is to decide.
 
     Raises:
         InvalidConfig: an argument is not what it should be.
@@ -134,7 +138,19 @@ class Journal(Struct, frozen=True):
         names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
         if names:
             differs = {name: (was.get(name), now.get(name)) for name in names}
-            raise JournalMismatch.between(store.path, differs, held.meta.job)
+            raise JournalMismatch.between(store.path, differs, self._as_it_was(held))
+
+    def _as_it_was(self, held: Header) -> str:
+        """Return how this journal is spelled with the job and the version that are there."""
+        kept = tuple(pair for pair in held.meta.settings if pair[0] not in _OF_FRAMES)
+        now = replace(self, job=held.meta.job, version=held.meta.version, settings=kept)
+        said = {field.name: getattr(now, field.name) for field in fields(now)}
+        told = [
+            f"{field.name}={said[field.name]!r}"
+            for field in fields(now)
+            if field.required or said[field.name] != field.default
+        ]
+        return f"Journal({', '.join(told)})"
 
     def attempt(self, name: str) -> Attempt:
         """Open the journal for one attempt of a task; leave it as a context, or close it.

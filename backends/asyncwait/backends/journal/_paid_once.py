@@ -5,8 +5,7 @@ from functools import wraps
 from typing import Any, TypeVar, overload
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
-from asyncwait.backends.services import transient
+from asyncwait.backends.journal._failures import Failure, KeptFailure
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
 
@@ -21,6 +20,8 @@ def paid_once(
     key_of_value: Callable[[Value], bytes],
     encode: Callable[[Result], bytes],
     decode: Callable[[bytes], Result],
+    *,
+    is_final: Callable[[Exception], bool] | None = None,
 ) -> Callable[[Value], Coroutine[Any, Any, Result]]: ...
 @overload
 def paid_once(
@@ -29,6 +30,8 @@ def paid_once(
     key_of_value: Callable[[Value], bytes],
     encode: Callable[[Result], bytes],
     decode: Callable[[bytes], Result],
+    *,
+    is_final: Callable[[Exception], bool] | None = None,
 ) -> Callable[[Value], Result]: ...
 def paid_once(
     fn: Callable[[Any], Any],
@@ -36,6 +39,8 @@ def paid_once(
     key_of_value: Callable[[Any], bytes],
     encode: Callable[[Any], bytes],
     decode: Callable[[bytes], Any],
+    *,
+    is_final: Callable[[Exception], bool] | None = None,
 ) -> Callable[[Any], Any]:
     """Return `fn`, which looks into a journal first, and keeps there what it gives.
 
@@ -43,15 +48,15 @@ def paid_once(
     a `Retry` whose `on_error` matches a `JournalError` would call again. Two calls with one key
     that run at the same time are both made. Behind fsspec a part is written on the loop.
 
-    If the journal keeps failures, what `fn` raises is kept unless it is `transient`, or a timeout;
-    the next call with that key raises a KeptFailure.
-
     Args:
         fn: a coroutine function, or a plain one; what is returned is of the same kind.
         attempt: the journal, open as long as there are calls.
         key_of_value: gives the key of a value; see `key_of`.
         encode: makes bytes of a result.
         decode: makes the result of them again.
+        is_final: says of what `fn` raises whether another call would fail, too. If the journal
+            keeps failures, such an error is kept, and the next call with that key raises a
+            KeptFailure. None for never.
 
     Raises:
         InvalidConfig: `fn` can't be called.
@@ -67,7 +72,8 @@ def paid_once(
         try:
             result = await fn(value)
         except Exception as error:
-            _keep(attempt, key, error)
+            if attempt.keeps_failures and is_final is not None and is_final(error):
+                attempt.add_failure(Failure.of_call(key, error))
             raise
         attempt.add(key, encode(result))
         return result
@@ -80,7 +86,8 @@ def paid_once(
         try:
             result = fn(value)
         except Exception as error:
-            _keep(attempt, key, error)
+            if attempt.keeps_failures and is_final is not None and is_final(error):
+                attempt.add_failure(Failure.of_call(key, error))
             raise
         attempt.add(key, encode(result))
         return result
@@ -93,8 +100,3 @@ def _found(attempt: Attempt, key: bytes) -> bytes | None:
     if isinstance(found, Failure):
         raise KeptFailure(found)
     return found
-
-
-def _keep(attempt: Attempt, key: bytes, error: Exception) -> None:
-    if attempt.keeps_failures and not is_open(error) and not transient(error):
-        attempt.add_failure(Failure.of_call(key, error))

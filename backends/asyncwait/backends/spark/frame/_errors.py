@@ -4,6 +4,9 @@ from typing import Any
 
 from asyncwait.backends.journal import KeptFailure
 from asyncwait.spec import AsyncWaitError, OperatorError
+from asyncwait.spec.texts import one_line
+
+_LONGEST = 2_000
 
 
 class SchemaMismatch(AsyncWaitError, TypeError):
@@ -20,12 +23,17 @@ class UnreadableRow(AsyncWaitError, ValueError):
 class EvaluatedTwice(UserWarning):
     """An action evaluates its input twice, so that each row is called for twice.
 
-    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first.
+    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first. Not known
+    are actions on Spark Connect, those of RDDs, as `foreach` is one, and a union with itself.
     """
 
 
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
     cause = error.__cause__ or error
-    kind = cause.failure.kind if isinstance(cause, KeptFailure) else type(cause).__name__
+    kind = (
+        cause.failure.kind
+        if isinstance(cause, KeptFailure)
+        else one_line(type(cause).__name__, _LONGEST)
+    )
     return {"type": kind, "message": str(error), "attempts": error.attempts}

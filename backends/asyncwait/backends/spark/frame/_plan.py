@@ -91,7 +91,7 @@ class FramePlan:
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
         work = self.work
-        if work.options.journal is None:  # else nothing is called for twice
+        if work.options.journal is None and work.options.cache is None:
             session = self._df.sparkSession
             work = replace(work, evaluations=Evaluations.of(session, self.name, self._progress))
         return mapped(self.input(), work, self.name, self.output)

@@ -2,12 +2,13 @@
 
 import os
 import shutil
+import sys
 import tempfile
 import warnings
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from weakref import WeakValueDictionary, finalize
+from uuid import uuid4
+from weakref import WeakKeyDictionary, WeakValueDictionary, finalize
 
 from msgspec import Struct
 from pyspark import TaskContext
@@ -22,21 +23,36 @@ from asyncwait.spec.texts import one_line
 _ACTIONS = 16
 """Of so many actions it is known which tasks they have run."""
 
-Tasks = dict[tuple[bytes, str, str], dict[int, int]]
-"""By operator, its name and action: of each partition the stage that has run it."""
+
+class Operator(Struct, frozen=True):
+    """An operator in a plan of Spark.
+
+    Args:
+        id: tells it from all others.
+        name: of its function.
+        file: where it was put into the plan.
+        line: in there.
+    """
+
+    id: bytes
+    name: str
+    file: str
+    line: int
+
+
+Tasks = dict[str, dict[Operator, dict[int, int]]]
+"""By action and operator: of each partition the stage that has run it."""
 
 
 class Evaluations(Struct, frozen=True):
     """Tells the driver which tasks of an operator have run.
 
     Args:
-        operator: tells it from all others.
-        name: of it.
+        operator: of the tasks.
         told: the accumulator that goes to the driver.
     """
 
-    operator: bytes
-    name: str
+    operator: Operator
     told: Any
 
     @classmethod
@@ -45,21 +61,31 @@ class Evaluations(Struct, frozen=True):
         context = getattr(session, "sparkContext", None)
         if context is None:
             return None
-        operator = os.urandom(8)
+        operator = Operator(os.urandom(8), one_line(name), *_caller())
         if progress is not None:
-            _WATCHING[operator] = progress
-        return cls(operator, one_line(name), _accumulator(context, context.applicationId))
+            _WATCHING[operator.id] = progress
+        return cls(operator, _accumulator(context, context.applicationId))
 
     def ended(self) -> None:
         """Take note that the present task has evaluated its part of the input."""
         task = TaskContext.get()
         if task is not None and (action := task.getLocalProperty("spark.sql.execution.id")):
-            stages = {task.partitionId(): task.stageId()}
-            self.told.add({(self.operator, self.name, action): stages})
+            self.told.add({action: {self.operator: {task.partitionId(): task.stageId()}}})
 
 
 _WATCHING: "WeakValueDictionary[bytes, Progress]" = WeakValueDictionary()
 """Who watches an operator, if anybody does."""
+
+
+def _caller() -> tuple[str, int]:
+    """Return the line of the user's code that plans, for the warning."""
+    frame = sys._getframe()  # noqa: SLF001 - there is no public way
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+_OURS = ("asyncwait.", "pyspark.")  # `df.transform(ordered_wait, ...)` calls it there
 
 
 @lru_cache(maxsize=1)
@@ -76,33 +102,37 @@ class _Told(AccumulatorParam):  # type: ignore[misc]
         return {}
 
     def addInPlace(self, known: Tasks, told: Tasks) -> Tasks:  # noqa: N802 - Spark's name
-        for where, stages in told.items():
-            ran = known.setdefault(where, {})
-            for partition, stage in stages.items():
-                if ran.setdefault(partition, stage) != stage:
-                    _tell(*where)
-        for where in [*known][:-_ACTIONS]:
-            del known[where]
+        for action, operators in told.items():
+            known[action] = ran = known.pop(action, {})  # The last one stands behind all others.
+            for operator, stages in operators.items():
+                before = ran.setdefault(operator, {})
+                for partition, stage in stages.items():
+                    if before.setdefault(partition, stage) != stage:
+                        _tell(operator, action)
+        for action in [*known][:-_ACTIONS]:
+            del known[action]
         return known
 
 
-@lru_cache(maxsize=_ACTIONS)
-def _warn(operator: bytes, name: str, action: str) -> None:
-    """Warn once of an action."""
-    del operator, action
-    text = (
-        f"an action evaluates its input twice, and calls {name} twice for each row: orderBy, "
-        "repartitionByRange and some joins sample their input first. Give `once=True` or a "
-        "journal, or write the results first, and sort what was written"
-    )
-    with suppress(EvaluatedTwice):  # where warnings are errors, it would end Spark's own thread
-        warnings.warn(text, EvaluatedTwice, stacklevel=3)
-
-
-def _tell(operator: bytes, name: str, action: str) -> None:
-    if (progress := _WATCHING.get(operator)) is not None:
+def _tell(operator: Operator, action: str) -> None:
+    """Count a task more that was evaluated again, and warn once of an action."""
+    if (progress := _WATCHING.get(operator.id)) is not None:
         progress.evaluated_again()
-    _warn(operator, name, action)
+    _warn(operator, action)
+
+
+@lru_cache(maxsize=1_000)
+def _warn(operator: Operator, action: str) -> None:
+    del action
+    text = (
+        f"an action evaluates its input twice, and calls {operator.name} twice for each row: "
+        "orderBy, repartitionByRange and some joins sample their input first. Give `once=True` or "
+        "a journal, or write the results first, and sort what was written"
+    )
+    try:
+        warnings.warn_explicit(text, EvaluatedTwice, operator.file, operator.line)
+    except EvaluatedTwice:  # Where warnings are errors, it would end a thread of Spark's, unseen.
+        print(f"{EvaluatedTwice.__name__}: {text}", file=sys.stderr)  # noqa: T201
 
 
 def temporary_journal(df: Any, *, failures: bool) -> Journal:
@@ -117,6 +147,18 @@ def temporary_journal(df: Any, *, failures: bool) -> Journal:
         raise InvalidConfig.of("once", True, f"{expected}, with a path that all of them see")
     if df.isStreaming:
         raise InvalidConfig.of("once", True, "False for a stream, which may last: give a `journal`")
-    folder = tempfile.mkdtemp(prefix="asyncwait-once-")
-    finalize(df.sparkSession, shutil.rmtree, folder, ignore_errors=True)
-    return Journal(folder, "once", "1", failures=failures)
+    session = df.sparkSession
+    if session not in _FOLDERS:
+        _FOLDERS[session] = folder = tempfile.mkdtemp(prefix="asyncwait-once-")
+        finalize(session, _remove, folder, os.getpid())
+    return Journal(f"{_FOLDERS[session]}/{uuid4().hex}", "once", "1", failures=failures)
+
+
+_FOLDERS: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
+"""Where sessions keep what is for once."""
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove a folder; a process that was forked has none of its own."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

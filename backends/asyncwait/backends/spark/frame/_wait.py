@@ -214,7 +214,8 @@ def frame_wait(mode: Mode) -> FrameWait:
         kept = journal_of(journal, fn, retry)
         if once:
             _require_once(once, journal, cache)
-            kept = temporary_journal(df, failures=batch is None)
+            handles = callable(on_error) or getattr(fn, "failure", None) is not None
+            kept = temporary_journal(df, failures=batch is None and not handles)
         if batch is not None:
             OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
             _require_batches(batch, pace, kept)
