@@ -52,7 +52,12 @@ from asyncwait.conformance.report import (
     report_of,
     write_report,
 )
-from asyncwait.conformance.running import exec_name, open_backend, shipped_backends
+from asyncwait.conformance.running import (
+    exec_name,
+    open_backend,
+    require_trio,
+    shipped_backends,
+)
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.rules import rules as all_rules
@@ -74,12 +79,28 @@ def verify_a_mailbox(
         stages: where to play; everywhere if there are none.
         patience: seconds after which a program that blocks its thread is ended.
     """
+    with usage_errors():
+        _require_loops(stages or STAGES)
     cases = tuple(mailbox_cases(count, seed, stages or STAGES))
     with usage_errors(), ServedMailbox(name, str(Path.cwd()), patience) as served:
         tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
         verdict = verify_mailbox(served, name, cases, tell)
     _report_of_mailbox(verdict)
     sys.exit(EXIT_CODES[verdict.word])
+
+
+def _require_loops(stages: Sequence[Stage]) -> None:
+    """Refuse to play where a loop is not installed; say what to install, or what can be played.
+
+    Raises:
+        InvalidConfig: it is not.
+    """
+    try:
+        if "trio" in stages:
+            require_trio()
+    except MissingExtra as error:
+        others = " ".join(f"--loop {stage}" for stage in STAGES if stage != "trio")
+        raise InvalidConfig(f"{error}, or leave it out: {others}") from None
 
 
 def _judged_so_far(name: str, done: int, of: int) -> str:
