@@ -1,5 +1,6 @@
 """A scenario that fails is made smaller on demand, and kept to be played again."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -24,8 +25,8 @@ def test_nothing_can_be_left_out_of_what_it_finds() -> None:
     """Two records are the fewest of which one can overtake the other."""
     done = run("play", "--shrink", BACKEND, EXAMPLE)
 
-    *_, said, json, again = done.stdout.splitlines()
-    (smallest,) = scenarios_from_json(json.encode())
+    *_, said, found, again = done.stdout.splitlines()
+    (smallest,) = scenarios_from_json(found.encode())
     assert done.exit_code == 1, done.output
     assert len(smallest.inputs) == 2
     assert smallest.plans[0].steps[0].after == 40
@@ -61,6 +62,35 @@ def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPat
 
     assert done.exit_code == 1, done.output
     assert re.search(r"before, \d+ now; \d+ tried; interrupted$", done.stdout, re.MULTILINE)
+
+
+def test_the_rule_stays_broken_for_which_the_scenario_was_listed() -> None:
+    """The scenario breaks ORD-1 before that; who has verified by another rule means that."""
+    listed = "eff7fbb0"  # a-clean-up-when-a-run-crashes
+    before = run("play", "--shrink", BACKEND, listed)
+    verified = run("verify", BACKEND, "--rule", "REST-7", "--count", "1", "--no-shrink")
+
+    after = run("play", "--shrink", BACKEND, listed)
+
+    assert f"again: asyncwait play {BACKEND} {listed}\n" in verified.stdout
+    assert "REST-7 broken: " not in before.stdout
+    assert "REST-7 broken: " in after.stdout
+    (smallest,) = scenarios_from_json(after.stdout.splitlines()[-2].encode())
+    assert smallest.crashes
+
+
+def test_what_was_listed_for_another_backend_says_nothing() -> None:
+    """Nor does a file that somebody has broken."""
+    file = Path(".asyncwait", "listed.json")
+    file.parent.mkdir()
+    (listed,) = find_scenarios("a-clean-up-when-a-run-crashes")
+    for text in ("[", json.dumps({"other": {id_of(listed): ["REST-7"]}})):
+        file.write_text(text, encoding="utf-8")
+
+        done = run("play", "--shrink", BACKEND, id_of(listed), "--seconds", "5")
+
+        assert done.exit_code == 1, done.output
+        assert "REST-7 broken: " not in done.stdout
 
 
 def test_what_can_not_be_judged_can_not_be_shrunk(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import json
+import re
 from importlib.metadata import Distribution, EntryPoint, distribution, entry_points, version
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,16 @@ def test_the_package_is_whole_as_installed(
 
     assert shipped == sources
     assert {"__init__.py", "py.typed"} < shipped
+
+
+def test_the_long_description_links_to_nothing_in_the_checkout(installed: Distribution) -> None:
+    """On an index of packages there is none; the text of the README is whole all the same."""
+    shown = str(installed.metadata.get_payload() or installed.metadata["Description"])
+
+    links = re.findall(r"\]\(([^)]*)\)", shown)
+    assert shown.startswith("# asyncwait\n")
+    assert "enrich a stream" in shown
+    assert [link for link in links if "://" not in link] == []
 
 
 def test_the_root_holds_no_names() -> None:

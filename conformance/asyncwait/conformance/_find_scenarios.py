@@ -36,9 +36,7 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
     if not scenarios:
         return frozenset()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Git is told by the folder itself, in whosever repository it is.
-        folder.parent.joinpath(".gitignore").write_text("*\n", encoding="utf-8")
+        make_folder(folder)
         for scenario in scenarios:
             _file_of(id_of(scenario), folder).write_bytes(scenarios_to_json((scenario,)) + b"\n")
             ids.add(id_of(scenario))
@@ -46,6 +44,17 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
     except OSError:
         pass
     return frozenset(ids)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of the scenarios, which stays out of whosever repository it is in.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Git is told by the folder itself.
+    folder.parent.joinpath(".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:

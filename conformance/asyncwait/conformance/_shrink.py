@@ -76,13 +76,18 @@ TryOut: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Mapping[str, Failure
 
 
 class Search:
-    """Looks for smaller failures, as long as it may."""
+    """Looks for smaller failures, as long as it may.
+
+    Attributes:
+        is_cut: whether the time was over before the last search came to its end.
+    """
 
     def __init__(self, try_out: TryOut, is_over: Callable[[], bool]) -> None:
         self._try_out = try_out
         self._is_over = is_over
         self._tried: set[bytes] = set()
         self._smallest: dict[str, Failure] = {}
+        self.is_cut = False
 
     def smallest(self, rule: str, failure: Failure) -> Failure:
         """Return the smallest failure of `rule` that is found, `failure` if there is none.
@@ -90,10 +95,11 @@ class Search:
         What other searches have come across counts too, also when the time is over.
         """
         self._keep(rule, failure)
+        self.is_cut = True
         while not self._is_over():
             best = self._smallest[rule]
-            self._play_smaller_than(best, rule)
-            if self._smallest[rule] is best:
+            if self._play_smaller_than(best, rule):
+                self.is_cut = False
                 break
         return self._smallest[rule]
 
@@ -101,8 +107,8 @@ class Search:
         """Return the smallest failure of `rule` so far, in a search that was cut short."""
         return self._smallest[rule]
 
-    def _play_smaller_than(self, best: Failure, rule: str) -> None:
-        """Play reductions of `best`, until one breaks the rule or none is left."""
+    def _play_smaller_than(self, best: Failure, rule: str) -> bool:
+        """Play reductions of `best`, until one breaks the rule; say whether none does."""
         untried = self._untried(reductions(best.case.planned))
         size = FIRST_BATCH
         while self._smallest[rule] is best and (batch := list(islice(untried, size))):
@@ -110,8 +116,9 @@ class Search:
                 for broken, failure in failures.items():
                     self._keep(broken, failure)
                 if self._is_over():
-                    return
+                    return False
             size = min(2 * size, LARGEST_BATCH)
+        return self._smallest[rule] is best
 
     def _untried(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
         for scenario in scenarios:
@@ -129,6 +136,11 @@ class Search:
 SHRINK_SECONDS = 8.0
 """How long failures are shrunk, all together: about as long as a quick verification takes."""
 
+NOT_SMALLEST = (
+    "the time to shrink was over before this scenario was as small as can be: "
+    "to go on, play it again with --shrink"
+)
+
 Adapt = Callable[[Scenario], Scenario]
 Fails = Callable[[Case, Trace], Mapping[str, Failure]]
 Run = Callable[[Sequence[Scenario]], Iterable[Trace | Broken]]
@@ -143,14 +155,18 @@ def shrink(
     is_over: Callable[[], bool],
     say: Callable[[int, int], None],
 ) -> Iterator[RuleResult]:
-    """Yield those of `results` whose failures are shrunk, with the smallest failure first."""
+    """Yield those of `results` whose failures are shrunk, with the smallest failure first.
+
+    Where the time did not do to make it as small as can be, a note says so.
+    """
     search = Search(trials(run, adapt, fails), is_over)
     shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
     for done, result in enumerate(shrinkable):
         say(done, len(shrinkable))
         smallest = search.smallest(result.rule.id, result.failures[0])
         others = [failure for failure in result.failures if failure is not smallest]
-        yield msgspec.structs.replace(result, failures=(smallest, *others))
+        note = "; ".join(filter(None, [result.note, NOT_SMALLEST if search.is_cut else ""]))
+        yield msgspec.structs.replace(result, failures=(smallest, *others), note=note)
     say(len(shrinkable), len(shrinkable))
 
 

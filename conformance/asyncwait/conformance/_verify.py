@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
+from asyncwait.conformance._overdeclared import seemingly_missing, with_advice
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance._words import counted, nearest, slip_in
@@ -153,6 +154,8 @@ def verify_to_tell(
     )
     if plan.shrinks and (plan.fails_fast or not stopped):
         verdict = _shrunk(verdict, backend, tally, progress)
+    if verdict.failed:
+        verdict = with_advice(verdict, seemingly_missing(tally, settled.expected_failures))
     if verdict.is_green and not plan.rules:
         seems = seemingly_there(backend.play, backend.capabilities, batch=backend.batch)
         verdict = msgspec.structs.replace(verdict, seems=seems)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from outside import Folder
 
 from asyncwait.conformance._commands import asyncwait
 
@@ -162,3 +163,25 @@ def test_a_loop_is_refused_without_a_mailbox() -> None:
     done = CliRunner().invoke(asyncwait, ["verify", "pool-asyncio", "--loop", "trio"])
 
     assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_where_trio_is_not_installed_one_line_says_what_to_install(outside: Folder) -> None:
+    """It says how to do without, too; nothing is played."""
+    outside.block("trio")
+
+    done = outside.asyncwait("verify", "--mailbox", REFERENCE, "--count", "1")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error: trio is not installed; try: pip install 'asyncwait[trio]', "
+        "or leave it out: --loop asyncio --loop threads\n"
+    )
+
+
+def test_without_trio_the_other_loops_can_be_asked_for(outside: Folder) -> None:
+    """A loop that is asked for and not there is wrong usage all the same."""
+    outside.block("trio")
+    asked = ("verify", "--mailbox", REFERENCE, "--count", "1", "--loop")
+
+    assert outside.asyncwait(*asked, "asyncio", "--loop", "threads").code == 0
+    assert outside.asyncwait(*asked, "trio").code == 2

@@ -1,12 +1,14 @@
 """The search for the smallest failure of each rule."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 
-from asyncwait.conformance._shrink import Search
+from asyncwait.conformance._shrink import NOT_SMALLEST, Search, shrink
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.verdict import Case, Failure
+from asyncwait.conformance.verdict import Case, Failure, RuleResult
 from asyncwait.spec import Record
+from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Ending, Leg, Scenario, Trace, key_of, size_of
 
 TRACE = Trace((Leg(Ending("finished")),))
@@ -123,3 +125,31 @@ def test_few_are_played_where_most_fail_and_many_where_few_do() -> None:
 
     assert sizes[:3] == [8, 16, 32]
     assert max(sizes) <= 64
+
+
+def noted(is_over: Callable[[], bool]) -> tuple[str, bool]:
+    """Shrink a failure; return what is noted of it, and whether it was made smaller."""
+    begin = largest(two_in_order)
+    result = RuleResult(rules()["ORD-1"], "fail", failures=(begin,), note="known")
+
+    def fails(case: Case, _: Trace) -> Mapping[str, Failure]:
+        return {"ORD-1": failure(case.planned)} if two_in_order(case.planned) else {}
+
+    (shrunk,) = shrink(
+        [result],
+        lambda scenarios: [TRACE] * len(scenarios),
+        lambda scenario: scenario,
+        fails,
+        is_over=is_over,
+        say=lambda *_: None,
+    )
+    return shrunk.note, shrunk.failures[0].case.size < begin.case.size
+
+
+def test_whoever_runs_out_of_time_is_told() -> None:
+    """A search that comes to its end says nothing, one that is cut short says so."""
+    asked = count()
+
+    assert noted(never) == ("known", True)
+    assert noted(lambda: next(asked) >= 3) == (f"known; {NOT_SMALLEST}", True)
+    assert noted(lambda: True) == (f"known; {NOT_SMALLEST}", False)

@@ -15,7 +15,7 @@ from asyncwait.backends.spark.conformance import _stream_leg
 from asyncwait.backends.spark.conformance._frame_backend import planned
 from asyncwait.backends.spark.conformance._jobs import frame_of
 from asyncwait.backends.spark.conformance._stream_backend import KEPT
-from asyncwait.backends.spark.conformance._stream_leg import HostedLeg
+from asyncwait.backends.spark.conformance._stream_leg import HostedLeg, barriers_of, parts_of
 from asyncwait.backends.spark.conformance._streams import Stage, confirmed, rows_of
 from asyncwait.backends.spark.conformance._task import LegReport
 from asyncwait.conformance.evidence import Run, scenario_of
@@ -95,3 +95,10 @@ def test_what_comes_out_is_compared_with_what_was_finished(play: Any) -> None:
     ]
     assert confirmed(free, [b, a]) == free
     assert [confirmed(failed, out).leg.ending.how for out in ([a], [b])] == ["failed", "error"]
+
+
+def test_a_barrier_behind_watermarks_stands_when_the_records_before_it_have_come() -> None:
+    """Only records are rows: else such a leg never ended, and its query waited for two minutes."""
+    start = LegStart.first(scenario_of("0: ~1 a ~9 b ^1 c; a b c: 40 gives *1"))
+    assert [len(part) for part in parts_of(start)] == [0, 2, 1]
+    assert [each.behind for each in barriers_of(start)] == [2]

@@ -27,6 +27,7 @@ from asyncwait.conformance._commands._shared import (
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._guard import say
+from asyncwait.conformance._listed import keep_listed
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance._words import counted
@@ -52,7 +53,12 @@ from asyncwait.conformance.report import (
     report_of,
     write_report,
 )
-from asyncwait.conformance.running import exec_name, open_backend, shipped_backends
+from asyncwait.conformance.running import (
+    exec_name,
+    open_backend,
+    require_trio,
+    shipped_backends,
+)
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.rules import rules as all_rules
@@ -74,12 +80,28 @@ def verify_a_mailbox(
         stages: where to play; everywhere if there are none.
         patience: seconds after which a program that blocks its thread is ended.
     """
+    with usage_errors():
+        _require_loops(stages or STAGES)
     cases = tuple(mailbox_cases(count, seed, stages or STAGES))
     with usage_errors(), ServedMailbox(name, str(Path.cwd()), patience) as served:
         tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
         verdict = verify_mailbox(served, name, cases, tell)
     _report_of_mailbox(verdict)
     sys.exit(EXIT_CODES[verdict.word])
+
+
+def _require_loops(stages: Sequence[Stage]) -> None:
+    """Refuse to play where a loop is not installed; say what to install, or what can be played.
+
+    Raises:
+        InvalidConfig: it is not.
+    """
+    try:
+        if "trio" in stages:
+            require_trio()
+    except MissingExtra as error:
+        others = " ".join(f"--loop {stage}" for stage in STAGES if stage != "trio")
+        raise InvalidConfig(f"{error}, or leave it out: {others}") from None
 
 
 def _judged_so_far(name: str, done: int, of: int) -> str:
@@ -383,6 +405,7 @@ def _report(
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
     kept = keep(told)
+    keep_listed(verdicts)
     # Who reads a log may be on another machine than the folder with what is kept.
     print_report(verdicts, out, kept if out.is_terminal else frozenset())
     for name, why in left_out.items():

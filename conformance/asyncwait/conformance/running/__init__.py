@@ -24,6 +24,7 @@ from asyncwait.conformance.running._backend import (
     StreamBackend,
     adapted,
     missing_text,
+    require_trio,
     stream_backend,
 )
 from asyncwait.conformance.running._names import (
@@ -84,6 +85,7 @@ __all__ = [
     "open_backend",
     "plain_backend",
     "plain_opener",
+    "require_trio",
     "shipped_backends",
     "stream_backend",
 ]

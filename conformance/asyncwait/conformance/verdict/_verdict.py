@@ -119,6 +119,8 @@ class Verdict(Struct, frozen=True):
         seconds: how long it took.
         stopped: why not everything was played; empty if everything was.
         spec: the version of the specification that the backend claims; empty for the newest.
+        seems: profiles that the backend does not declare, and seems to have.
+        lacks: profiles that it declares, and seems to lack.
         spared: how many scenarios are left out, because they can't convict by the rules that were
             asked for.
     """
@@ -136,6 +138,7 @@ class Verdict(Struct, frozen=True):
     self_reported: bool = False
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     seems: tuple[Capability, ...] = ()
+    lacks: tuple[Capability, ...] = ()
     known: int = 0
     stale: Mapping[str, str] = {}
     expired: Mapping[str, date] = {}
@@ -271,6 +274,8 @@ class Verdict(Struct, frozen=True):
     @property
     def _hint(self) -> str:
         """What the author may want to declare."""
+        if self.lacks:
+            return f"; it seems to lack {', '.join(self.lacks)}: declare the profiles that it has"
         if not self.seems:
             return ""
         it = "it" if len(self.seems) == 1 else "them"

@@ -227,7 +227,7 @@ def parts_of(start: LegStart) -> list[list[PlannedRecord]]:
     for index, timed in enumerate(start.inputs):
         if isinstance(timed.element, Record):
             parts[-1].append(PlannedRecord(index, timed.element))
-        else:
+        elif isinstance(timed.element, Barrier | Snapshot):
             parts.append([])
     return parts
 
@@ -239,7 +239,7 @@ def barriers_of(start: LegStart) -> list[PlannedBarrier]:
     for index, timed in enumerate(start.inputs):
         if isinstance(timed.element, Barrier | Snapshot):
             barriers.append(PlannedBarrier(index, behind, timed.element))
-        else:
+        elif isinstance(timed.element, Record):
             behind += 1
     return barriers
 
