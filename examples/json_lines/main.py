@@ -2,8 +2,8 @@
 
     asyncwait verify --exec 'python main.py'
 
-`window.py` is the operator, `harness.py` and `consumer.py` what surrounds it. It has the profile `ordered`; what only Python on one loop can be
-asked for, it declares as lacking.
+`window.py` is the operator, `harness.py` and `consumer.py` what surrounds it. It has the profile
+`ordered`; what only Python on one loop can be asked for, it declares as lacking.
 """
 
 import json
