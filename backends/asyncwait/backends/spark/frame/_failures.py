@@ -37,9 +37,9 @@ class Failures:
 
     def _is_final(self, error: OperatorError) -> bool:
         cause = error.__cause__
-        if not isinstance(error, CallFailed) or is_open(cause):
-            return False
         try:
+            if not isinstance(error, CallFailed) or is_open(cause):
+                return False
             return not self._may_pass(cause)  # type: ignore[arg-type]
         except Exception:  # The predicate's own slip, of which the operator has told.
             return False
