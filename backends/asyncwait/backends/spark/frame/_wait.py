@@ -175,7 +175,7 @@ def frame_wait(mode: Mode) -> FrameWait:
                 or another result: the columns that it is given, their order and their types,
                 `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
                 the session. A result of more than 64 MiB is not kept: its row fails, and is not
-                called again.
+                called again. Calls that have failed are made again, but see `Journal.failures`.
             once: whether rows are called for once as long as the session lives, however often an
                 action evaluates its input, or another one asks again: a journal in a folder of this
                 machine, which goes with the session. For sessions in local mode.
