@@ -98,7 +98,7 @@ KEYED = (lambda kind: pa.map_(kind, pa.int32()), lambda value: [(value, 1)])
 class Nothing:
     """Stands for a journal in which there is nothing."""
 
-    def find_all(self, keys: Sequence[bytes]) -> list[None]:
+    def outcomes(self, keys: Sequence[bytes]) -> list[None]:
         """Find nothing."""
         return [None] * len(keys)
 

@@ -1,6 +1,7 @@
 """An action that evaluates its input twice: it is told, and `once=True` has no row called twice."""
 
 import gc
+import sys
 import warnings
 from pathlib import Path
 from tempfile import gettempdir
@@ -8,12 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyspark import Accumulator
+from pyspark import Accumulator, cloudpickle
 from pyspark.sql import DataFrame, Row
 
 from asyncwait.backends.spark import EmbeddedSpark, EvaluatedTwice, Progress, ordered_wait
 from asyncwait.backends.spark.frame._twice import temporary_journal
 from asyncwait.spec import Cache, InvalidConfig
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # Workers can't import it.
 
 ROWS = 100
 LEAST = Row(id=ROWS - 1, opposite=1 - ROWS)
