@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import scenario_of
+from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import NEVER, Finding, LegHistory, judge, leg_check
 from asyncwait.reference import open_operator
@@ -14,6 +15,7 @@ from asyncwait.spec.scenario import (
     HandlerAsked,
     SinkTook,
     Trace,
+    scenarios_from_json,
 )
 
 A = Record("a")
@@ -62,3 +64,22 @@ def test_what_no_explanation_keeps_is_broken() -> None:
     assert [violation.text for _, violation in judged.violations()] == [
         "expected two, and 1 was timed out"
     ]
+
+
+def test_an_error_may_be_of_one_that_answered_at_its_deadline_before_another_was_late() -> None:
+    """Their values are equal, and the consumer looks when both are over."""
+    (scenario,) = scenarios_from_json(ANSWERED_THEN_LATE)
+
+    trace = play(open_operator, scenario, "asyncio")
+
+    assert trace.legs[0].ending.error == "CallTimedOut"
+    assert broken_rules(Run(scenario, trace)) == {}
+
+
+ANSWERED_THEN_LATE = b"""[{"timeout": 80, "form": "callback", "sink": [{"does": "pause", "n": 120}],
+    "inputs": [
+        {"at": 0, "element": {"type": "record", "value": "b"}},
+        {"at": 0, "element": {"type": "latency", "marked_at": 0}, "blocks": 40},
+        {"at": 0, "element": {"type": "record", "value": "b"}}],
+    "plans": [{"value": "b", "steps": [{"does": "raise", "after": 80}, {"after": 120}]}]}]"""
+"""Two equal records: the call of one raises at its deadline, that of the other one is late."""

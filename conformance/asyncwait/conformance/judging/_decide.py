@@ -193,10 +193,13 @@ def _unhandled(facts: Facts, calls: Calls) -> Iterator[Tie]:
     ending = facts.leg.ending
     if ending.error == "CallTimedOut":
         same = {pos: each for pos, each in calls.of.items() if _is_named(facts, pos, each)}
-        if not any(_is_tied(c) is False and c.deadline <= ending.at for c in same.values()):
-            alike = [pos for each in _answered_at_deadline(same).values() for pos in each]
-            if alike:
-                yield Tie(ending.at, tuple(sorted(alike)), 1)
+        late = [c.deadline for c in same.values() if _is_tied(c) is False]
+        surely = min((at for at in late if at <= ending.at), default=NEVER)
+        answered = _answered_at_deadline(same).items()
+        alike = sorted(pos for at, each in answered if at < surely for pos in each)
+        if alike:  # Where another one surely was late, it may be that one, which came after them.
+            is_other = surely < NEVER
+            yield Tie(ending.at, tuple(alike), 0 if is_other else 1, is_optional=is_other)
     elif ending.how in {"left", "crashed"}:
         for at, tied in _answered_at_deadline(calls.of).items():
             yield Tie(at, tuple(tied), 0, is_optional=True)
