@@ -34,7 +34,7 @@ floors and peers in one process; {machine}.
 W0: the call returns at once. W1: it lets the loop turn once. W2: it takes a millisecond. W3: the
 same, and one in a hundred fifty times as long. There are 100 calls at a time, or as many as the
 name says. For W0 and W1 it is processor time; a timeout is one of 10 s, which never passes.
-`must` and `aim` are goals that we have set ourselves, by what the floors cost on a quiet machine.
+`must` and `aim` are goals that we have set ourselves.
 
 ![What records cost]({picture})
 """

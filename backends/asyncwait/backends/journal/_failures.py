@@ -11,12 +11,11 @@ from msgspec import Struct
 from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._keys import keys_after
 from asyncwait.backends.services import status_of
+from asyncwait.backends.services._transient import causes
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
 from asyncwait.spec.texts import one_line, shown
 
 _MARK = b"asyncwait failure 1\0"
-_DEEP = 8
-"""Errors that are looked at, each the cause of the one before."""
 _LONGEST = 2_000
 """Characters of a reason that are kept."""
 
@@ -107,15 +106,12 @@ def is_open(error: BaseException | None) -> bool:
     It may be the machine's, the account's or the network's, or that of a deadline, rather than the
     record's own; or stem from such a one.
     """
-    for _ in range(_DEEP):
-        if not isinstance(error, Exception) or isinstance(error, _OPEN):
+    for each in causes(error):
+        if not isinstance(each, Exception) or isinstance(each, _OPEN):
             return True
-        status = status_of(error)
+        status = status_of(each)
         if status is not None:
             return status not in _FINAL
-        if isinstance(error, OSError) or type(error) is RuntimeError:
+        if isinstance(each, OSError) or type(each) is RuntimeError:
             return True
-        if error.__cause__ is None:
-            return False
-        error = error.__cause__
-    return False
+    return error is None

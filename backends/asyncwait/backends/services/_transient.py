@@ -10,7 +10,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from itertools import islice
 from typing import Any
 
 from asyncwait.spec import RetryAfter
@@ -70,16 +69,18 @@ def transient(error: BaseException) -> bool | RetryAfter:
         Whether there is to be another attempt; a `RetryAfter` where the service says when, by
         `Retry-After`, in seconds or as a date, or by `retry-after-ms`.
     """
-    errors = list(islice(_chain(error), _DEEP))
+    errors = list(causes(error))
     if any(isinstance(each, ssl.SSLCertVerificationError) for each in errors):
         return False
     answers = (_answer(each) for each in errors)
     return next((each for each in answers if each is not None), False)
 
 
-def _chain(error: Any) -> Iterator[BaseException]:
-    """Yield an error, and what is behind it; its reason is that of urllib."""
-    while isinstance(error, BaseException):
+def causes(error: Any) -> Iterator[BaseException]:
+    """Yield an error, and what is behind it, eight in all at most; its reason is that of urllib."""
+    for _ in range(_DEEP):
+        if not isinstance(error, BaseException):
+            return
         yield error
         error = error.__cause__ or getattr(error, "reason", None)
 

@@ -23,8 +23,9 @@ class UnreadableRow(AsyncWaitError, ValueError):
 class EvaluatedTwice(UserWarning):
     """An action evaluates its input twice, so that each row is called for twice.
 
-    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first. Not known
-    are actions on Spark Connect, those of RDDs, as `foreach` is one, and a union with itself.
+    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first. It is not
+    noticed on Spark Connect, in actions of RDDs such as `foreach`, nor where a DataFrame is in a
+    union with itself.
     """
 
 
