@@ -373,3 +373,58 @@ class NoRoom:
         if len(data) < 5:
             raise OSError(28, os.strerror(28))
         return os.write(file, data[: len(data) // 2])
+
+
+SPENDER = dedent(
+    """
+    import asyncio, os, sys
+    from asyncwait.backends.journal import Journal, key_of, paid_once
+    from asyncwait.backends.pool import unordered_wait
+    from asyncwait.backends.services import Budget
+
+    folder, most = sys.argv[1], float(sys.argv[2])
+
+    async def ask(value):
+        os.write(1, b"%d\\n" % value)
+        await asyncio.sleep(0.001)
+        return str(value)
+
+    async def main():
+        limits = [Budget(most, path=folder + ".budget")]
+        journal = Journal(folder, "job", "1")
+        journal.prepare()
+        with journal.attempt("part") as attempt:
+            fn = paid_once(ask, attempt, key_of, str.encode, bytes.decode)
+            async with unordered_wait(range(500), fn, capacity=10, limits=limits) as results:
+                assert {value async for value in results} == {str(each) for each in range(500)}
+
+    asyncio.run(main())
+    """
+)
+
+
+def test_a_budget_is_spent_once_by_a_job_that_is_killed_and_started_again(tmp_path: Path) -> None:
+    """What was in flight counts, what the journal has does not; more of it goes on."""
+
+    def job(most: int) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", SPENDER, str(tmp_path / "journal"), str(most)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    calls: list[bytes] = []
+    for _ in range(2):
+        with job(200) as killed:
+            assert killed.stdout is not None
+            calls += [killed.stdout.readline() for _ in range(60)]
+            killed.kill()
+            calls += killed.stdout.readlines()
+    with job(200) as spent:
+        out, told = spent.communicate()
+    calls += out.splitlines(keepends=True)
+    assert b"BudgetSpent: 200 of a budget of 200 calls are spent" in told
+    assert 200 - 2 * 10 <= len(calls) <= 200
+    assert len(set(calls)) >= len(calls) - 2 * 10
+
+    with job(600) as raised:
+        out, told = raised.communicate()
+    assert raised.returncode == 0, told
+    assert len({*calls, *out.splitlines(keepends=True)}) == 500

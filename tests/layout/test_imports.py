@@ -34,7 +34,7 @@ OURS = {
         "backends.threads",
     },
     "backends.threads": {"spec", "toolkit", "backends.pool"},
-    "backends.journal": {"spec", "backends.services"},
+    "backends.journal": {"spec", "toolkit"},
     "backends.lookup": {"spec", "toolkit", "backends.pool"},
     "adapter.chain": SUITE | {"reference", "backends.chain", "backends.emitter", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},

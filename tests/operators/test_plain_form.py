@@ -9,6 +9,7 @@ import anyio
 import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, echo
 
+from asyncwait.backends.services import InFlight, Limit
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
@@ -418,3 +419,25 @@ async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainW
             assert [result async for result in results]
 
     assert given == [["a1"], ("a1",)]
+
+
+async def test_limits_hold_for_every_operator(ordered_wait: PlainWait) -> None:
+    """Of calls at a time, and in a second, further attempts among them."""
+    begun: list[float] = []
+    running: list[int] = []
+
+    async def fn(value: int) -> int:
+        begun.append(anyio.current_time())
+        running.append(value)
+        assert len(running) <= 2
+        await anyio.sleep(0.1)
+        running.remove(value)
+        if begun[4:5] == begun[-1:]:
+            raise LookupError(value)
+        return value
+
+    limits = [InFlight(2), Limit(calls=5, per=1)]
+    async with ordered_wait(range(12), fn, retry=Retry(), limits=limits) as results:
+        assert [value async for value in results] == list(range(12))
+    assert len(begun) == 13
+    assert all(later - at >= 1 for at, later in zip(begun, begun[5:], strict=False))

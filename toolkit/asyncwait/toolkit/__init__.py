@@ -58,6 +58,7 @@ from asyncwait.toolkit._plain_parts import (
     no_end_in_disguise,
 )
 from asyncwait.toolkit._store import Store
+from asyncwait.toolkit._transient import causes, status_of, transient
 
 __all__ = [
     "NULL_KEY",
@@ -94,6 +95,7 @@ __all__ = [
     "awaitable_of",
     "call_failed",
     "call_scope",
+    "causes",
     "check_arguments",
     "check_restore",
     "close_source",
@@ -119,7 +121,9 @@ __all__ = [
     "running_trio",
     "stand_in",
     "start_task",
+    "status_of",
     "supplied",
+    "transient",
 ]
 
 claim_exports(__name__)

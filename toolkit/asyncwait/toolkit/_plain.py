@@ -1,8 +1,8 @@
 """Plain values in, plain values out: the contract without its elements."""
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, closing
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, Literal, NoReturn, overload
@@ -21,6 +21,8 @@ from asyncwait.spec import (
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
+from asyncwait.toolkit._limits import AnyLimit
+from asyncwait.toolkit._limits._limited import Limited
 from asyncwait.toolkit._plain_parts import (
     KeyedWait,
     OnError,
@@ -76,6 +78,7 @@ def plain_wait(
         cache: Cache | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
+        limits: Sequence[AnyLimit] | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
         """Call `fn` for each value of `source`, many at a time, and give what they come to.
 
@@ -108,6 +111,11 @@ def plain_wait(
                 None); without it there is exactly one result for each value, whatever it is.
             key: gives the key of a value, which may be anything that can be compared; there must be
                 one in key-ordered mode, and only there. What it raises is an error of the source.
+            limits: what the service allows, and what may be spent: a list of
+                `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, all of which
+                hold, for further attempts too. A value is read when its call may begin, so that no
+                deadline runs before; with `batch`, `cache` or `copy`, calls wait for their turns,
+                and their deadlines run. None for `capacity` alone.
 
         Returns:
             An async context manager that gives an async iterator of the results: see
@@ -124,8 +132,17 @@ def plain_wait(
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
-            async with open_values(config, wrapped, records) as results:
-                yield results
+            if limits is None:
+                async with open_values(config, wrapped, records) as results:
+                    yield results
+                return
+            limited = Limited(limits, config, wrapped, records, getattr(fn, "is_paid", None))
+            with closing(limited):
+                async with open_values(config, wrapped, limited.source) as results:
+                    try:
+                        yield results
+                    finally:
+                        limited.leave()  # before the operator waits for calls in threads
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
     typed: PlainWait = _entered_once(wait)

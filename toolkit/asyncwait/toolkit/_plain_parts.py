@@ -45,6 +45,7 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit._batches import answers_of
 from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts, close_source
+from asyncwait.toolkit._limits import AnyLimit
 
 
 class WholeDict:
@@ -161,12 +162,16 @@ class PlainSource:
         return self
 
     async def __anext__(self) -> Record:
+        return self.record_of(await self.next_value())
+
+    async def next_value(self) -> Any:
+        """Return the next value, whether the source is async or not."""
         values = self.values()
         if isinstance(values, AsyncIterator):
-            return self.record_of(await anext(values))
+            return await anext(values)
         with no_end_in_disguise():
             for value in values:
-                return self.record_of(value)
+                return value
         raise StopAsyncIteration
 
     @property
@@ -256,6 +261,7 @@ class _Options(TypedDict, Generic[A], total=False):
     capacity: int
     max_held: int | None
     copy: Callable[[A], A] | None
+    limits: "Sequence[AnyLimit] | None"
 
 
 class OneResult(_Options[A], Generic[A, C], total=False):

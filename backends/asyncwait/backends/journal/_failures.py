@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._keys import keys_after
-from asyncwait.backends.services import status_of
-from asyncwait.backends.services._transient import causes
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
 from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit import causes, status_of
 
 _MARK = b"asyncwait failure 1\0"
 _LONGEST = 2_000

@@ -46,7 +46,8 @@ def paid_once(
 
     A result is in the journal before it is returned. What the journal raises comes out of the call:
     a `Retry` whose `on_error` matches a `JournalError` would call again. Two calls with one key
-    that run at the same time are both made. Behind fsspec a part is written on the loop.
+    that run at the same time are both made. Behind fsspec a part is written on the loop. Its
+    method `is_paid` says of a value whether the journal has it; such a one takes no turn of limits.
 
     Args:
         fn: a coroutine function, or a plain one; what is returned is of the same kind.
@@ -92,7 +93,15 @@ def paid_once(
         attempt.add(key, encode(result))
         return result
 
-    return plain if is_plain_function(fn) else coroutine
+    def is_paid(value: Any) -> bool:
+        try:
+            return attempt.outcomes([key_of_value(value)]) != [None]
+        except Exception:  # The call raises it, too, and is asked what becomes of it.
+            return False
+
+    paid: Any = plain if is_plain_function(fn) else coroutine
+    paid.is_paid = is_paid
+    return paid  # type: ignore[no-any-return]
 
 
 def _found(attempt: Attempt, key: bytes) -> bytes | None:

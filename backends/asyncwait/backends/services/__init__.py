@@ -1,8 +1,27 @@
 """What calls of a service need, whichever operator makes them."""
 
-from asyncwait.backends.services._transient import status_of, transient
 from asyncwait.spec.exports import claim_exports
+from asyncwait.toolkit import status_of, transient
+from asyncwait.toolkit._limits import (
+    Adaptive,
+    Budget,
+    BudgetSpent,
+    Cost,
+    CostTooLarge,
+    InFlight,
+    Limit,
+)
 
-__all__ = ["status_of", "transient"]
+__all__ = [
+    "Adaptive",
+    "Budget",
+    "BudgetSpent",
+    "Cost",
+    "CostTooLarge",
+    "InFlight",
+    "Limit",
+    "status_of",
+    "transient",
+]
 
 claim_exports(__name__)

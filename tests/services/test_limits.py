@@ -1,0 +1,376 @@
+"""Limits and budgets that an operator keeps to, on the virtual clock, against made-up services."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncwait.backends import pool
+from asyncwait.backends.services import (
+    Adaptive,
+    Budget,
+    BudgetSpent,
+    Cost,
+    CostTooLarge,
+    InFlight,
+    Limit,
+)
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, OperatorError, Retry
+
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+
+
+class Counting:
+    """A service that notes what reaches it, and when.
+
+    Args:
+        way: gives the seconds in which the next call reaches it.
+        works: gives the seconds that it works on it then.
+        costs: what a call for a value costs in truth.
+    """
+
+    def __init__(
+        self,
+        way: Callable[[], float] = float,
+        works: Callable[[], float] = lambda: 0.01,
+        costs: Callable[[Any], float] = lambda _: 1,
+    ) -> None:
+        self._way, self._works, self._costs = way, works, costs
+        self.came: list[tuple[float, float]] = []
+        self.most = self._open = 0
+
+    async def __call__(self, value: Any) -> Any:
+        """Serve a call."""
+        self._open += 1
+        self.most = max(self.most, self._open)
+        await anyio.sleep(self._way())
+        self.came.append((anyio.current_time(), self._costs(value)))
+        await anyio.sleep(self._works())
+        self._open -= 1
+        return value
+
+    def in_any(self, seconds: float) -> float:
+        """The most that came in a stretch of time."""
+        return max(
+            sum(cost for at, cost in self.came if start <= at < start + seconds)
+            for start, _ in self.came
+        )
+
+
+def run(fn: Any, values: Any, loop: Any = "asyncio", wait: Any = None, **options: Any) -> list[Any]:
+    """The results of the pool."""
+
+    async def main(_: SpinWatch) -> list[Any]:
+        async with (wait or pool.ordered_wait)(values, fn, **options) as results:
+            return [value async for value in results]
+
+    return run_virtual(main, loop)
+
+
+@LOOPS
+@pytest.mark.parametrize("seed", range(5))
+def test_no_window_of_the_service_ever_holds_more_than_is_allowed(loop: str, seed: int) -> None:
+    """Neither of calls nor of costs, whatever their ways take; and little of either is left."""
+    random = Random(seed)
+    tokens = [random.randint(1, 30) for _ in range(400)]
+    service = Counting(
+        lambda: random.uniform(0, 0.02), lambda: random.choice([0.001, 0.3]), tokens.__getitem__
+    )
+    limits = [
+        Limit(calls=20, per=1),
+        Limit(cost=tokens.__getitem__, up_to=200, per=1, unit="tokens"),
+    ]
+    assert run(service, range(400), loop, limits=limits) == list(range(400))
+
+    assert service.in_any(1) <= 200
+    at = [when for when, _ in service.came]
+    assert max(sum(start <= when < start + 1 for when in at) for start in at) <= 20
+    took = at[-1] - at[0]
+    assert max(400 / 20, sum(tokens) / 200) / took >= 0.9
+
+
+@LOOPS
+def test_all_that_is_allowed_is_used(loop: str) -> None:
+    """Of calls that are short, 0.97 and more."""
+    service = Counting()
+    run(service, range(500), loop, limits=[Limit(calls=50, per=2)])
+
+    assert service.in_any(2) <= 50
+    assert 450 / (service.came[-50][0] - service.came[0][0]) >= 0.97 * 25
+
+
+def test_a_call_counts_from_its_end_if_it_may_be_long_on_its_way() -> None:
+    """With a `latency` as long as that, the limit holds for a service that counts late."""
+    service = Counting(way=lambda: 0.4)
+    run(service, range(20), limits=[Limit(calls=5, per=1, latency=0.5)])
+    assert service.in_any(1) <= 5
+
+
+@LOOPS
+def test_the_true_cost_takes_the_place_of_the_estimate(loop: str) -> None:
+    """What was thought too much is free for others as soon as a call has told it."""
+    begun = []
+
+    async def fn(value: int) -> Cost[int]:
+        begun.append(anyio.current_time())
+        await anyio.sleep(0.1)
+        return Cost(value, 10)
+
+    limits = [Limit(cost=lambda _: 50, up_to=100, per=60)]
+    assert run(fn, range(6), loop, limits=limits) == list(range(6))
+    assert begun == pytest.approx([0, 0, 0.1, 0.2, 0.3, 0.4])
+
+
+def test_costs_are_told_by_unit() -> None:
+    """Those of limits that a `Cost` does not name stay what was thought."""
+
+    async def fn(value: int) -> Cost[int]:
+        return Cost(value, {"USD": 0.5})
+
+    limits = [
+        Limit(cost=lambda _: 1, up_to=100, per=60, unit="tokens"),
+        Budget(1.0, "USD", then="stop"),
+    ]
+    assert run(fn, range(9), limits=limits) == [0, 1]
+
+
+@LOOPS
+def test_no_more_calls_are_in_flight_than_are_allowed(loop: str) -> None:
+    """Further attempts count, and go before values that were not read."""
+    service = Counting()
+    tried: set[int] = set()
+
+    async def fn(value: int) -> int:
+        await service(value)
+        if value % 2 and value not in tried:
+            tried.add(value)
+            raise LookupError(value)
+        return value
+
+    options = {"retry": Retry(initial=0.005), "limits": [InFlight(3)]}
+    assert run(fn, range(20), loop, **options) == list(range(20))
+    assert service.most == 3
+
+
+@LOOPS
+@pytest.mark.parametrize("wait", [pool.ordered_wait, pool.unordered_wait, pool.key_ordered_wait])
+def test_an_attempt_never_waits_for_a_value_that_waits_for_it(wait: Any, loop: str) -> None:
+    """It has the turn of one that was read and has no room yet, or is behind its key."""
+    tried: set[int] = set()
+
+    async def fn(value: int) -> int:
+        await anyio.sleep(0.01)
+        if value not in tried:
+            tried.add(value)
+            raise LookupError(value)
+        return value
+
+    keyed = {"key": lambda _: "all"} if wait is pool.key_ordered_wait else {"capacity": 1}
+    for limit in (InFlight(2), Limit(calls=2, per=1), Adaptive(2)):
+        tried.clear()
+        got = run(fn, range(6), loop, wait, retry=Retry(initial=1), limits=[limit], **keyed)
+        assert sorted(got) == list(range(6))
+
+
+def test_no_deadline_runs_while_a_value_waits_for_its_turn() -> None:
+    """It is read when its call may begin."""
+    got = run(Counting(), range(30), timeout=0.05, limits=[Limit(calls=1, per=1)])
+    assert got == list(range(30))
+
+
+def test_a_call_that_never_may_begin_fails_and_no_other() -> None:
+    """One that costs more than the limit, and one whose cost is none."""
+    errors = []
+
+    def keep(value: int, error: OperatorError) -> int:
+        errors.append(error)
+        return -value
+
+    costs = {0: 5, 1: 11, 2: "a lot", 3: -1, 4: 5}
+    limits = [Limit(cost=lambda value: costs[value], up_to=10, per=1, unit="tokens")]
+    assert run(Counting(), range(5), on_error=keep, limits=limits) == [0, -1, -2, -3, 4]
+
+    causes = [error.__cause__ for error in errors]
+    assert [type(cause) for cause in causes] == [CostTooLarge, TypeError, TypeError]
+    assert str(causes[0]) == (
+        "a call for 1 costs 11 tokens, and 10 are allowed in 1 s: it would never begin"
+    )
+    assert str(causes[1]) == "expected a number >= 0 as the cost of 2, got 'a lot'"
+
+
+@LOOPS
+def test_a_spent_budget_ends_the_stream_behind_what_was_in_flight(loop: str) -> None:
+    """By an error that says what to do, or as if the source had ended."""
+    service = Counting()
+
+    async def main(_: SpinWatch) -> None:
+        async with pool.ordered_wait(range(99), service, limits=[Budget(10)]) as results:
+            assert [await anext(results) for _ in range(10)] == list(range(10))
+            with pytest.raises(BudgetSpent, match="10 of a budget of 10 calls are spent: the next"):
+                await anext(results)
+
+    run_virtual(main, loop)
+    assert len(service.came) == 10
+    assert run(service, range(99), loop, limits=[Budget(10, then="stop")]) == list(range(10))
+
+
+def test_who_leaves_out_what_fails_does_not_leave_out_what_is_not_paid() -> None:
+    """An attempt for which nothing is left fails the stream, whatever `on_error` says."""
+
+    async def fn(value: int) -> int:
+        raise LookupError(value)
+
+    options = {"retry": Retry(max_attempts=5), "on_error": "skip", "limits": [Budget(3)]}
+    with pytest.raises(CallFailed, match="3 of a budget of 3 calls are spent"):
+        run(fn, range(9), **options)
+
+
+def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:
+    """The first call runs alone, and the others are thought to cost as the dearest so far."""
+    most = 0
+    running = 0
+
+    async def fn(value: int) -> Cost[int]:
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await anyio.sleep(1)
+        running -= 1
+        return Cost(value, 3)
+
+    assert run(fn, range(99), limits=[Budget(10.0, "USD", then="stop")]) == [0, 1, 2]
+    assert most == 2
+
+
+def test_a_call_that_does_not_tell_its_cost_fails() -> None:
+    """Where a budget knows no other: it would never be spent."""
+    with pytest.raises(CallFailed, match=r"expected a Cost\(result, used\), got 0: the budget in"):
+        run(Counting(), range(9), limits=[Budget(10.0, "USD")])
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        ("much", "expected a number >= 0 as the cost"),
+        ({"EUR": 1}, r"expected costs in \['USD'\] from Cost.used, got \['EUR'\]"),
+        ({}, r"expected costs in \['USD'\] from Cost.used, got \[\]"),
+    ],
+)
+def test_a_cost_that_is_none_fails_its_value(used: Any, said: str) -> None:
+    """By a text that says what was expected."""
+
+    async def fn(value: int) -> Any:
+        return Cost(value, used)
+
+    with pytest.raises(CallFailed, match=said):
+        run(fn, range(9), limits=[Budget(10.0, "USD")])
+
+
+def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
+    """One after the other, or side by side; what was in flight when one was left counts."""
+    path = str(tmp_path / "of" / "job.budget")
+    service = Counting()
+    budget = Budget(10, path=path, then="stop")
+
+    async def left(_: SpinWatch) -> None:
+        async with pool.ordered_wait(range(9), service, capacity=4, limits=[budget]) as results:
+            assert await anext(results) == 0
+
+    run_virtual(left)
+    begun = sum(map(int, map(float, Path(path).read_text().splitlines()[1:])))
+    assert 4 <= begun <= 6
+    assert run(service, range(99), limits=[budget]) == list(range(10 - begun))
+    assert run(service, range(99), limits=[budget]) == []
+
+
+def test_a_file_of_another_budget_is_refused(tmp_path: Path) -> None:
+    """By name; so is what is no such file, or holds no number."""
+    path = tmp_path / "budget"
+    run(Counting(), [1], limits=[Budget(10, path=str(path))])
+    for text in (None, "12\n", path.read_text() + "1.0\nnan dollars\n"):
+        if text is not None:
+            path.write_text(text)
+        unit = "USD" if text is None else "calls"
+        with pytest.raises(InvalidConfig, match=r"^Budget.path must be a file of a budget"):
+            run(Counting(), [1], limits=[Budget(10, unit, path=str(path))])
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        {"batch": Batch(max_size=5)},
+        {"cache": Cache(max_keys=99, ttl=99)},
+        {"copy": lambda value: value},
+    ],
+)
+def test_calls_that_are_not_known_when_values_are_read_wait_themselves(
+    shares: dict[str, Any],
+) -> None:
+    """With batches, a cache or copies; a call for a list is one, and costs what its values do."""
+    begun: list[float] = []
+
+    async def fn(value: Any) -> Any:
+        begun.append(anyio.current_time())
+        return value
+
+    limits = [Limit(calls=2, per=1, latency=0), Limit(cost=float, up_to=1000, per=1)]
+    assert run(fn, range(20), limits=limits, **shares) == list(range(20))
+    calls = 4 if "batch" in shares else 20
+    assert len(begun) == calls
+    assert all(later - at >= 1 for at, later in zip(begun, begun[2:], strict=False))
+
+    with pytest.raises(
+        InvalidConfig, match=f"^limits must be no Budget with `{next(iter(shares))}"
+    ):
+        run(fn, range(20), limits=[Budget(3)], **shares)
+
+
+def test_what_a_function_has_already_takes_no_turn() -> None:
+    """It says so by `is_paid`."""
+
+    class Half(Counting):
+        def is_paid(self, value: int) -> bool:
+            return value % 2 == 0
+
+    service = Half()
+    assert run(service, range(20), limits=[Budget(10)]) == list(range(20))
+    assert service.most > 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "name"),
+    [
+        (Limit, {"per": 1}, "calls"),
+        (Limit, {"calls": 1, "cost": len, "up_to": 2, "per": 1}, "calls"),
+        (Limit, {"calls": 0, "per": 1}, "calls"),
+        (Limit, {"calls": 1, "per": 0}, "per"),
+        (Limit, {"calls": 1, "per": 1, "latency": -1}, "latency"),
+        (Limit, {"cost": float, "up_to": 0, "per": 1}, "up_to"),
+        (Limit, {"up_to": 1, "per": 1}, "cost"),
+        (Limit, {"calls": 1, "cost": float, "per": 1}, "cost"),
+        (InFlight, {"calls": True}, "calls"),
+        (Adaptive, {"most": 0}, "most"),
+        (Budget, {"amount": 0}, "amount"),
+        (Budget, {"amount": 1, "unit": ""}, "unit"),
+        (Budget, {"amount": 1, "cost": float}, "cost"),
+        (Budget, {"amount": 1, "path": ""}, "path"),
+        (Budget, {"amount": 1, "then": "go on"}, "then"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(kind: Any, given: dict[str, Any], name: str) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=rf"^{kind.__name__}.{name} must be "):
+        kind(**given)
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"), [([], "limits"), (InFlight(1), "limits"), ([Retry()], r"limits\[0\]")]
+)
+def test_limits_that_are_none_are_refused(limits: Any, name: str) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
+        run(Counting(), [], limits=limits)

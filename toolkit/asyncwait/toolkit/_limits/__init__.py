@@ -1,0 +1,23 @@
+"""Limits of a service, and budgets, that an operator keeps to."""
+
+from asyncwait.toolkit._limits._vocabulary import (
+    Adaptive,
+    AnyLimit,
+    Budget,
+    BudgetSpent,
+    Cost,
+    CostTooLarge,
+    InFlight,
+    Limit,
+)
+
+__all__ = [
+    "Adaptive",
+    "AnyLimit",
+    "Budget",
+    "BudgetSpent",
+    "Cost",
+    "CostTooLarge",
+    "InFlight",
+    "Limit",
+]

@@ -1,0 +1,180 @@
+"""All limits of an operator at once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any, TypeGuard
+
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit._limits._meters import Meter, Room, Search, Turn, Window
+from asyncwait.toolkit._limits._purse import Purse
+from asyncwait.toolkit._limits._vocabulary import (
+    Adaptive,
+    AnyLimit,
+    Budget,
+    Cost,
+    CostTooLarge,
+    InFlight,
+    Limit,
+    is_number,
+)
+
+
+class Book:
+    """What calls run and what they cost, and when the next one may begin.
+
+    Args:
+        limits: of all these calls.
+        capacity: calls at a time, whatever they allow.
+        clock: gives the time, in seconds.
+    """
+
+    def __init__(
+        self, limits: Sequence[AnyLimit], capacity: int, clock: Callable[[], float]
+    ) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        """Calls in threads begin and end there."""
+        self._costs = Costs(limits)
+        self._meters: list[Meter] = [
+            _meter(limit, place, capacity, clock()) for place, limit in enumerate(limits)
+        ]
+
+    def amounts(self, values: Sequence[Any]) -> list[float]:
+        """Return what a call for these values costs; see `Costs.of`."""
+        return self._costs.of(values)
+
+    def take(self, amounts: list[float]) -> Turn | float:
+        """Count a call, and return its turn; or in how many seconds to ask again.
+
+        Raises:
+            BudgetSpent: there is nothing left for it.
+        """
+        with self._lock:
+            turn = Turn(amounts.copy(), self._clock())
+            wait = max(meter.delay(turn) for meter in self._meters)
+            if wait > 0:
+                return wait
+            for meter in self._meters:
+                meter.take(turn)
+            return turn
+
+    def begin(self, turn: Turn) -> None:
+        """Note that a call begins."""
+        with self._lock:
+            turn.began = self._clock()
+            for meter in self._meters:
+                meter.begin(turn)
+
+    def end(self, turn: Turn, error: BaseException | None = None) -> None:
+        """Note that a call has ended; or that it does not begin."""
+        with self._lock:
+            turn.ended, turn.error = self._clock(), error
+            for meter in self._meters:
+                meter.end(turn)
+
+    def result(self, turn: Turn, given: Any) -> Any:
+        """Return the result of a call, which may be a `Cost`.
+
+        Raises:
+            TypeError: it tells no cost where one is needed, or what is none.
+        """
+        turn.told = self._costs.told(given)
+        return given.result if isinstance(given, Cost) else given
+
+    def close(self) -> None:
+        """Let go of the files of budgets."""
+        for meter in self._meters:
+            if isinstance(meter, Purse):
+                meter.close()
+
+
+class Costs:
+    """What calls cost, as it is thought before, and told afterwards.
+
+    Args:
+        limits: one for each amount.
+    """
+
+    def __init__(self, limits: Sequence[AnyLimit]) -> None:
+        self._limits = limits
+        units = [(each.unit, each.cost) for each in limits if _has_unit(each)]
+        self._units = {unit for unit, _ in units}
+        self._told_alone = next((unit for unit, cost in units if cost is None), None)
+        """The unit of a budget, if only a `Cost` tells what calls cost."""
+
+    def of(self, values: Sequence[Any]) -> list[float]:
+        """Return what a call for these values costs, by limit.
+
+        Raises:
+            CostTooLarge: that is more than a limit ever allows.
+            TypeError: a cost is no number.
+        """
+        return [self._of(limit, values) for limit in self._limits]
+
+    def _of(self, limit: AnyLimit, values: Sequence[Any]) -> float:
+        if not _has_unit(limit):
+            return 1.0
+        if (cost := limit.cost) is None:
+            return 0.0
+        amount = sum(_require_cost(cost(value), value) for value in values)
+        if isinstance(limit, Limit) and amount > limit.most:
+            named = ", ".join(map(shown, values))
+            raise CostTooLarge(
+                f"a call for {named} costs {amount:.10g} {limit.unit}, and "
+                f"{limit.most:.10g} are allowed in {limit.per:.10g} s: it would never begin"
+            )
+        return amount
+
+    def told(self, given: Any) -> list[float | None]:
+        """Return what a call tells by what it gives: an amount for each limit, or None.
+
+        Raises:
+            TypeError: that is no cost; or nothing is told where no estimate can stand for it.
+        """
+        if not isinstance(given, Cost):
+            if self._told_alone is not None:
+                unit = self._told_alone
+                raise TypeError(
+                    f"expected a Cost(result, used), got {shown(given)}: the budget in {unit} has "
+                    "no `cost` that would say it"
+                )
+            return []
+        if not isinstance(given.used, Mapping):
+            used = _require_cost(given.used, given)
+            return [used if _has_unit(limit) else None for limit in self._limits]
+        unknown = given.used.keys() - self._units
+        missing = self._told_alone is not None and self._told_alone not in given.used
+        if unknown or missing:
+            got, known = map(shown, (sorted(given.used), sorted(self._units)))
+            raise TypeError(f"expected costs in {known} from Cost.used, got {got}")
+        return [self._told(given, limit) for limit in self._limits]
+
+    def _told(self, given: Any, limit: Any) -> float | None:
+        if not _has_unit(limit) or limit.unit not in given.used:
+            return None
+        return _require_cost(given.used[limit.unit], given)
+
+
+def _has_unit(limit: AnyLimit) -> TypeGuard[Limit | Budget]:
+    """Say whether a `Cost` tells something of this limit."""
+    if isinstance(limit, Budget):
+        return limit.unit != "calls"
+    return isinstance(limit, Limit) and limit.cost is not None
+
+
+def _require_cost(amount: Any, of: Any) -> float:
+    if not is_number(amount) or amount < 0:
+        raise TypeError(f"expected a number >= 0 as the cost of {shown(of)}, got {shown(amount)}")
+    return float(amount)
+
+
+def _meter(limit: AnyLimit, place: int, capacity: int, now: float) -> Meter:
+    match limit:
+        case Limit():
+            return Window(limit, place)
+        case InFlight():
+            return Room(limit.calls)
+        case Adaptive():
+            return Search(min(capacity, limit.most or capacity), now)
+        case Budget():
+            return Purse(limit, place)

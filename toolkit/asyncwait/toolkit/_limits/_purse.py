@@ -1,0 +1,91 @@
+"""What has been spent of a budget, in this run, or as a file remembers it for several."""
+
+from math import inf
+
+from asyncwait.toolkit._limits._meters import ROUNDING, Turn
+from asyncwait.toolkit._limits._vocabulary import Budget, BudgetSpent
+
+
+class Purse:
+    """A budget as a meter: see `Budget`.
+
+    Args:
+        budget: what may be spent.
+        place: of its costs among those of a turn.
+
+    Raises:
+        InvalidConfig: the file of the budget is of another unit, or no such file.
+    """
+
+    def __init__(self, budget: Budget, place: int) -> None:
+        self._budget = budget
+        self._place = place
+        self._is_told = budget.cost is None and budget.unit != "calls"
+        """Whether only a `Cost` tells what a call has cost."""
+        self._dearest: float | None = None
+        """What the dearest call has cost, of those that have told it."""
+        self._spent = 0.0
+        self._open = 0
+        self._file = None
+        if budget.path is not None:
+            from asyncwait.toolkit._limits._spending import (
+                SpendingFile,  # Windows has no such locks.
+            )
+
+            self._file = SpendingFile(budget.path, budget.unit)
+
+    def delay(self, turn: Turn) -> float:
+        """Return 0; or infinity while calls run that may cost less than was thought.
+
+        Raises:
+            BudgetSpent: nothing more is left for such a call.
+        """
+        budget, amount = self._budget, self._thought(turn)
+        spent = self._spent if self._file is None else self._file.spent()
+        is_blind = self._is_told and self._dearest is None and self._open > 0
+        if spent < budget.amount and spent + amount <= budget.amount * ROUNDING and not is_blind:
+            return 0
+        if self._open:
+            return inf
+        place = "" if budget.path is None else f", as {budget.path} has it"
+        raise BudgetSpent(
+            f"{spent:.10g} of a budget of {budget.amount:.10g} {budget.unit} are spent{place}: "
+            f"the next call, of {amount:.10g}, is not made; go on with a larger Budget, and with a "
+            "journal, which has the results so far"
+        )
+
+    def _thought(self, turn: Turn) -> float:
+        """Return what a call will cost, as far as one knows."""
+        return (self._dearest or 0.0) if self._is_told else turn.amounts[self._place]
+
+    def take(self, turn: Turn) -> None:
+        """Count a call."""
+        self._open += 1
+        turn.amounts[self._place] = amount = self._thought(turn)
+        self._spend(amount)
+
+    def begin(self, _: Turn) -> None:
+        """Nothing changes."""
+
+    def end(self, turn: Turn) -> None:
+        """Note what a call has cost; one that has not begun has cost nothing."""
+        self._open -= 1
+        thought = turn.amounts[self._place]
+        told = turn.told[self._place] if turn.told else None
+        if turn.began == inf:
+            told = 0.0
+        elif told is not None:
+            self._dearest = max(told, self._dearest or 0.0)
+        if told is not None:
+            self._spend(told - thought)
+
+    def _spend(self, amount: float) -> None:
+        if self._file is None:
+            self._spent += amount
+        elif amount:
+            self._file.add(amount)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()

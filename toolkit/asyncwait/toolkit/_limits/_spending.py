@@ -1,0 +1,78 @@
+"""The file that remembers what was spent of a budget, for several runs."""
+
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.texts import shown
+
+
+class SpendingFile:
+    """A file of costs, a line each, to which several processes of a machine append.
+
+    An entry is one short `write`, which survives the process.
+
+    Args:
+        path: of the file; made where there is none.
+        unit: of the costs; the first line names it.
+    """
+
+    def __init__(self, path: str, unit: str) -> None:
+        self._path = path
+        self._head = f"asyncwait budget {shown(unit)}\n".encode()
+        self._sum = 0.0
+        self._read = 0
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with self._locked():
+            head = os.pread(self._handle, len(self._head), 0)
+            if not head:
+                os.write(self._handle, self._head)
+            elif head != self._head:
+                self.close()
+                expected = f"a file of a budget in {unit}, or none yet"
+                raise InvalidConfig.of("Budget.path", path, expected)
+            self._read = len(self._head)
+
+    def spent(self) -> float:
+        """Return the sum of all that was spent."""
+        while chunk := os.pread(self._handle, 1 << 20, self._read):
+            whole = chunk[: chunk.rfind(b"\n") + 1]
+            if not whole:
+                break  # The rest of a line is on its way; or a machine has stopped amid a write.
+            self._sum += sum(map(self._amount, whole.split()))
+            self._read += len(whole)
+        return self._sum
+
+    def _amount(self, line: bytes) -> float:
+        try:
+            return float(line)
+        except ValueError:
+            expected = f"a file of a budget, of a number a line, but it holds {shown(line)}"
+            raise InvalidConfig.of("Budget.path", self._path, expected) from None
+
+    def add(self, amount: float) -> None:
+        """Append a cost; a negative one where less was spent than was thought.
+
+        Of a call that runs on in a thread when the file is closed, what was thought stands.
+        """
+        if self._handle >= 0:
+            os.write(self._handle, f"{amount!r}\n".encode())
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if self._handle >= 0:
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1

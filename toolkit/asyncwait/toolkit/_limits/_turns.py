@@ -1,0 +1,157 @@
+"""Who may call now: values in the order of the source, and further attempts before them."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from math import inf
+from threading import Lock, get_ident
+from typing import Any
+
+from asyncwait.spec import AsyncWaitError
+from asyncwait.toolkit._limits._book import Book
+from asyncwait.toolkit._limits._meters import Turn
+from asyncwait.toolkit._loop import Bell, running_loop, running_trio
+
+
+class TurnsClosed(AsyncWaitError):
+    """The operator is left: nobody has a turn any more."""
+
+
+class Turns:
+    """Gives calls of one operator their turns; made on its loop.
+
+    The source takes a turn for a value before it is read, so that no deadline runs meanwhile. A
+    further attempt takes one in its call. It goes first, and may have the turn of a value that was
+    read and whose call has not begun: that call may well wait for this one to make room.
+
+    Args:
+        book: says when.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._loop = running_loop()
+        self._trio = running_trio()
+        self._token = None if self._trio is None else self._trio.lowlevel.current_trio_token()
+        self._asyncio = asyncio.get_running_loop() if self._trio is None else None
+        self._thread = get_ident()
+        self._waiting: deque[Bell] = deque()
+        self._source = Bell()
+        self._read: list[tuple[Any, Turn | Exception]] = []
+        """Values that have their turns, and whose calls have not begun."""
+        self._lock = Lock()
+        """Of that list: threads look into it, too."""
+        self._is_closed = False
+
+    async def read(self, value: Any) -> None:
+        """Wait until a call for a value may begin; the call finds its turn.
+
+        Raises:
+            BudgetSpent: none may begin any more.
+        """
+        try:
+            amounts = self._book.amounts([value])
+        except Exception as error:  # The value fails with it, and no other.
+            self._read.append((value, error))
+            return
+        while True:
+            got = inf if self._waiting else self._book.take(amounts)
+            if isinstance(got, Turn):
+                break
+            await self._rest(self._source, got)
+        self._read.append((value, got))
+
+    def take_read(self, value: Any) -> Turn | None:
+        """Take the turn of a value that was read; None if it has none. For any thread.
+
+        Raises:
+            Exception: nobody can say what its call costs, or it costs too much.
+        """
+        with self._lock:
+            place = next((at for at, (each, _) in enumerate(self._read) if each is value), None)
+            turn = None if place is None else self._read.pop(place)[1]
+        if isinstance(turn, Exception):
+            raise turn
+        return turn
+
+    def end(self, turn: Turn, error: BaseException | None = None) -> None:
+        """Note that a call has ended, or does not begin; for any thread."""
+        self._book.end(turn, error)
+        if get_ident() == self._thread:
+            self.ring()
+            return
+        with suppress(RuntimeError):  # The loop is gone: nobody waits for a turn.
+            self._loop.call_from_thread(self.ring)
+
+    async def another(self, values: Sequence[Any]) -> Turn:
+        """Wait until one more call may begin.
+
+        Raises:
+            BudgetSpent: none may.
+            CostTooLarge: this one never may.
+            TurnsClosed: the operator is left.
+        """
+        amounts = self._book.amounts(values)
+        bell = Bell()
+        self._waiting.append(bell)
+        try:
+            while True:
+                if self._is_closed:
+                    raise TurnsClosed("the operator is left: no further call begins")
+                if self._waiting[0] is not bell:
+                    await bell.wait()
+                    continue
+                got = self._book.take(amounts)
+                if isinstance(got, Turn):
+                    return got
+                if not self._give_back():
+                    await self._rest(bell, got)
+        finally:
+            self._waiting.remove(bell)
+            self.ring()
+
+    def another_in_a_thread(self, values: Sequence[Any]) -> Turn:
+        """Do the same in a thread, which waits."""
+        if self._asyncio is None:
+            turn: Turn = self._trio.from_thread.run(self.another, values, trio_token=self._token)
+            return turn
+        return asyncio.run_coroutine_threadsafe(self.another(values), self._asyncio).result()
+
+    def _give_back(self) -> bool:
+        """Give the last turn back that was taken for a value; return whether there was one."""
+        with self._lock:
+            for place in reversed(range(len(self._read))):
+                _, turn = self._read[place]
+                if isinstance(turn, Turn):
+                    del self._read[place]
+                    self._book.end(turn)
+                    return True
+        return False
+
+    async def _rest(self, bell: Bell, delay: float) -> None:
+        """Sleep until a ring, or for so many seconds."""
+        if delay == inf:
+            await bell.wait()
+        elif self._trio is not None:
+            with self._trio.move_on_after(delay):
+                await bell.wait()
+        else:
+            assert self._loop.call_at is not None
+            timer = self._loop.call_at(self._loop.time() + delay, bell.ring)
+            try:
+                await bell.wait()
+            finally:
+                timer.cancel()
+
+    def ring(self) -> None:
+        """Wake who is next."""
+        (self._waiting[0] if self._waiting else self._source).ring()
+
+    def close(self) -> None:
+        """Wake whoever waits, for nothing."""
+        self._is_closed = True
+        while self._give_back():
+            pass
+        for bell in self._waiting:
+            bell.ring()
