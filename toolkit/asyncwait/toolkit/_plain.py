@@ -21,8 +21,8 @@ from asyncwait.spec import (
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
-from asyncwait.toolkit._limits import AnyLimit
-from asyncwait.toolkit._limits._limited import Limited
+from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
+from asyncwait.toolkit._limits._limited import limited_plain
 from asyncwait.toolkit._plain_parts import (
     KeyedWait,
     OnError,
@@ -78,7 +78,7 @@ def plain_wait(
         cache: Cache | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
-        limits: Sequence[AnyLimit] | None = None,
+        limits: Sequence[AnyLimit] | LimitsTogether | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
         """Call `fn` for each value of `source`, many at a time, and give what they come to.
 
@@ -136,9 +136,10 @@ def plain_wait(
                 async with open_values(config, wrapped, records) as results:
                     yield results
                 return
-            limited = Limited(limits, config, wrapped, records, getattr(fn, "is_paid", None))
+            is_paid = getattr(fn, "is_paid", None)
+            limited, paced = limited_plain(limits, config, wrapped, records, is_paid)
             with closing(limited):
-                async with open_values(config, wrapped, limited.source) as results:
+                async with open_values(config, wrapped, paced) as results:
                     try:
                         yield results
                     finally:

@@ -10,6 +10,7 @@ from asyncwait.toolkit._limits import (
     CostTooLarge,
     InFlight,
     Limit,
+    Limits,
 )
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "CostTooLarge",
     "InFlight",
     "Limit",
+    "Limits",
     "status_of",
     "transient",
 ]

@@ -1,5 +1,6 @@
 """Limits of a service, and budgets, that an operator keeps to."""
 
+from asyncwait.toolkit._limits._together import Limits, LimitsTogether
 from asyncwait.toolkit._limits._vocabulary import (
     Adaptive,
     AnyLimit,
@@ -20,4 +21,6 @@ __all__ = [
     "CostTooLarge",
     "InFlight",
     "Limit",
+    "Limits",
+    "LimitsTogether",
 ]

@@ -1,4 +1,4 @@
-"""All limits of an operator at once."""
+"""All limits of an operator at once, and what calls cost."""
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
@@ -20,43 +20,47 @@ from asyncwait.toolkit._limits._vocabulary import (
 
 
 class Book:
-    """What calls run and what they cost, and when the next one may begin.
+    """What calls run and what they cost, and when the next one may begin; for any thread.
 
     Args:
-        limits: of all these calls.
+        limits: of all these calls, which all hold; or None in the place of one that others keep.
         capacity: calls at a time, whatever they allow.
         clock: gives the time, in seconds.
     """
 
     def __init__(
-        self, limits: Sequence[AnyLimit], capacity: int, clock: Callable[[], float]
+        self, limits: Sequence[AnyLimit | None], capacity: int, clock: Callable[[], float]
     ) -> None:
         self._clock = clock
         self._lock = Lock()
-        """Calls in threads begin and end there."""
-        self._costs = Costs(limits)
         self._meters: list[Meter] = [
-            _meter(limit, place, capacity, clock()) for place, limit in enumerate(limits)
+            _meter(limit, place, capacity, clock())
+            for place, limit in enumerate(limits)
+            if limit is not None
         ]
 
-    def amounts(self, values: Sequence[Any]) -> list[float]:
-        """Return what a call for these values costs; see `Costs.of`."""
-        return self._costs.of(values)
-
-    def take(self, amounts: list[float]) -> Turn | float:
+    def take(self, amounts: Sequence[float]) -> Turn | float:
         """Count a call, and return its turn; or in how many seconds to ask again.
 
         Raises:
             BudgetSpent: there is nothing left for it.
         """
         with self._lock:
-            turn = Turn(amounts.copy(), self._clock())
-            wait = max(meter.delay(turn) for meter in self._meters)
+            turn = Turn([*amounts], self._clock())
+            wait = max((meter.delay(turn) for meter in self._meters), default=0.0)
             if wait > 0:
                 return wait
-            for meter in self._meters:
-                meter.take(turn)
-            return turn
+            return self._count(turn)
+
+    def count(self, amounts: Sequence[float]) -> Turn:
+        """Count a call that others have given its turn."""
+        with self._lock:
+            return self._count(Turn([*amounts], self._clock()))
+
+    def _count(self, turn: Turn) -> Turn:
+        for meter in self._meters:
+            meter.take(turn)
+        return turn
 
     def begin(self, turn: Turn) -> None:
         """Note that a call begins."""
@@ -71,15 +75,6 @@ class Book:
             turn.ended, turn.error = self._clock(), error
             for meter in self._meters:
                 meter.end(turn)
-
-    def result(self, turn: Turn, given: Any) -> Any:
-        """Return the result of a call, which may be a `Cost`.
-
-        Raises:
-            TypeError: it tells no cost where one is needed, or what is none.
-        """
-        turn.told = self._costs.told(given)
-        return given.result if isinstance(given, Cost) else given
 
     def close(self) -> None:
         """Let go of the files of budgets."""

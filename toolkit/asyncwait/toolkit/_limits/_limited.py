@@ -1,4 +1,4 @@
-"""A source and a function that keep to limits."""
+"""A function and a source that keep to limits."""
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -7,37 +7,142 @@ from typing import Any
 from asyncwait.spec import FailureHandler, InvalidConfig, OperatorConfig, OperatorError
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import not_awaitable
-from asyncwait.toolkit._limits._book import Book
+from asyncwait.toolkit._limits._book import Book, Costs
+from asyncwait.toolkit._limits._exchange import Exchange, Ledger
 from asyncwait.toolkit._limits._meters import Turn
+from asyncwait.toolkit._limits._together import LimitsTogether
 from asyncwait.toolkit._limits._turns import Turns
-from asyncwait.toolkit._limits._vocabulary import AnyLimit, Budget, BudgetSpent, require_limits
+from asyncwait.toolkit._limits._vocabulary import (
+    Adaptive,
+    AnyLimit,
+    Budget,
+    BudgetSpent,
+    Cost,
+    require_limits,
+)
 from asyncwait.toolkit._loop import running_loop
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 
 
-class LimitedValues(AsyncIterator[Any]):
-    """The values of a source, each when its call may begin.
+class Limited:
+    """A function whose calls have turns, and the values of its source, each when it has its own.
 
     Args:
-        source: of the values.
-        turns: which they wait for.
-        is_free: says of which values no call asks the service.
-        stops: whether the values end where a budget does.
+        limits: of all calls of the operator.
+        call: the user's: a coroutine function, or a plain one, which is called in threads.
+        capacity: of the operator.
+        batched: it is given a list of values.
+        is_paid: says of which values a call would not ask the service; None for none.
+        ledger: where others keep to the same limits; `Adaptive` is not one of them. None if nobody
+            does.
     """
 
     def __init__(
-        self, source: PlainSource, turns: Turns, is_free: Callable[[Any], bool], *, stops: bool
+        self,
+        limits: Sequence[AnyLimit],
+        call: Any,
+        *,
+        capacity: int,
+        batched: bool = False,
+        is_paid: Callable[[Any], bool] | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
+        self._call = call
+        self._batched = batched
+        self.is_paid = _never if is_paid is None else is_paid
+        """Says of which values a call would not ask the service."""
+        own = [None if ledger and not isinstance(each, Adaptive) else each for each in limits]
+        self._book = Book(own, capacity, running_loop().time)
+        self._costs = Costs(limits)
+        self._exchange = None if ledger is None else Exchange(ledger)
+        self.turns = Turns(self._book, self._costs, self._exchange)
+        """Who may call now."""
+
+    async def on_the_loop(self, value: Any) -> Any:
+        """Wait for a turn, and call; raise what the call raises."""
+        turn, asked = self._turn_of(value)
+        if not asked:
+            return await _awaited(self._call(value))
+        if turn is None:
+            turn = await self.turns.another(asked)
+        self.turns.begin(turn)
+        try:
+            given = self._result(turn, await _awaited(self._call(value)))
+        except BaseException as error:
+            self.turns.end(turn, error)
+            raise
+        self.turns.end(turn)
+        return given
+
+    def in_a_thread(self, value: Any) -> Any:
+        """Do the same in a thread."""
+        turn, asked = self._turn_of(value)
+        if not asked:
+            return self._call(value)
+        if turn is None:
+            turn = self.turns.another_in_a_thread(asked)
+        self.turns.begin(turn)
+        try:
+            given = self._result(turn, self._call(value))
+        except BaseException as error:
+            self.turns.end(turn, error)
+            raise
+        self.turns.end(turn)
+        return given
+
+    def _turn_of(self, value: Any) -> tuple[Turn | None, list[Any]]:
+        """Return the turn with which a value was read, and the values that the service is asked."""
+        values = value if self._batched else [value]
+        asked = [each for each in values if not self.is_paid(each)]
+        if not asked:
+            self.skip(value)
+            return None, asked
+        return self.turns.take_read(value), asked
+
+    def skip(self, value: Any) -> None:
+        """Give the turn of a value back that is not called for."""
+        if (turn := self.turns.take_read(value)) is not None:
+            self.turns.end(turn)
+
+    def _result(self, turn: Turn, given: Any) -> Any:
+        """Return the result of a call, which may be a `Cost`.
+
+        Raises:
+            TypeError: it tells no cost where one is needed, or what is none.
+        """
+        turn.told = self._costs.told(given)
+        return given.result if isinstance(given, Cost) else given
+
+    def leave(self) -> None:
+        """Wake whoever waits for a turn; there is none any more."""
+        self.turns.close()
+
+    def close(self) -> None:
+        """Let go of what is open, when no call runs any more."""
+        self._book.close()
+        if self._exchange is not None:
+            self._exchange.close()
+
+
+class LimitedValues(AsyncIterator[Any]):
+    """The values of a source, each when its call may begin, so that no deadline runs before.
+
+    Args:
+        source: of the values.
+        limited: their function.
+        stops: whether the values end where a budget does.
+    """
+
+    def __init__(self, source: PlainSource, limited: Limited, *, stops: bool = False) -> None:
         self._source = source
-        self._turns = turns
-        self._is_free = is_free
+        self._limited = limited
         self._stops = stops
 
     async def __anext__(self) -> Any:
         value = await self._source.next_value()
-        if not self._is_free(value):
+        if not self._limited.is_paid(value):
             try:
-                await self._turns.read(value)
+                await self._limited.turns.read(value)
             except BudgetSpent:
                 if self._stops:
                     raise StopAsyncIteration from None
@@ -49,131 +154,46 @@ class LimitedValues(AsyncIterator[Any]):
         await self._source.aclose()
 
 
-class LimitedFunction:
-    """A function whose calls have turns.
+def limited_plain(
+    limits: Sequence[AnyLimit] | LimitsTogether,
+    config: OperatorConfig,
+    function: PlainFunction,
+    source: PlainSource,
+    is_paid: Callable[[Any], bool] | None,
+) -> tuple[Limited, PlainSource]:
+    """Have the function of a plain form keep to limits, and return the values to be read.
 
-    Args:
-        call: the user's: a coroutine function, or a plain one, which is called in threads.
-        book: of the limits.
-        turns: of the operator.
-        is_free: says of which values no call asks the service.
-        batched: it is given a list of values.
-    """
-
-    def __init__(
-        self, call: Any, book: Book, turns: Turns, is_free: Callable[[Any], bool], *, batched: bool
-    ) -> None:
-        self._call = call
-        self._book = book
-        self._turns = turns
-        self._is_free = is_free
-        self._batched = batched
-        self.function = self.in_a_thread if is_plain_function(call) else self.on_the_loop
-        """The same, as the operator calls it."""
-
-    async def on_the_loop(self, value: Any) -> Any:
-        """Wait for a turn, and call."""
-        turn = self._turn_of(value)
-        if self._is_free(value):
-            return await _awaited(self._call(value))
-        if turn is None:
-            turn = await self._turns.another(value if self._batched else [value])
-        self._book.begin(turn)
-        try:
-            given = self._book.result(turn, await _awaited(self._call(value)))
-        except BaseException as error:
-            self._turns.end(turn, error)
-            raise
-        self._turns.end(turn)
-        return given
-
-    def in_a_thread(self, value: Any) -> Any:
-        """Do the same in a thread."""
-        turn = self._turn_of(value)
-        if self._is_free(value):
-            return self._call(value)
-        if turn is None:
-            turn = self._turns.another_in_a_thread(value if self._batched else [value])
-        self._book.begin(turn)
-        try:
-            given = self._book.result(turn, self._call(value))
-        except BaseException as error:
-            self._turns.end(turn, error)
-            raise
-        self._turns.end(turn)
-        return given
-
-    def _turn_of(self, value: Any) -> Turn | None:
-        """Return the turn with which a value was read, if its call asks the service."""
-        turn = self._turns.take_read(value)
-        if turn is not None and self._is_free(value):  # since then
-            self._turns.end(turn)
-            return None
-        return turn
-
-
-async def _awaited(returned: Any) -> Any:
-    if not inspect.isawaitable(returned):
-        raise not_awaitable(returned)
-    return await returned
-
-
-class Limited:
-    """The source and the function of an operator, keeping to limits.
-
-    Values have their turns before they are read, so that no deadline runs meanwhile. With batches,
-    a cache or copies nobody knows then of which call they will be part: there, calls wait for their
-    turns themselves.
-
-    Args:
-        limits: of all calls of the operator.
-        config: of the operator.
-        function: the user's; its `call` and its handler of failures are replaced.
-        source: the user's.
-        is_paid: says of which values a call would not ask the service; None for none.
+    With batches, a cache or copies nobody knows, when a value is read, of which call it will be
+    part: there, calls wait for their turns themselves.
 
     Raises:
         InvalidConfig: they are no limits, or don't go with the rest.
     """
-
-    def __init__(
-        self,
-        limits: Sequence[AnyLimit],
-        config: OperatorConfig,
-        function: PlainFunction,
-        source: PlainSource,
-        is_paid: Callable[[Any], bool] | None,
-    ) -> None:
-        asked = require_limits(limits)
-        waits = next((each for each in _IN_CALLS if getattr(config, each) is not None), None)
-        budget = next((each for each in asked if isinstance(each, Budget)), None)
-        if waits and budget:
-            expected = f"no Budget with `{waits}`: what a value costs is not known when it is read"
-            raise InvalidConfig.of("limits", budget, expected)
-        book = Book(asked, config.capacity, running_loop().time)
-        self._book = book
-        self._turns = Turns(book)
-        is_free = is_paid or _never
-        batched = config.batch is not None
-        limited = LimitedFunction(function.call, book, self._turns, is_free, batched=batched)
-        function.call = limited.function
-        if budget is not None and function.failure is not None:
-            function.failure = _asked_of_no_budget(function.failure)
-        stops = budget is not None and budget.then == "stop"
-        self.source = source
-        """The values, to be read."""
-        if not waits:
-            paced = LimitedValues(source, self._turns, is_free, stops=stops)
-            self.source = PlainSource(paced)
-            self.source.record = source.record
-
-    def leave(self) -> None:
-        """Wake whoever waits for a turn; there is none any more."""
-        self._turns.close()
-
-    def close(self) -> None:
-        """Let go of what is open, when no call runs any more."""
-        self._book.close()
+    together: Any = limits if hasattr(limits, "ledger") else None
+    asked = require_limits(getattr(together, "limits", limits))
+    waits = next((each for each in _IN_CALLS if getattr(config, each) is not None), None)
+    budget = next((each for each in asked if isinstance(each, Budget)), None)
+    if waits and budget:
+        expected = f"no Budget with `{waits}`: what a value costs is not known when it is read"
+        raise InvalidConfig.of("limits", budget, expected)
+    call, batched = function.call, config.batch is not None
+    limited = Limited(
+        asked,
+        call,
+        capacity=config.capacity,
+        batched=batched,
+        is_paid=is_paid,
+        ledger=None if together is None else together.ledger(),
+    )
+    function.call = limited.in_a_thread if is_plain_function(call) else limited.on_the_loop
+    if budget is not None and function.failure is not None:
+        function.failure = asked_of_no_budget(function.failure)
+    if waits:
+        return limited, source
+    stops = budget is not None and budget.then == "stop"
+    paced = PlainSource(LimitedValues(source, limited, stops=stops))
+    paced.record = source.record
+    return limited, paced
 
 
 _IN_CALLS = ("batch", "cache", "copy")
@@ -183,7 +203,13 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
+async def _awaited(returned: Any) -> Any:
+    if not inspect.isawaitable(returned):
+        raise not_awaitable(returned)
+    return await returned
+
+
+def asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
     """Return a handler that is not asked of values for which the budget was spent.
 
     Whoever leaves them out means what the service does not answer.

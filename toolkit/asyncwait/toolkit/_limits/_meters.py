@@ -22,7 +22,7 @@ class Turn:
         now: when it was asked for, in seconds.
     """
 
-    __slots__ = ("amounts", "asked", "began", "ended", "error", "told")
+    __slots__ = ("amounts", "asked", "began", "ended", "error", "number", "told")
 
     def __init__(self, amounts: list[float], now: float) -> None:
         self.amounts = amounts
@@ -34,6 +34,8 @@ class Turn:
         """What the call itself says of its costs."""
         self.error: BaseException | None = None
         """What it has raised."""
+        self.number = 0
+        """By which a ledger knows it that others use, too."""
 
 
 class Meter(Protocol):

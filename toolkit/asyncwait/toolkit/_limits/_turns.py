@@ -9,7 +9,8 @@ from threading import Lock, get_ident
 from typing import Any
 
 from asyncwait.spec import AsyncWaitError
-from asyncwait.toolkit._limits._book import Book
+from asyncwait.toolkit._limits._book import Book, Costs
+from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._meters import Turn
 from asyncwait.toolkit._loop import Bell, running_loop, running_trio
 
@@ -27,10 +28,14 @@ class Turns:
 
     Args:
         book: says when.
+        costs: of the calls.
+        exchange: says so for others, too; None for nobody.
     """
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, costs: Costs, exchange: Exchange | None = None) -> None:
         self._book = book
+        self._costs = costs
+        self._exchange = exchange
         self._loop = running_loop()
         self._trio = running_trio()
         self._token = None if self._trio is None else self._trio.lowlevel.current_trio_token()
@@ -51,16 +56,45 @@ class Turns:
             BudgetSpent: none may begin any more.
         """
         try:
-            amounts = self._book.amounts([value])
+            amounts = self._costs.of([value])
         except Exception as error:  # The value fails with it, and no other.
             self._read.append((value, error))
             return
         while True:
-            got = inf if self._waiting else self._book.take(amounts)
-            if isinstance(got, Turn):
+            if self._waiting:
+                await self._source.wait()
+                continue
+            got = self._book.take(amounts)
+            if not isinstance(got, Turn):
+                await self._rest(self._source, got)
+                continue
+            await self._granted(got)
+            if not self._waiting:
                 break
-            await self._rest(self._source, got)
+            self.end(got)  # so that who waits has it
         self._read.append((value, got))
+
+    async def _granted(self, turn: Turn) -> None:
+        """Wait until others leave room for it, too; give it back where that is not to be."""
+        if self._exchange is None:
+            return
+        bell = Bell()
+        answers: list[BaseException | None] = []
+
+        def answered(error: BaseException | None) -> None:
+            answers.append(error)
+            with suppress(RuntimeError):  # The loop is gone: nobody waits for a turn.
+                self._loop.call_from_thread(bell.ring)
+
+        self._exchange.ask(turn, answered)
+        try:
+            while not answers:
+                await bell.wait()
+            if answers[0] is not None:
+                raise answers[0]
+        except BaseException:
+            self.end(turn)
+            raise
 
     def take_read(self, value: Any) -> Turn | None:
         """Take the turn of a value that was read; None if it has none. For any thread.
@@ -75,9 +109,15 @@ class Turns:
             raise turn
         return turn
 
+    def begin(self, turn: Turn) -> None:
+        """Note that a call begins; for any thread."""
+        self._book.begin(turn)
+        if self._exchange is not None:
+            self._exchange.begin(turn)
+
     def end(self, turn: Turn, error: BaseException | None = None) -> None:
         """Note that a call has ended, or does not begin; for any thread."""
-        self._book.end(turn, error)
+        self._end(turn, error)
         if get_ident() == self._thread:
             self.ring()
             return
@@ -92,7 +132,7 @@ class Turns:
             CostTooLarge: this one never may.
             TurnsClosed: the operator is left.
         """
-        amounts = self._book.amounts(values)
+        amounts = self._costs.of(values)
         bell = Bell()
         self._waiting.append(bell)
         try:
@@ -104,6 +144,9 @@ class Turns:
                     continue
                 got = self._book.take(amounts)
                 if isinstance(got, Turn):
+                    if self._exchange is not None:  # which does not say whether there is room
+                        self._give_back_all()
+                    await self._granted(got)
                     return got
                 if not self._give_back():
                     await self._rest(bell, got)
@@ -125,9 +168,18 @@ class Turns:
                 _, turn = self._read[place]
                 if isinstance(turn, Turn):
                     del self._read[place]
-                    self._book.end(turn)
+                    self._end(turn)
                     return True
         return False
+
+    def _give_back_all(self) -> None:
+        while self._give_back():
+            pass
+
+    def _end(self, turn: Turn, error: BaseException | None = None) -> None:
+        self._book.end(turn, error)
+        if self._exchange is not None:
+            self._exchange.end(turn)
 
     async def _rest(self, bell: Bell, delay: float) -> None:
         """Sleep until a ring, or for so many seconds."""
@@ -151,7 +203,6 @@ class Turns:
     def close(self) -> None:
         """Wake whoever waits, for nothing."""
         self._is_closed = True
-        while self._give_back():
-            pass
+        self._give_back_all()
         for bell in self._waiting:
             bell.ring()

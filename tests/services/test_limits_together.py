@@ -1,0 +1,142 @@
+"""Limits that several operators keep to together, by threads that talk to a ledger."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from asyncwait.backends import pool, threads
+from asyncwait.backends.services import Adaptive, Budget, BudgetSpent, InFlight, Limit, Limits
+from asyncwait.spec import InvalidConfig, Retry
+
+
+class Counting:
+    """A service that notes what reaches it, and when, from any thread."""
+
+    def __init__(self, takes: float = 0.005) -> None:
+        self._takes = takes
+        self._lock = threading.Lock()
+        self.came: list[float] = []
+        self.most = self._open = 0
+
+    async def __call__(self, value: int) -> int:
+        """Serve a call."""
+        self._begin()
+        await asyncio.sleep(self._takes)
+        return self._end(value)
+
+    def blocking(self, value: int) -> int:
+        """Serve a call in a thread."""
+        self._begin()
+        time.sleep(self._takes)
+        return self._end(value)
+
+    def _begin(self) -> None:
+        with self._lock:
+            self.came.append(time.monotonic())
+            self._open += 1
+            self.most = max(self.most, self._open)
+
+    def _end(self, value: int) -> int:
+        with self._lock:
+            self._open -= 1
+        return value
+
+    def in_any(self, seconds: float) -> int:
+        """The most that came in a stretch of time."""
+        return max(sum(start <= at < start + seconds for at in self.came) for start in self.came)
+
+
+def side_by_side(*streams: Any) -> None:
+    """Read each stream in a thread and on a loop of its own."""
+
+    async def read(open_stream: Any) -> None:
+        async with open_stream() as results:
+            async for _ in results:
+                pass
+
+    errors: list[BaseException] = []
+
+    def run(open_stream: Any) -> None:
+        try:
+            asyncio.run(read(open_stream))
+        except BaseException as error:
+            errors.append(error)
+
+    workers = [threading.Thread(target=run, args=[each]) for each in streams]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    if errors:
+        raise errors[0]
+
+
+def test_operators_on_several_loops_keep_to_the_limits_together() -> None:
+    """Of calls in any stretch of time, and at a time; one that blocks is among them."""
+    service = Counting()
+    shared = Limits([Limit(calls=20, per=0.5), InFlight(4), Adaptive(8)])
+    began = time.monotonic()
+    side_by_side(
+        lambda: pool.ordered_wait(range(40), service, limits=shared),
+        lambda: pool.unordered_wait(range(40), service, limits=shared),
+        lambda: threads.ordered_wait(range(20), service.blocking, limits=shared),
+    )
+    assert len(service.came) == 100
+    assert service.in_any(0.5) <= 20
+    assert service.most <= 4
+    assert time.monotonic() - began < 2 * 100 / 40
+
+
+def test_a_budget_is_spent_by_all_together() -> None:
+    """Each of them ends behind what it had in flight."""
+    service = Counting()
+    shared = Limits([Budget(30)])
+    with pytest.raises(BudgetSpent, match="30 of a budget of 30 calls are spent"):
+        side_by_side(*[lambda: pool.ordered_wait(range(40), service, limits=shared)] * 2)
+    assert len(service.came) == 30
+
+
+def test_an_attempt_never_waits_for_a_value_that_waits_for_it() -> None:
+    """Nor where others say who may call."""
+    tried: set[int] = set()
+
+    async def fn(value: int) -> int:
+        if value not in tried:
+            tried.add(value)
+            raise LookupError(value)
+        return value
+
+    shared = Limits([InFlight(1)])
+    options: Any = {"retry": Retry(initial=0.001), "limits": shared, "capacity": 1}
+    side_by_side(*[lambda: pool.ordered_wait(range(5), fn, **options)] * 2)
+    assert tried == {*range(5)}
+
+
+def test_who_leaves_gives_its_turns_back() -> None:
+    """Others have them at once."""
+
+    async def main() -> Sequence[int]:
+        shared = Limits([InFlight(2)])
+        hang = asyncio.Event()
+        began = asyncio.Event()
+
+        async def hangs(_: int) -> None:
+            began.set()
+            await hang.wait()
+
+        async with pool.ordered_wait(range(9), hangs, limits=shared):
+            await began.wait()
+        async with pool.ordered_wait(range(9), Counting(), limits=shared) as results:
+            return [value async for value in results]
+
+    assert asyncio.run(main()) == list(range(9))
+
+
+def test_together_none_is_refused_too() -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=r"^limits must be a list of Limit"):
+        Limits([])
