@@ -7,8 +7,9 @@ import pytest
 from carried import Service, play, told, visit, work
 from msgspec.structs import replace
 
+from asyncwait.backends.services import Adaptive
 from asyncwait.backends.spark.carry._host import CallHost
-from asyncwait.backends.spark.frame._pace import Pace
+from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.spec import Batch, Retry
 from asyncwait.spec.carry import Failed
 
@@ -250,7 +251,7 @@ def test_a_turn_that_nobody_wants_any_more_is_another_row_s() -> None:
 
     async def scene() -> None:
         service = Service()
-        made = work(service, pace=Pace(adaptive=True, most=1))
+        made = work(service, kept=Kept((Adaptive(1),)))
         host = CallHost(made, "h")
         await host.visit(visit(made, 50, 60))
         await host.visit(visit(made, 0))

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import Row
 
+from asyncwait.backends.services import Budget
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
@@ -333,8 +334,7 @@ class Blocking:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no cache": ({"cache": 7}, "cache must be a Cache or None, got 7"),
     "batch": ({"batch": Batch()}, "cache must be None with a `batch`"),
-    "rate": ({"calls_per_second": 9, "max_tasks": 1}, "calls_per_second must be None with `cache`"),
-    "adaptive": ({"adaptive": True}, "adaptive must be False with `cache`: .* `max_in_flight`"),
+    "budget": ({"limits": [Budget(9)]}, "limits must be no Budget with `cache`"),
     "journal": ({"journal": "/nowhere"}, "journal must be None with `cache`: .* distinct rows"),
     "plain": ({"fn": blocking}, r"fn must be a coroutine function with `cache`; await asyncio\.to"),
     "plain class": ({"fn": Blocking}, "fn must be a coroutine function with `cache`"),

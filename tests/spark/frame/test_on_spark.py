@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StructField, StructType
 
 from asyncwait.backends.journal import Journal, JournalMismatch
+from asyncwait.backends.services import Budget, Limit
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
@@ -294,8 +295,9 @@ def test_help_tells_of_every_argument() -> None:
             wait(None, None, **unknown)  # type: ignore[arg-type]
 
 
-def test_ceilings_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
-    """Divided by the slots of the cluster: two tasks at a time have a half each."""
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark, partitions: int) -> None:
+    """The driver keeps them: one task uses the whole limit, and several have no more together."""
 
     async def fn(row: Row) -> tuple[float, int]:
         running.append(row.id)
@@ -305,12 +307,36 @@ def test_ceilings_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
         return began, most
 
     running: list[int] = []
-    df = spark.session.range(0, 40, 1, 2)
-    out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, calls_per_second=100)
+    df = spark.session.range(0, 90, 1, partitions)
+    limits = [Limit(calls=30, per=1, latency=0)]
+    out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, limits=limits)
     rows = out.collect()
-    assert max(row.most for row in rows) <= 3
-    begun = sorted(row.at for row in rows[:20])
-    assert begun[-1] - begun[0] >= 0.3  # 19 gaps of 1/50 s, less what the first call was late
+    assert max(row.most for row in rows) <= 6
+    begun = sorted(row.at for row in rows)
+    assert all(later - at >= 1 for at, later in zip(begun, begun[30:], strict=False))
+    assert begun[-1] - begun[0] < 4
+
+
+def test_a_spent_budget_ends_the_job_and_the_journal_goes_on_from_there(
+    spark: EmbeddedSpark, tmp_path: Path
+) -> None:
+    """The last line says so; what the journal has costs nothing when there is more."""
+
+    async def fn(row: Row) -> tuple[int]:
+        with (tmp_path / "calls").open("ab", 0) as calls:
+            calls.write(b"1")
+        return (row.id,)
+
+    df = spark.session.range(0, 60, 1, 2)
+    options: dict[str, Any] = {"journal": Journal(str(tmp_path / "journal"), "job", "1")}
+    path = str(tmp_path / "budget")
+    for _ in range(2):
+        with pytest.raises(Exception, match="20 of a budget of 20 calls are spent"):
+            ordered_wait(df, fn, "out long", limits=[Budget(20, path=path)], **options).collect()
+        assert (tmp_path / "calls").stat().st_size <= 20
+    out = ordered_wait(df, fn, "out long", limits=[Budget(99, path=path)], **options)
+    assert out.count() == 60
+    assert (tmp_path / "calls").stat().st_size <= 60 + 20
 
 
 def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark, tmp_path: Path) -> None:

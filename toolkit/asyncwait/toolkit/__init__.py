@@ -30,6 +30,14 @@ from asyncwait.toolkit._function import (
 )
 from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
 from asyncwait.toolkit._lane import Lane
+from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
+from asyncwait.toolkit._limits._exchange import Ledger, LedgerLost, Reply, Told
+from asyncwait.toolkit._limits._limited import (
+    Limited,
+    LimitedValues,
+    asked_of_no_budget,
+    unless_not_called,
+)
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -64,6 +72,7 @@ __all__ = [
     "NULL_KEY",
     "PLAIN_KEYS",
     "Answers",
+    "AnyLimit",
     "BackOffs",
     "Bell",
     "ByKey",
@@ -75,6 +84,11 @@ __all__ = [
     "KeyedWait",
     "Lane",
     "LaneCalls",
+    "Ledger",
+    "LedgerLost",
+    "Limited",
+    "LimitedValues",
+    "LimitsTogether",
     "ManyResults",
     "NoAnswer",
     "OneResult",
@@ -85,12 +99,15 @@ __all__ = [
     "PlainResults",
     "PlainSource",
     "PlainWait",
+    "Reply",
     "Served",
     "SingleEntry",
     "Start",
     "Store",
+    "Told",
     "WholeDict",
     "answers_of",
+    "asked_of_no_budget",
     "attempt_timed_out",
     "awaitable_of",
     "call_failed",
@@ -124,6 +141,7 @@ __all__ = [
     "status_of",
     "supplied",
     "transient",
+    "unless_not_called",
 ]
 
 claim_exports(__name__)

@@ -22,7 +22,7 @@ from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
-from asyncwait.toolkit._limits._limited import limited_plain
+from asyncwait.toolkit._limits._limited import limited_plain, unless_not_called
 from asyncwait.toolkit._plain_parts import (
     KeyedWait,
     OnError,
@@ -127,6 +127,8 @@ def plain_wait(
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
+            if limits is not None:
+                repeated = unless_not_called(repeated)
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
             batched = batch is not None
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)

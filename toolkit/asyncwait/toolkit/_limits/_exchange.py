@@ -10,10 +10,9 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit._limits._meters import Turn
-from asyncwait.toolkit._limits._vocabulary import BudgetSpent
+from asyncwait.toolkit._limits._vocabulary import BudgetSpent, NotCalled
 
 _AGAIN = 0.005
 """Seconds until a ledger is asked again that waits for the end of others' calls."""
@@ -75,7 +74,7 @@ class Ledger(Protocol):
         ...
 
 
-class LedgerLost(AsyncWaitError):
+class LedgerLost(NotCalled):
     """Nobody can say any more whether a call may begin, so none does."""
 
 

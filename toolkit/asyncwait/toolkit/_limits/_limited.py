@@ -4,7 +4,16 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from asyncwait.spec import FailureHandler, InvalidConfig, OperatorConfig, OperatorError
+from msgspec.structs import replace
+
+from asyncwait.spec import (
+    FailureHandler,
+    InvalidConfig,
+    OperatorConfig,
+    OperatorError,
+    Retry,
+    RetryAfter,
+)
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._limits._book import Book, Costs
@@ -18,6 +27,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     Budget,
     BudgetSpent,
     Cost,
+    NotCalled,
     require_limits,
 )
 from asyncwait.toolkit._loop import running_loop
@@ -221,3 +231,17 @@ def asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
         return handler(value, error)
 
     return handle
+
+
+def unless_not_called(retry: Retry | None) -> Retry | None:
+    """Return `retry` for calls that may not be made: another attempt would be in vain."""
+    if retry is None:
+        return None
+    wanted = retry.on_error
+
+    def is_reason(error: BaseException) -> bool | RetryAfter:
+        if isinstance(error, NotCalled):
+            return False
+        return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
+
+    return replace(retry, on_error=is_reason)

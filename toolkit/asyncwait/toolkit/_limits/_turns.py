@@ -8,14 +8,14 @@ from math import inf
 from threading import Lock, get_ident
 from typing import Any
 
-from asyncwait.spec import AsyncWaitError
 from asyncwait.toolkit._limits._book import Book, Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._meters import Turn
+from asyncwait.toolkit._limits._vocabulary import NotCalled
 from asyncwait.toolkit._loop import Bell, running_loop, running_trio
 
 
-class TurnsClosed(AsyncWaitError):
+class TurnsClosed(NotCalled):
     """The operator is left: nobody has a turn any more."""
 
 

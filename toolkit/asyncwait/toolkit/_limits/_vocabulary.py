@@ -159,11 +159,15 @@ class Cost(Struct, Generic[T], frozen=True):
     used: float | Mapping[str, float]
 
 
-class BudgetSpent(AsyncWaitError):
+class NotCalled(AsyncWaitError):
+    """A call is not made, so that another attempt is in vain."""
+
+
+class BudgetSpent(NotCalled):
     """A budget is spent: nothing more is called."""
 
 
-class CostTooLarge(AsyncWaitError):
+class CostTooLarge(NotCalled):
     """A call costs more by itself than a limit allows: it is not made."""
 
 

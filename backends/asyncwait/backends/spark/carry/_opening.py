@@ -108,7 +108,7 @@ class HostOpening(Opening):
             batch=options.batch,
         )
         opens = threads.open_plain if self._blocks else pool.open_plain
-        return opens(config, function, rows)
+        return self.keeping(opens(config, function, rows))
 
     def _grouped_retry(self) -> Any:
         retry = self._retry

@@ -159,7 +159,7 @@ class CarryPlan(FramePlan):
             batch = replace(batch, max_wait=min(batch.max_wait, max(carry.budget, 0.001)))
             # A ceiling may leave too little room; splitting was looked at with the retries.
             OperatorConfig(capacity=calls, batch=replace(batch, split=False))
-        told = replace(options, capacity=calls, pace=replace(options.pace, most=calls), batch=batch)
+        told = replace(options, capacity=calls, batch=batch)
         task = replace(self.work, options=told)
         shape = task.shape
         plainly = arrow_schema(self.input().schema, "columns")

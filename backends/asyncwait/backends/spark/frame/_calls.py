@@ -9,6 +9,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import EntryTooLarge, JournalError, KeptFailure
+from asyncwait.backends.services import Cost
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
@@ -122,7 +123,13 @@ class RowFunction:
             self.timeout = lambda row: self._instead(row, on_time(row.value))
 
     async def __call__(self, row: InputRow) -> Any:
-        return self._keep(row, self._results.of(row, await self._call(row.value)))
+        return self._kept(row, await self._call(row.value))
+
+    def _kept(self, row: InputRow, given: Any) -> Any:
+        """Return the rows of what a call gives; of a `Cost`, one of these rows."""
+        if type(given) is Cost:
+            return Cost(self._kept(row, given.result), given.used)
+        return self._keep(row, self._results.of(row, given))
 
     def _instead(self, row: InputRow, given: Any) -> Any:
         """Return what a handler gives; its None is nothing."""
@@ -134,7 +141,7 @@ class BlockingRowFunction(RowFunction):
 
     def __call__(self, row: InputRow) -> Any:
         """Call the function; what it gives is read in the thread, too."""
-        return self._keep(row, self._results.of(row, self._call(row.value)))
+        return self._kept(row, self._call(row.value))
 
 
 def as_it_is(_: InputRow, given: Any) -> Any:

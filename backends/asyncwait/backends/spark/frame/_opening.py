@@ -28,19 +28,25 @@ from asyncwait.backends.spark.frame._calls import (
     repeating,
 )
 from asyncwait.backends.spark.frame._failures import Failures
-from asyncwait.backends.spark.frame._pace import (
-    Pace,
-    PacedBlockingFunction,
-    PacedFunction,
-    PacedSource,
-    Pacer,
+from asyncwait.backends.spark.frame._limits import (
+    Kept,
+    LimitedBlockingFunction,
+    LimitedFunction,
+    keeping,
 )
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit import FunctionParts, PlainFunction, PlainOne, PlainSource
+from asyncwait.toolkit import (
+    FunctionParts,
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    asked_of_no_budget,
+    unless_not_called,
+)
 
 
 class Options(Struct, frozen=True):
@@ -57,7 +63,7 @@ class Options(Struct, frozen=True):
     on_error: Any
     many: bool = False
     error_column: str | None = None
-    pace: Pace = Pace()
+    kept: Kept = Kept()
     endpoint: Endpoint | None = None
     journal: Journal | None = None
     batch: Batch | None = None
@@ -83,7 +89,8 @@ class Opening:
         self._attempt = attempt
         self._sharing = sharing
         self._blocks = is_plain_function(self._parts.call)
-        self._retry = repeating(options.retry, many=options.many)
+        self._retry = unless_not_called(repeating(options.retry, many=options.many))
+        self._limited: LimitedFunction | None = None
         self._failures = None if attempt is None else Failures(attempt, self._retry)
         self._results = Results(
             shape.results,
@@ -112,24 +119,37 @@ class Opening:
         if (sharing := self._sharing) is not None and options.cache is not None:
             rows.record = self._shared
             config = replace(config, cache=asked_by_rows(options.cache))
-            return pool.open_operator(config, function, rows, store=sharing.store)
+            return self.keeping(pool.open_operator(config, function, rows, store=sharing.store))
         rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         opens = threads.open_plain if self._blocks else pool.open_plain
-        return opens(config, function, rows)
+        return self.keeping(opens(config, function, rows))
+
+    def keeping(self, opened: AbstractAsyncContextManager[Any]) -> AbstractAsyncContextManager[Any]:
+        """Return an operator that keeps to the limits."""
+        return opened if self._limited is None else keeping(self._limited.limited, opened)
 
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
         """Return what is asked for rows in place of a failure, once the journal has it."""
         keep = as_it_is if self._failures is None else self._failures.keep
-        return failure_handler(self._options.on_error, self._parts, self._results, keep)
+        handler = failure_handler(self._options.on_error, self._parts, self._results, keep)
+        return asked_of_no_budget(handler)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:
         """Return the source, and the function of rows, not called for what is completed."""
         if self._sharing is not None:
-            return source, SharedFunction(self._parts, self._results, self._sharing)
+            shared = SharedFunction(self._parts, self._results, self._sharing)
+            return source, self._keeps(shared)
         payloads = self._payloads()
         kind, paid = self._kinds()
         of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
-        source, of_rows = self._paced(source, of_rows)
+        of_rows = self._keeps(of_rows)
+        # With batches nobody knows, when a row is read, of which call it will be part.
+        if (
+            self._limited is not None
+            and self._options.batch is None
+            and self._options.cache is None
+        ):
+            source = self._limited.values(source)
         if payloads is None:
             return source, of_rows
         return source, paid(of_rows, payloads)
@@ -144,13 +164,19 @@ class Opening:
             return BlockingRowFunction, PaidBlockingFunction
         return RowFunction, PaidFunction
 
-    def _paced(self, source: Any, of_rows: Any) -> tuple[Any, Any]:
-        """Return the source, and the function of rows, which wait for their turns."""
-        if self._options.pace.is_free:
-            return source, of_rows
-        pacer = Pacer(self._options.pace)
-        paced = PacedBlockingFunction if self._blocks else PacedFunction
-        return PacedSource(source, pacer), paced(of_rows, pacer)
+    def _keeps(self, function: Any) -> Any:
+        """Return the function of rows, which waits for its turns."""
+        options = self._options
+        if not options.kept.limits:
+            return function
+        kind = LimitedBlockingFunction if self._blocks else LimitedFunction
+        self._limited = kind(
+            function,
+            options.kept,
+            capacity=options.capacity,
+            batched=options.batch is not None,
+        )
+        return self._limited
 
     def _payloads(self) -> Payloads | None:
         if self._attempt is None:

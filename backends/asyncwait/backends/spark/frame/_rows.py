@@ -23,7 +23,6 @@ class InputRow(Struct, eq=False, gc=False):
         batch: that it came in.
         index: of the row in there.
         name: how errors name it; called with the index when somebody asks.
-        is_called: whether a call for it has begun.
         key: in the journal, if there is one.
         paid: what the journal has for it.
     """
@@ -32,7 +31,6 @@ class InputRow(Struct, eq=False, gc=False):
     batch: pa.RecordBatch
     index: int
     name: Callable[[int], str]
-    is_called: bool = False
     key: bytes = b""
     paid: bytes | Failure | None = None
 

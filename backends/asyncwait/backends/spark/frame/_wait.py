@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Journal
+from asyncwait.backends.services import Budget
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
-from asyncwait.toolkit import FunctionParts, Store
+from asyncwait.toolkit import AnyLimit, FunctionParts, LimitsTogether, Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    from asyncwait.backends.spark.frame._pace import Pace
+    from asyncwait.backends.spark.frame._limits import Kept
     from asyncwait.backends.spark.frame._plan import FramePlan
 
 _HELD = 40
@@ -57,6 +58,7 @@ class FrameWait(Protocol):
         many: bool = False,
         batch: Batch | None = None,
         cache: Cache | None = None,
+        limits: Sequence[AnyLimit] | LimitsTogether | None = None,
         max_in_flight: int | None = None,
         calls_per_second: float | None = None,
         adaptive: bool = False,
@@ -90,6 +92,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         many: bool = False,
         batch: Batch | None = None,
         cache: Cache | None = None,
+        limits: Sequence[AnyLimit] | LimitsTogether | None = None,
         max_in_flight: int | None = None,
         calls_per_second: float | None = None,
         adaptive: bool = False,
@@ -144,8 +147,7 @@ def frame_wait(mode: Mode) -> FrameWait:
                 one, and returns a list in the same order, or a mapping from these values, of what
                 it else gives; an exception in there fails its row alone. None for a call for each
                 row. Capacity is to be several times the size of a batch. What the journal has is
-                in no list. `batch` can't be combined with `calls_per_second` or `adaptive`; with a
-                journal, `split` is refused.
+                in no list. With a journal, `split` is refused.
             cache: has rows with equal values, of what `fn` is given, share calls, and keeps what
                 these give in the worker process, where the next task finds it whose function,
                 schema, columns, options and time zone are pickled to the same bytes; see
@@ -153,17 +155,22 @@ def frame_wait(mode: Mode) -> FrameWait:
                 keeps it for the eight functions, or tables of joins, that it used last. A row in
                 which a value is null or NaN has a call of its own, unless `key` gives something
                 else. Arrays, maps and structs are no keys, and need a `key`. `fn` has to be a
-                coroutine function, and `batch`, `calls_per_second`, `adaptive` and `journal` are
-                refused. None for a call for each row.
-            max_in_flight: calls at a time in the whole job; each task has its share.
-            calls_per_second: calls that begin in a second in the whole job, repeated ones too; each
-                task has its share. Rows wait for theirs before their deadlines run.
-            adaptive: have each task look for the limit of the service, from 4 calls at a time up to
-                its capacity: a few more after each round that is served, a tenth fewer when the
-                service says 429, by a `RetryAfter` or the status of an error, and a pause of what
-                it asks for. Without `retry` such an error is final.
-            max_tasks: by which these ceilings are divided: how many tasks run at a time; None for
-                the slots that the cluster has now.
+                coroutine function, and `batch` and `journal` are refused. None for a call for each
+                row.
+            limits: what the service allows, and what may be spent, in the whole job: a list of
+                `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, or what
+                several jobs share: `Limits` in this process, `RedisLimits` elsewhere. Rows wait for
+                their turns before their deadlines run, but for those of a batch or a cache; further
+                attempts wait, too. The driver keeps the limits, exactly, for all tasks; with
+                `carry` it is each machine for itself. `Adaptive` is for each task by itself: it
+                looks for the limit of the service, from 4 calls at a time up to `capacity`; without
+                `retry` a 429 is final. A budget has to end the job, with then="fail".
+            max_in_flight: the same as `InFlight` among the limits.
+            calls_per_second: the same as a `Limit` of calls: so many in any second.
+            adaptive: the same as `Adaptive`.
+            max_tasks: where tasks can't reach the driver: how many run at a time, which share the
+                limits out between them; None for the driver, or with Connect, where nobody knows,
+                for an error.
             progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
                 to be open for as long as they run.
             journal: where results are kept as soon as a call completes, so that a task, an action
@@ -197,8 +204,8 @@ def frame_wait(mode: Mode) -> FrameWait:
             JournalError: the journal can't be read, or a later version of asyncwait has written it.
         """
         require_pyspark()
+        from asyncwait.backends.spark.frame._limits import Ceilings
         from asyncwait.backends.spark.frame._opening import Options
-        from asyncwait.backends.spark.frame._pace import Ceilings
         from asyncwait.backends.spark.frame._paid import journal_of
         from asyncwait.backends.spark.frame._plan import Asked, FramePlan
         from asyncwait.backends.spark.frame._schema import schema_of
@@ -207,10 +214,10 @@ def frame_wait(mode: Mode) -> FrameWait:
         _require(fn, on_error, progress)
         held = _held(max_held, capacity)
         OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
-        ceilings = Ceilings(max_in_flight, calls_per_second, adaptive, max_tasks)
-        capacity, pace = ceilings.share(df, capacity, whole=carry is not None)
+        ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
+        capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
         if cache is not None:
-            _require_cache(cache, fn, pace, journal)
+            _require_cache(cache, fn, keeps, journal)
         kept = journal_of(journal, fn, retry)
         if once:
             _require_once(once, journal, cache)
@@ -218,7 +225,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             kept = temporary_journal(df, failures=batch is None and not handles)
         if batch is not None:
             OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
-            _require_batches(batch, pace, kept)
+            _require_batches(batch, keeps, kept)
         options = Options(
             mode,
             timeout,
@@ -228,7 +235,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             on_error,
             many=many,
             error_column=error_column if on_error == "column" else None,
-            pace=pace,
+            kept=keeps,
             endpoint=None if progress is None else progress.endpoint,
             journal=kept,
             batch=batch,
@@ -275,20 +282,23 @@ def _require(fn: Any, on_error: Any, progress: Any) -> None:
     require_progress(progress)
 
 
-def _require_batches(batch: Batch, pace: "Pace", journal: Journal | None) -> None:
+def _require_batches(batch: Batch, kept: "Kept", journal: Journal | None) -> None:
     """Refuse what batches don't go with."""
-    if pace.per_second is not None:
-        expected = "None with `batch`: a task knows no turns of batches; set its `in_flight`"
-        raise InvalidConfig.of("calls_per_second", pace.per_second, expected)
-    if pace.adaptive:
-        expected = "False with `batch`: a task knows no turns of batches; set its `in_flight`"
-        raise InvalidConfig.of("adaptive", True, expected)
+    _require_no_budget("batch", kept)
     if journal is not None and journal.failures:
         expected = "None for a journal with failures=True: of a batch that raises no row is known"
         raise InvalidConfig.of("batch", batch, expected)
     if batch.split and journal is not None:
         expected = "False with a journal: what that has may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)
+
+
+def _require_no_budget(what: str, kept: "Kept") -> None:
+    """Refuse a budget of calls of which nobody knows, when a row is read, whether they are made."""
+    for each in kept.limits:
+        if isinstance(each, Budget):
+            expected = f"no Budget with `{what}`: what a row costs is not known when it is read"
+            raise InvalidConfig.of("limits", each, expected)
 
 
 def _require_once(once: Any, journal: Any, cache: Any) -> None:
@@ -301,18 +311,13 @@ def _require_once(once: Any, journal: Any, cache: Any) -> None:
         raise InvalidConfig.of("once", once, "False with `cache`, whose rows share calls")
 
 
-def _require_cache(cache: Cache, fn: Any, pace: "Pace", journal: Any) -> None:
+def _require_cache(cache: Cache, fn: Any, kept: "Kept", journal: Any) -> None:
     """Refuse what a cache doesn't go with."""
     Store(cache)
+    _require_no_budget("cache", kept)
     if is_plain_function(fn.__call__ if isinstance(fn, type) else FunctionParts.of(fn).call):
         expected = "a coroutine function with `cache`; await asyncio.to_thread(...) in one"
         raise InvalidConfig.of("fn", fn, expected)
-    turns = "with `cache`: rows take their turns before they ask for what is kept"
-    if pace.per_second is not None:
-        expected = f"None {turns}; set `max_in_flight`"
-        raise InvalidConfig.of("calls_per_second", pace.per_second, expected)
-    if pace.adaptive:
-        raise InvalidConfig.of("adaptive", True, f"False {turns}; set `max_in_flight`")
     if journal is not None:
         expected = (
             "None with `cache`: it holds what calls gave, and rows that share them make none; "

@@ -57,7 +57,7 @@ class Server:
         self._is_closing = self._is_shut = False
         self._opens_at = 0.0
         with ExitStack() as undo:
-            self._door = undo.enter_context(_listening(address))
+            self._door = undo.enter_context(listening(address))
             self._bell, self._waiting = map(undo.enter_context, socket.socketpair())
             self._selector = undo.enter_context(DefaultSelector())
             self._selector.register(self._door, EVENT_READ, self._accept)
@@ -145,7 +145,7 @@ class Server:
         self._selector.unregister(self._waiting)
 
 
-def _listening(address: str) -> socket.socket:
+def listening(address: str) -> socket.socket:
     """Return a socket that listens at an address, or name, of either family."""
     family, *_, where = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
     door = socket.socket(family, socket.SOCK_STREAM)

@@ -1,0 +1,209 @@
+"""Limits of a job: how they are asked for, who keeps them, and how the calls of a task do."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from math import ceil
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits
+from asyncwait.backends.spark.frame._ledger import serve
+from asyncwait.backends.spark.frame._rows import Around, InputRow
+from asyncwait.backends.spark.progress._progress import reach_of
+from asyncwait.spec import InvalidConfig
+from asyncwait.toolkit import AnyLimit, Limited, LimitedValues, PlainSource
+
+
+class Kept(Struct, frozen=True):
+    """The limits of one task; they travel to the workers.
+
+    Args:
+        limits: of its calls; together with others', where `together` is given.
+        together: tells where others tell theirs; None if the task has these limits to itself.
+    """
+
+    limits: tuple[AnyLimit, ...] = ()
+    together: Any = None
+
+
+class Ceilings(Struct, frozen=True):
+    """What a job may do; see `asyncwait.backends.spark.ordered_wait`.
+
+    Args:
+        limits: a list of them, or what has a `ledger`.
+        max_in_flight: the same as `InFlight`.
+        calls_per_second: the same as a `Limit` of calls.
+        adaptive: the same as `Adaptive`.
+        max_tasks: which share the limits out between them.
+    """
+
+    limits: Any
+    max_in_flight: int | None
+    calls_per_second: float | None
+    adaptive: bool
+    max_tasks: int | None
+
+    def __post_init__(self) -> None:
+        for name in ("max_in_flight", "max_tasks"):
+            value: Any = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1 or value is True):
+                raise InvalidConfig.of(name, value, "a whole number >= 1, or None")
+        rate: Any = self.calls_per_second
+        is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
+        if rate is not None and not (is_number and 0 < rate < float("inf")):
+            raise InvalidConfig.of("calls_per_second", rate, "a number > 0, or None")
+        if not isinstance(self.adaptive, bool):
+            raise InvalidConfig.of("adaptive", self.adaptive, "True or False")
+
+    def kept(self, df: Any, capacity: int, *, on_hosts: bool) -> tuple[int, Kept]:
+        """Return the capacity of one task, and its limits.
+
+        Args:
+            df: its session tells who can keep them.
+            capacity: what a task may have without these ceilings.
+            on_hosts: all calls of a machine are made by one process, which keeps them.
+
+        Raises:
+            InvalidConfig: they are no limits; or there are more tasks than calls, or nobody knows
+                how many there are.
+        """
+        asked = self._asked()
+        together = self.limits if hasattr(self.limits, "ledger") else None
+        if (named := self._spelled()) and together is not None:
+            expected = f"None with limits that others keep to; put {named[0]} among them"
+            raise InvalidConfig.of("limits", together, expected)
+        _require_budgets(asked, "carry" if on_hosts else "max_tasks" if self.max_tasks else "")
+        if self.max_in_flight is not None:
+            capacity = min(capacity, self.max_in_flight)
+        if not any(not isinstance(each, Adaptive) for each in asked):
+            return capacity, Kept(asked)
+        if together is not None and not isinstance(together, Limits):
+            return capacity, Kept(asked, together)
+        if on_hosts:
+            return capacity, Kept(asked)
+        reach = reach_of(getattr(df, "sparkSession", None))
+        if self.max_tasks is None and reach.is_certain:
+            return capacity, Kept(asked, serve(together or Limits(asked), reach))
+        return self._share(df, asked, capacity)
+
+    def _spelled(self) -> list[AnyLimit]:
+        """Return the ceilings that have options of their own."""
+        limits: list[AnyLimit] = []
+        if self.max_in_flight is not None:
+            limits.append(InFlight(self.max_in_flight))
+        if (rate := self.calls_per_second) is not None:
+            limits.append(Limit(calls=ceil(rate), per=ceil(rate) / rate))
+        if self.adaptive:
+            limits.append(Adaptive())
+        return limits
+
+    def _asked(self) -> tuple[AnyLimit, ...]:
+        given = getattr(self.limits, "limits", self.limits)
+        limits = () if given is None else Limits(given).limits
+        return (*limits, *self._spelled())
+
+    def _share(self, df: Any, asked: Sequence[AnyLimit], capacity: int) -> tuple[int, Kept]:
+        tasks = self.max_tasks or _slots(df)
+        _require_budgets(asked, "a session that is not of this process")
+        limits = tuple(_share(each, tasks) for each in asked)
+        if self.max_in_flight is not None:
+            capacity = min(capacity, self.max_in_flight // tasks)
+        return capacity, Kept(limits)
+
+
+def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:
+    """Refuse budgets that nobody keeps for the whole job, or that would leave rows out."""
+    for each in limits:
+        if isinstance(each, Budget) and (without or each.then == "stop"):
+            expected = 'no Budget that stops: rows would be missing; then="fail" ends the job'
+            if without:
+                expected = f"no Budget with {without}: nobody keeps it for the whole job"
+            raise InvalidConfig.of("limits", each, expected)
+
+
+def _share(limit: AnyLimit, tasks: int) -> AnyLimit:
+    """Return what one of so many tasks may do."""
+    if isinstance(limit, Limit) and limit.up_to is not None:
+        return replace(limit, up_to=limit.up_to / tasks)
+    if isinstance(limit, Limit | InFlight):
+        if (limit.calls or 0) < tasks:
+            name = "max_in_flight" if isinstance(limit, InFlight) else "limits"
+            expected = f"at least one call for each of {tasks} tasks; coalesce, and set max_tasks"
+            raise InvalidConfig.of(name, limit, expected)
+        return replace(limit, calls=(limit.calls or 0) // tasks)
+    return limit
+
+
+def _slots(df: Any) -> int:
+    """Return how many tasks the cluster can run at a time, now."""
+    try:
+        return int(df.sparkSession.sparkContext.defaultParallelism)
+    except Exception as error:  # Connect has no such thing, and says so in a class of its own.
+        expected = "given: this session does not tell how many tasks run at a time"
+        raise InvalidConfig.of("max_tasks", None, expected) from error
+
+
+def of_rows(limits: Sequence[AnyLimit]) -> list[AnyLimit]:
+    """Return limits whose costs are asked of what the function is given of a row."""
+    return [
+        replace(each, cost=_of_row(each.cost))
+        if isinstance(each, Limit | Budget) and each.cost is not None
+        else each
+        for each in limits
+    ]
+
+
+def _of_row(cost: Callable[[Any], float]) -> Callable[[InputRow], float]:
+    return lambda row: cost(row.value)
+
+
+class LimitedFunction(Around):
+    """A function of rows whose calls have turns."""
+
+    def __init__(self, function: Any, kept: Kept, *, capacity: int, batched: bool) -> None:
+        super().__init__(function)
+        self.limited = Limited(
+            of_rows(kept.limits),
+            function,
+            capacity=capacity,
+            batched=batched,
+            is_paid=_is_paid,
+            ledger=None if kept.together is None else kept.together.ledger(),
+        )
+        """What keeps to the limits."""
+
+    def values(self, source: Any) -> AsyncIterator[Any]:
+        """Return the rows, each when its first call may begin, if it needs one."""
+        return LimitedValues(PlainSource(source), self.limited)
+
+    def skip(self, row: InputRow) -> None:
+        """Have another one called in its place."""
+        self.limited.skip(row)
+
+    async def __call__(self, row: Any) -> Any:
+        return await self.limited.on_the_loop(row)
+
+
+class LimitedBlockingFunction(LimitedFunction):
+    """The same for a function that blocks."""
+
+    def __call__(self, row: Any) -> Any:
+        """Call it, in a thread."""
+        return self.limited.in_a_thread(row)
+
+
+def _is_paid(row: InputRow) -> bool:
+    return row.paid is not None
+
+
+@asynccontextmanager
+async def keeping(limited: Limited, opened: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    """Open an operator, and have nobody wait for a turn when it is left."""
+    with closing(limited):
+        async with opened as results:
+            try:
+                yield results
+            finally:
+                limited.leave()

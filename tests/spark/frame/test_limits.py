@@ -1,0 +1,231 @@
+"""Limits of the calls of a job: who keeps them, and what a task makes of its own."""
+
+import asyncio
+import pickle
+import threading
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+
+from asyncwait.backends.pool import unordered_wait
+from asyncwait.backends.services import Adaptive, Budget, Cost, InFlight, Limit, Limits
+from asyncwait.backends.spark.frame._ledger import DriverLimits, serve
+from asyncwait.backends.spark.frame._limits import (
+    Ceilings,
+    Kept,
+    LimitedBlockingFunction,
+    LimitedFunction,
+    keeping,
+)
+from asyncwait.backends.spark.frame._rows import InputRow
+from asyncwait.backends.spark.progress._progress import Reach
+from asyncwait.backends.threads import ordered_wait as in_threads
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.spec import InvalidConfig, Retry, RetryAfter
+from asyncwait.toolkit import Told
+
+
+class Rows:
+    """As many rows as are wanted, as a partition has them."""
+
+    def __init__(self, count: int) -> None:
+        self._rows = iter([InputRow(number, None, number, str) for number in range(count)])
+        self.closed = False
+
+    def __aiter__(self) -> AsyncIterator[InputRow]:
+        return self
+
+    async def __anext__(self) -> InputRow:
+        for row in self._rows:
+            return row
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Note it."""
+        self.closed = True
+
+
+async def called(fn: Any, limits: Any, rows: Rows, **options: Any) -> list[Any]:
+    """Call `fn` for rows within these limits; return what comes out."""
+    kept = limits if isinstance(limits, Kept) else Kept(tuple(limits))
+    function = LimitedFunction(fn, kept, capacity=100, batched=False)
+    opened = unordered_wait(function.values(rows), function, many=True, **options)
+    async with keeping(function.limited, opened) as results:
+        return [value async for value in results]
+
+
+def run(*args: Any, **options: Any) -> list[Any]:
+    """Do it on the virtual clock."""
+
+    async def main(_: SpinWatch) -> list[Any]:
+        return await called(*args, **options)
+
+    return run_virtual(main)
+
+
+def test_a_row_costs_what_its_value_does() -> None:
+    """A row that is read has its turn; a deadline runs from its call on."""
+    begun: list[float] = []
+
+    async def fn(row: InputRow) -> list[Any]:
+        begun.append(asyncio.get_running_loop().time())
+        return [row.value]
+
+    rows = Rows(6)
+    run(fn, [Limit(cost=lambda value: value, up_to=5, per=1, latency=0)], rows, timeout=0.1)
+    assert begun == pytest.approx([0, 0, 0, 1, 2, 3])
+    assert rows.closed
+
+
+def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
+    """It waits for a turn, as rows do; a row that the journal has needs none."""
+    begun: list[float] = []
+    tried: set[int] = set()
+
+    async def fn(row: InputRow) -> list[Any]:
+        if row.paid is None:
+            begun.append(asyncio.get_running_loop().time())
+        if row.value not in tried:
+            tried.add(row.value)
+            raise LookupError
+        return [row.value]
+
+    class SomePaid(Rows):
+        async def __anext__(self) -> InputRow:
+            row = await super().__anext__()
+            row.paid = b"there" if row.value > 3 else None
+            tried.update([row.value] if row.paid else [])
+            return row
+
+    limits = [Limit(calls=2, per=1, latency=0)]
+    run(fn, limits, SomePaid(50), retry=Retry(initial=0.001))
+    assert begun == pytest.approx([0, 0, 1, 1, 2, 2, 3, 3])
+
+
+def test_functions_that_block_keep_to_limits_too() -> None:
+    """Their further attempts wait in their threads."""
+    begun: list[int] = []
+    refused: list[int] = []
+
+    def fn(row: InputRow) -> list[Any]:
+        begun.append(row.value)
+        if row.value % 3 == 0 and row.value not in refused:
+            refused.append(row.value)
+            raise RetryAfter(0)
+        return [row.value]
+
+    async def main() -> list[Any]:
+        kept = Kept((Limit(calls=2000, per=1), Adaptive(8)))
+        function: Any = LimitedBlockingFunction(fn, kept, capacity=8, batched=False)
+        opened = in_threads(
+            function.values(Rows(30)), function, capacity=8, many=True, retry=Retry(max_attempts=5)
+        )
+        async with keeping(function.limited, opened) as results:
+            return [value async for value in results]
+
+    assert asyncio.run(main()) == list(range(30))
+    assert len(begun) == 40
+
+
+def test_the_driver_keeps_the_limits_of_all_tasks() -> None:
+    """Each task has as much as is left; what one does not use, another one has."""
+    lock = threading.Lock()
+    came: list[float] = []
+
+    async def fn(row: InputRow) -> list[Any]:
+        with lock:
+            came.append(time.monotonic())
+        await asyncio.sleep(0.001)
+        return [row.value]
+
+    _, kept = Ceilings([Limit(calls=30, per=0.3)], 8, None, False, None).kept(
+        None, 100, on_hosts=False
+    )
+    assert kept.together.limits == (Limit(calls=30, per=0.3), InFlight(8))
+    travelled = pickle.loads(cloudpickle.dumps(kept))  # noqa: S301 - ours
+    tasks = [
+        threading.Thread(target=lambda n=n: asyncio.run(called(fn, travelled, Rows(n))))  # type: ignore[misc]
+        for n in (5, 115)
+    ]
+    began = time.monotonic()
+    for task in tasks:
+        task.start()
+    for task in tasks:
+        task.join()
+    assert len(came) == 120
+    assert max(sum(start <= at < start + 0.3 for at in came) for start in came) <= 30
+    assert time.monotonic() - began < 2 * 0.3 * 120 / 30
+
+
+def test_a_task_that_dies_gives_its_turns_back() -> None:
+    """Its connection ends; what reached the service in the window counts on."""
+    at = serve(Limits([InFlight(1)]), Reach())
+    dead = at.ledger()
+    told = pickle.loads(pickle.dumps(at)).ledger()  # noqa: S301 - ours
+    assert dead.exchange(Told([], [], None, [(1, [1.0])])).granted == 1
+    assert told.exchange(Told([], [], None, [(1, [1.0])])).granted == 0
+    dead.close()
+    give_up = time.monotonic() + 20
+    while not told.exchange(Told([], [], None, [(1, [1.0])])).granted:
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    told.close()
+
+
+def test_whoever_does_not_know_the_secret_is_not_answered() -> None:
+    """The connection ends."""
+    at = serve(Limits([InFlight(1)]), Reach())
+    stranger = DriverLimits(type(at.endpoint)(at.endpoint.host, at.endpoint.port, bytes(16)))
+    with pytest.raises(ConnectionError):
+        stranger.ledger().exchange(Told([], [], None, []))
+
+
+def test_tasks_that_can_not_reach_the_driver_share_limits_out() -> None:
+    """By as many as run at a time; of calls at a time a task has no more than its capacity."""
+    shared = Ceilings([Limit(cost=len, up_to=10, per=1)], 20, 30, True, 4)
+    capacity, kept = shared.kept(None, 100, on_hosts=False)
+    assert capacity == 5
+    assert kept.together is None
+    assert kept.limits[1:] == (InFlight(5), Limit(calls=7, per=1), Adaptive())
+    assert kept.limits[0].up_to == 2.5  # type: ignore[union-attr]
+    assert Ceilings(None, None, None, True, None).kept(None, 7, on_hosts=False) == (
+        7,
+        Kept((Adaptive(),)),
+    )
+    assert Ceilings(None, None, None, False, None).kept(None, 7, on_hosts=False) == (7, Kept())
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "name"),
+    [
+        ((None, 3, None, False, 4), "max_in_flight"),
+        ((None, 0, None, False, 4), "max_in_flight"),
+        ((None, True, None, False, 4), "max_in_flight"),
+        ((None, None, 0, False, 4), "calls_per_second"),
+        ((None, None, 5, False, 0), "max_tasks"),
+        ((None, None, 5, 1, 4), "adaptive"),
+        (([Limit(calls=3, per=1)], None, None, False, 4), "limits"),
+        (([Budget(3)], None, None, False, 4), "limits"),
+        (([Budget(3, then="stop")], None, None, False, None), "limits"),
+        ((InFlight(3), None, None, False, None), "limits"),
+        ((Limits([InFlight(3)]), 3, None, False, None), "limits"),
+    ],
+    ids=str,
+)
+def test_a_ceiling_that_is_none_is_refused(ceilings: Any, name: str) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
+        Ceilings(*ceilings).kept(None, 100, on_hosts=False)
+
+
+def test_a_cost_that_a_call_tells_is_no_part_of_its_row() -> None:
+    """It is taken off before the row is made."""
+
+    async def fn(row: InputRow) -> Cost[list[Any]]:
+        return Cost([row.value], 1)
+
+    limits = [Limit(cost=lambda _: 5, up_to=5, per=60)]
+    assert sorted(run(fn, limits, Rows(5))) == list(range(5))
