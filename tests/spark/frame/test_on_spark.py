@@ -345,6 +345,7 @@ def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark, tmp_path: Path) 
     done = progress.figures()
     assert (done.rows_in, done.rows_out, done.rows_done) == (100, 99, 100)
     assert (done.calls, done.retries, done.errors, done.tasks_done) == (110, 10, 1, 2)
+    assert done.causes == {"ValueError": 1}
 
 
 def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_path: Path) -> None:

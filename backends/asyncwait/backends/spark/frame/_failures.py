@@ -1,10 +1,44 @@
-"""Rows whose calls have failed for good: how failures get into a journal, and come out of it."""
+"""Rows that have failed for good: how many there are, and which of them a journal keeps."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 from asyncwait.backends.journal import Attempt, Failure, JournalError, KeptFailure
 from asyncwait.backends.journal._failures import is_open
 from asyncwait.backends.services import transient
+from asyncwait.backends.services._causes import OTHER
+from asyncwait.backends.spark.frame._errors import cause_behind
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.spec import CallFailed, OperatorError, Retry
+
+_MOST_CAUSES = 1_000
+"""Different ones that a task tells apart: a function may make a class for each error."""
+
+
+class FailedRows:
+    """Counts the rows of a task that have failed for good, whatever becomes of them."""
+
+    def __init__(self) -> None:
+        self._causes = Counter[str]()
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """How many there are by cause; for any thread."""
+        return dict(self._causes)
+
+    def behind(self, keep: Callable[[InputRow, OperatorError], Any]) -> Callable[..., None]:
+        """Return what is shown each failure once `keep` has seen it."""
+
+        def seen(row: InputRow, error: OperatorError) -> None:
+            keep(row, error)
+            self._count(cause_behind(error))
+
+        return seen
+
+    def _count(self, cause: str) -> None:
+        is_known = cause in self._causes or len(self._causes) < _MOST_CAUSES
+        self._causes[cause if is_known else OTHER] += 1
 
 
 class Failures:

@@ -27,7 +27,7 @@ from asyncwait.backends.spark.frame._calls import (
     failure_handler,
     repeating,
 )
-from asyncwait.backends.spark.frame._failures import Failures
+from asyncwait.backends.spark.frame._failures import FailedRows, Failures
 from asyncwait.backends.spark.frame._pace import (
     Pace,
     PacedBlockingFunction,
@@ -76,12 +76,14 @@ class Opening:
         attempt: Attempt | None,
         *,
         sharing: Sharing | None = None,
+        failed: FailedRows | None = None,
     ) -> None:
         self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
         self._shape = shape
         self._options = options
         self._attempt = attempt
         self._sharing = sharing
+        self._failed = failed
         self._blocks = is_plain_function(self._parts.call)
         self._retry = repeating(options.retry, many=options.many)
         self._failures = None if attempt is None else Failures(attempt, self._retry)
@@ -120,6 +122,8 @@ class Opening:
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
         """Return what is asked for rows in place of a failure, once the journal has it."""
         keep = as_it_is if self._failures is None else self._failures.keep
+        if self._failed is not None:
+            keep = self._failed.behind(keep)
         return failure_handler(self._options.on_error, self._parts, self._results, keep)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:

@@ -13,16 +13,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, KeptFailure
+from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
+from asyncwait.backends.spark.frame._failures import FailedRows
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
 from asyncwait.backends.spark.frame._schema import ERROR_TYPE
 from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
+from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
 from asyncwait.spec.texts import joined, one_line, shown
 
@@ -72,7 +75,7 @@ class Enrichment(Struct, frozen=True):
             self._attempt(name) as attempt,
             shared(self.options.cache, self.identity) as sharing,
             self.partition(
-                batches, name.partition, attempt, sharing, reader=counts.reader
+                batches, name.partition, attempt, sharing, counts.failed, reader=counts.reader
             ) as opened,
         ):
             counts.statistics, counts.attempt = opened.figures, attempt
@@ -96,6 +99,7 @@ class Enrichment(Struct, frozen=True):
         number: int,
         attempt: Attempt | None = None,
         sharing: Sharing | None = None,
+        failed: FailedRows | None = None,
         **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which has to be closed."""
@@ -103,7 +107,9 @@ class Enrichment(Struct, frozen=True):
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
         zone = zone_named(self.zone)
-        opening = Opening(self.fn, self.shape, zone, self.options, attempt, sharing=sharing)
+        opening = Opening(
+            self.fn, self.shape, zone, self.options, attempt, sharing=sharing, failed=failed
+        )
         codec = FrameRows if sharing is None else SharedRows
         rows = codec(shape, None if attempt is None else self._keys(attempt).look)
         return Partition(batches, opening.on, rows, **options)
@@ -122,6 +128,7 @@ class _Counts:
         self.statistics: Callable[[], Statistics] = Statistics
         self.attempt: Attempt | None = None
         self.sharing: Sharing | None = None
+        self.failed = FailedRows()
         self._source: ThreadedSource | None = None
 
     def reader(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> ThreadedSource:
@@ -137,11 +144,13 @@ class _Counts:
         statistics = self.statistics()
         found = 0 if self.attempt is None else self.attempt.found
         sharing, calls = self.sharing, max(0, statistics.calls - found)
+        causes = self.failed.causes
         return TaskFigures.of(
             replace(statistics, calls=calls if sharing is None else sharing.calls),
             rows_in=0 if self._source is None else self._source.given,
             rows_out=self.rows_out,
-            errors=statistics.failures_handled,
+            errors=sum(causes.values()),
+            causes=most_frequent(causes, NAMED),
             found=found,
         )
 

@@ -1,12 +1,20 @@
 """What the reports of all tasks come to."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Condition
 from time import monotonic
 from typing import Literal
 
-from asyncwait.backends.spark.progress._figures import LOOKED_UP, JobFigures, TaskFigures, TaskName
+from asyncwait.backends.services._causes import most_frequent
+from asyncwait.backends.spark.progress._figures import (
+    LOOKED_UP,
+    NAMED,
+    JobFigures,
+    TaskFigures,
+    TaskName,
+)
 from asyncwait.backends.spark.progress._wire import Report, State
 
 _WHATEVER_BECAME_OF_IT = (
@@ -77,6 +85,7 @@ class Tally:
         self._links: dict[int, _Attempt] = {}
         self._partitions: dict[tuple[int, int], _Partition] = {}
         self._counts = [0] * len(_COUNTS)
+        self._causes = Counter[str]()
         self._again = 0
         self._began = monotonic()
         self._heard: float | None = None
@@ -90,6 +99,8 @@ class Tally:
             attempt = self._attempt(report)
             if report.number <= attempt.number:
                 return
+            self._causes.subtract(attempt.figures.causes)
+            self._causes.update(report.figures.causes)
             attempt.number, attempt.figures = report.number, report.figures
             attempt.state, attempt.link = report.state, link
             self._links[link] = attempt
@@ -146,6 +157,7 @@ class Tally:
         pace = counts["rows_done"] / seconds if seconds > 0 else 0.0
         return JobFigures(
             **counts,
+            causes=most_frequent(self._causes, NAMED),
             tasks_again=self._again,
             reported=self._heard is not None,
             total=self._total,
