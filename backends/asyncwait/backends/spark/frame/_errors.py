@@ -14,6 +14,13 @@ class SchemaMismatch(AsyncWaitError, TypeError):
     """
 
 
+class TooManyFailed(AsyncWaitError):
+    """More rows of a task have failed for good than `fail_after` allows: see `Share`.
+
+    The message has the share, the counts, and the most frequent causes.
+    """
+
+
 class UnreadableRow(AsyncWaitError, ValueError):
     """A row can't be given to the function: the bytes of a text are not UTF-8."""
 

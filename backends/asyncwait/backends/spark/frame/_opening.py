@@ -37,6 +37,7 @@ from asyncwait.backends.spark.frame._pace import (
 )
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
+from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
@@ -62,6 +63,7 @@ class Options(Struct, frozen=True):
     journal: Journal | None = None
     batch: Batch | None = None
     cache: Cache | None = None
+    fail_after: Share | None = None
 
 
 class Opening:
