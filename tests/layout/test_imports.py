@@ -32,6 +32,7 @@ OURS = {
         "backends.pool",
         "backends.services",
         "backends.threads",
+        "backends.watching",
     },
     "backends.threads": {"spec", "toolkit", "backends.pool"},
     "backends.journal": {"spec", "backends.services"},

@@ -96,8 +96,14 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """Those whose key is null: no row of a table has it, and no call is shared."""
     in_flight: int = 0
     """Rows admitted and not yet handed on."""
+    waiting: int = 0
+    """Rows that were taken and wait for room."""
+    held: int = 0
+    """Rows in flight that are decided."""
     calls: int = 0
     """Calls started, in all attempts."""
+    batches: int = 0
+    """Batches that were called, in all attempts."""
     calls_in_vain: int = 0
     """Calls among them in attempts that failed."""
     retries: int = 0

@@ -19,6 +19,7 @@ from asyncwait.backends.spark.progress._wire import Report, State
 
 _WHATEVER_BECAME_OF_IT = (
     "calls",
+    "batches",
     "retries",
     "timeouts",
     "failures_handled",
@@ -26,10 +27,11 @@ _WHATEVER_BECAME_OF_IT = (
     "errors",
 )
 _OF_ROWS = ("rows_in", "rows_out", "rows_done", "found", *LOOKED_UP)
+_PRESENT = ("in_flight", "waiting", "held")
 _COUNTS = (
     *_WHATEVER_BECAME_OF_IT,
     *_OF_ROWS,
-    "in_flight",
+    *_PRESENT,
     "calls_in_vain",
     "tasks_running",
     "tasks_done",
@@ -178,14 +180,14 @@ def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
     latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
     stand = [each for each in attempts if each.stands and each.name.attempt == latest]
     given_up = [each for each in attempts if each not in stand]
-    running = sum(each.state == "running" for each in stand)
+    running = [each for each in stand if each.state == "running"]
     return (
         *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
         *(sum(getattr(each.figures, name) for each in stand) for name in _OF_ROWS),
-        sum(each.figures.in_flight for each in stand if each.state == "running"),
+        *(sum(getattr(each.figures, name) for each in running) for name in _PRESENT),
         sum(each.figures.calls for each in given_up),
-        running,
-        len(stand) - running,
+        len(running),
+        len(stand) - len(running),
         int(not stand),
         len(given_up),
     )
