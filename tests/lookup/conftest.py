@@ -1,32 +1,6 @@
 """What the tests of lookups share: both loops on virtual clocks, and a real Redis."""
 
-from collections.abc import Iterator
-
-import pytest
-from lookups import RedisServer
 from operators import anyio_backend
+from redis_fixtures import own_redis, redis_server, shared_redis
 
-__all__ = ["anyio_backend"]
-
-
-@pytest.fixture(scope="session")
-def shared_redis() -> Iterator[RedisServer]:
-    """One server for all tests that leave it running."""
-    server = RedisServer()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def redis_server(shared_redis: RedisServer) -> RedisServer:
-    """The same, empty."""
-    shared_redis.client.flushall()
-    return shared_redis
-
-
-@pytest.fixture
-def own_redis() -> Iterator[RedisServer]:
-    """A server to be killed, which finds its keys again."""
-    server = RedisServer("--appendonly", "yes")
-    yield server
-    server.close()
+__all__ = ["anyio_backend", "own_redis", "redis_server", "shared_redis"]

@@ -16,7 +16,9 @@ JOBS = {
     "with much to tell": {
         "rows_in": 4_200, "rows_out": 3_900, "rows_done": 4_000, "found": 900, "in_flight": 200,
         "calls": 5_120, "calls_in_vain": 1_020, "retries": 100, "timeouts": 3,
-        "failures_handled": 2, "abandoned": 1, "errors": 4, "tasks_running": 2, "tasks_done": 5,
+        "failures_handled": 2, "abandoned": 1, "errors": 1_018,
+        "causes": {"HTTPStatusError 400": 12, "TimeoutError": 3, "A\nB": 2, "B": 1, "other": 1_000},
+        "tasks_running": 2, "tasks_done": 5,
         "tasks_failed": 1, "attempts_failed": 2, "reported": True, "total": 5_000,
         "seconds": 62.04, "rows_per_second": 64.5, "seconds_left": 75.5,
     },

@@ -26,8 +26,10 @@ from pyspark.sql.types import LongType, StructField, StructType
 from asyncwait.backends.journal import Journal, JournalMismatch
 from asyncwait.backends.services import Budget, Limit
 from asyncwait.backends.spark import (
+    Carry,
     EmbeddedSpark,
     Progress,
+    Share,
     key_ordered_wait,
     ordered_wait,
     unordered_wait,
@@ -371,6 +373,36 @@ def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark, tmp_path: Path) 
     done = progress.figures()
     assert (done.rows_in, done.rows_out, done.rows_done) == (100, 99, 100)
     assert (done.calls, done.retries, done.errors, done.tasks_done) == (110, 10, 1, 2)
+    assert done.causes == {"ValueError": 1}
+
+
+def test_a_job_ends_when_too_many_rows_have_failed(
+    spark: EmbeddedSpark, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last line says which share, how many, and why; so does the progress."""
+
+    async def fn(value: int) -> tuple[int]:
+        if value % 5 == 0:
+            raise TimeoutError
+        return (value,)
+
+    df = spark.session.range(0, 10_000, 1, 2)
+    options: dict[str, Any] = {"columns": "id", "on_error": "skip", "capacity": 1}
+    options["fail_after"] = Share(0.1, of=100)
+    with Progress(session=spark.session) as progress:
+        out = ordered_wait(df, fn, "n long", **options, progress=progress)
+        with pytest.raises(PythonException) as raised:
+            out.collect()
+    text = str(raised.value)
+    assert text.splitlines()[-1] == (
+        "asyncwait.backends.spark.TooManyFailed: 21 of 101 rows of this task have failed, more "
+        "than fail_after=Share(share=0.1, of=100) allows: 21 TimeoutError"
+    )
+    assert text.count("/asyncwait/") == 1
+    assert progress.figures().causes["TimeoutError"] >= 20
+    assert " TimeoutError)" in capsys.readouterr().err
+    with pytest.raises(InvalidConfig, match=r"^fail_after must be None with `carry`, got Share"):
+        ordered_wait(df, fn, "n long", **options, carry=Carry())
 
 
 def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_path: Path) -> None:

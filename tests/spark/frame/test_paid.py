@@ -11,6 +11,7 @@ from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,7 @@ from asyncwait.backends.journal import (
     version_of,
 )
 from asyncwait.backends.services import transient
-from asyncwait.backends.spark import ordered_wait
+from asyncwait.backends.spark import Progress, ordered_wait
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._paid import journal_of
 from asyncwait.backends.spark.frame._rows import Shape
@@ -435,6 +436,21 @@ def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: J
     with pytest.raises(CallFailed, match=r"the call failed: LookupError\(2\)") as failed:
         rows_of(service, keeping, [2])
     assert failed.value.__notes__[-1].endswith("earlier run: see `asyncwait journal show`")
+
+
+def test_a_kept_failure_is_counted_as_at_first(journal: Journal) -> None:
+    """By the class of its error and the status; so does the journal show it."""
+
+    async def refuse(value: int) -> tuple[int]:
+        raise HTTPError("http://a.example", 400, f"no {value}", None, None)  # type: ignore[arg-type]
+
+    for _ in range(2):
+        with Progress(show=False) as progress:
+            told: dict[str, Any] = {"on_error": "skip", "endpoint": progress.endpoint}
+            rows_of(refuse, replace(journal, failures=True), [1, 2], **told)
+        assert progress.figures().causes == {"HTTPError 400": 2}
+    (first, _) = summary(journal.path).failures
+    assert first.startswith("HTTPError 400: the call failed: ")
 
 
 def test_kept_failures_are_counted_and_dropped(journal: Journal) -> None:

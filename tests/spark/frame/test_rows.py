@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import nan
 from typing import Any, ClassVar
+from urllib.error import HTTPError
 
 import pyarrow as pa
 import pytest
@@ -12,6 +13,8 @@ from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
 from asyncwait.backends.spark import SchemaMismatch
+from asyncwait.backends.spark.frame import _failures
+from asyncwait.backends.spark.frame._failures import FailedRows
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape, UnreadableRow, row_class
 from asyncwait.backends.spark.frame._task import Enrichment
@@ -36,6 +39,7 @@ def enriched(
     given: Any = "id",
     carried: Sequence[str] = ("id",),
     key: Sequence[str] = (),
+    failed: FailedRows | None = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
     """The rows that come out, in the order in which they do."""
@@ -51,7 +55,7 @@ def enriched(
         "error_column": None,
     }
     work = Enrichment(fn, shape, "UTC", Options(mode, **{**defaults, **options}))
-    with work.partition(batches, 7) as partition:
+    with work.partition(batches, 7, failed=failed) as partition:
         return [row for batch in partition for row in batch.to_pylist()]
 
 
@@ -195,6 +199,42 @@ def test_a_row_that_fails_is_left_out_replaced_or_told_of(on_error: Any, result:
         assert (error["type"], error["attempts"]) == ("LookupError", 2)
         assert error["message"].startswith("row 3 of partition 7: ")
         assert [row["error"] for row in rows if row["id"] != 3] == [None] * 9
+
+
+def test_rows_that_have_failed_are_counted_by_cause() -> None:
+    """However often they were called, and whatever becomes of them."""
+
+    async def fn(value: int) -> tuple[int]:
+        if value < 3:
+            raise HTTPError("http://a.example", 400, "no", None, None)  # type: ignore[arg-type]
+        if value == 3:
+            await asyncio.sleep(9)
+        return (value,)
+
+    retry = Retry(max_attempts=2, initial=0.001)
+    handlings: list[Any] = ["skip", "column", lambda *_: (0,)]
+    for on_error in handlings:
+        failed, told = FailedRows(), "error" if on_error == "column" else None
+        options = {"on_error": on_error, "error_column": told, "retry": retry, "timeout": 0.2}
+        enriched(fn, failed=failed, **options)
+        assert failed.causes == {"HTTPError 400": 3, "CallTimedOut": 1}
+    failed = FailedRows()
+    with pytest.raises(CallFailed):
+        enriched(fn, failed=failed, capacity=1)
+    assert failed.causes == {"HTTPError 400": 1}
+
+
+def test_causes_without_end_become_others() -> None:
+    """Of a function that makes a class for each error."""
+
+    async def fn(value: int) -> tuple[int]:
+        raise type(f"E{value}", (Exception,), {})
+
+    failed = FailedRows()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_failures, "_MOST_CAUSES", 2)
+        enriched(fn, failed=failed, on_error="skip", capacity=1)
+    assert failed.causes == {"E0": 1, "E1": 1, "other": 8}
 
 
 def test_a_deadline_names_its_row_and_asks_its_handler() -> None:

@@ -384,6 +384,7 @@ def test_a_function_gives_rows_in_place_of_an_error() -> None:
         return [("?", -key)] if key == 2 else []
 
     rows, figures = joined(table, {"user": [1, 2, 3, 2]}, on_error=despite)
+    assert sum(figures.causes.values()) == figures.errors
 
     assert rows[1:] == [row(2, "?", -2), row(3, None, None), row(2, "?", -2)]
     assert asked == [(2, CallFailed), (3, CallFailed)]

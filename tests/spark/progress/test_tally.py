@@ -1,6 +1,7 @@
 """What reports come to: of each partition one attempt counts, and of calls all."""
 
 import pytest
+from msgspec.structs import replace
 
 from asyncwait.backends.spark.progress import TaskFigures, TaskName
 from asyncwait.backends.spark.progress._tally import _COUNTS, Tally
@@ -84,6 +85,35 @@ CASES: dict[str, list[tuple[int, Report | None, str]]] = {
         (2, said("b", calls=3), "calls=5 tasks_running=2"),
     ],
 }
+
+
+def test_causes_of_all_tasks_are_added_up() -> None:
+    """Of each attempt those of its latest report count; but for eight they are other."""
+
+    def counted(run: str, number: int, **causes: int) -> Report:
+        report = said(run, number)
+        return replace(report, figures=replace(report.figures, causes=causes))
+
+    tally = Tally()
+    for report in (
+        counted("a", 0, A=1, B=1),
+        counted("b", 0, B=2, other=3),
+        counted("a", 1, A=4, B=2),
+        counted("a", 0, A=90),
+        counted("c", 0, **{f"C{number}": 10 - number for number in range(9)}),
+    ):
+        tally.heard(1, report)
+    assert tally.figures().causes == {
+        "C0": 10,
+        "C1": 9,
+        "C2": 8,
+        "C3": 7,
+        "C4": 6,
+        "C5": 5,
+        "A": 4,
+        "B": 4,
+        "other": 3 + 4 + 3 + 2,
+    }
 
 
 @pytest.mark.parametrize("case", CASES)

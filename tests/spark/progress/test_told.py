@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 import terminals
+from collected import OF_OPERATORS, Collected
 from progress_reports import connected, message, wait
 from remains import wait_until
 from rich.console import Console
 from terminals import drawn, written
 
-from asyncwait.backends.spark.progress import Progress, TaskFigures, _bar
+from asyncwait.backends.spark.progress import Progress, TaskFigures, TaskName, _bar
 from asyncwait.backends.spark.progress._progress import Reach, reach_of
+from asyncwait.spec import InvalidConfig
 
 # Where workers find the driver
 
@@ -131,6 +133,74 @@ def test_how_rows_were_looked_up_is_told() -> None:
     with Progress() as progress, connected(progress) as stream:
         stream.sendall(message(progress, state="ended", figures=TaskFigures(rows_in=3)))
     assert "keys" not in progress.summary()
+
+
+def test_errors_are_told_by_their_causes() -> None:
+    """The most frequent in a line, all that are named in the summary and the figures."""
+    log = terminals.log()
+    causes = {"HTTPStatusError 400": 5, "TimeoutError": 2, "A\nB": 1, "B": 1}
+    figures = TaskFigures(rows_in=9, errors=9, causes=causes)
+    with Progress(show=True, console=log) as progress, connected(progress) as stream:
+        stream.sendall(message(progress, state="ended", figures=figures))
+
+    said = r"5 HTTPStatusError 400, 2 TimeoutError, 1 A\nB"
+    assert rf", 9 errors ({said}, 1 other), tasks: 1 done" in written(log)
+    assert f"causes  {said}, 1 B\n" in progress.summary()
+    assert progress.figures().causes == causes
+
+
+COUNTED = {"calls.started": 18, "calls.batches": 4, "calls.retries": 6, "cache.hits": 8}
+PRESENT = {"records.in_flight": 10, "elements.waiting": 2, "records.held": 4}
+
+
+def test_figures_are_metrics_while_the_job_runs_and_what_was_counted_stays() -> None:
+    """Those of all tasks, at the present moment; a counter never falls, though rows are undone."""
+    collected = Collected()
+    attributes = {"job": "fetch"}
+    with (
+        Progress(show=False, meter=collected.meter, attributes=attributes) as progress,
+        connected(progress) as stream,
+    ):
+        one = TaskFigures(in_flight=5, held=2, waiting=1, calls=9, retries=3, batches=2, hits=4)
+        stream.sendall(message(progress, figures=one))
+        stream.sendall(message(progress, run=b"2", name=TaskName(1, 1, 0), figures=one))
+        wait(progress, lambda figures: figures.tasks_running == 2)
+        running = collected.figures(**attributes)
+        stream.sendall(message(progress, run=b"2", number=1, state="failed", figures=one))
+        wait(progress, lambda figures: figures.hits == 4)
+        assert collected.some("cache.hits", **attributes) == [8]
+    after = collected.figures(**attributes)
+    collected.provider.shutdown()
+
+    for figures, expected in ((running, COUNTED | PRESENT), (after, COUNTED)):
+        told = {name.partition(".")[2]: count for name, count in figures.items() if count}
+        assert told == expected
+    assert after.keys() == running.keys()
+
+
+def test_each_metric_of_a_job_is_one_of_its_figures() -> None:
+    """Under the name that it has for operators, too; no sum tells of the greatest."""
+    collected = Collected()
+    with Progress(show=False, meter=collected.meter):
+        names = collected.figures().keys()
+    collected.provider.shutdown()
+    assert not names - OF_OPERATORS
+    lacking = (
+        "records.max_in_flight records.max_held records.oldest cache.refreshes cache.evictions"
+    )
+    assert {f"asyncwait.{name}" for name in lacking.split()} == OF_OPERATORS - names
+
+
+def test_what_takes_no_metrics_is_refused() -> None:
+    """By name, and before anything runs; OpenTelemetry is needed for what is given."""
+    wrong: Any = {"meter": "tests"}
+    with pytest.raises(InvalidConfig, match=r"^meter must be what `get_meter"):
+        Progress(**wrong)
+    with pytest.raises(InvalidConfig, match=r"^attributes must be None without `meter`"):
+        Progress(attributes={"job": "fetch"})
+    wrong = {"meter": Collected().meter, "attributes": {"job": None}}
+    with pytest.raises(InvalidConfig, match=r"^attributes must be a mapping"):
+        Progress(**wrong)
 
 
 def test_a_bar_is_drawn_again_by_itself(

@@ -9,6 +9,7 @@ import msgspec
 
 from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
+from asyncwait.backends.services._causes import tell_causes
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.texts import joined, json_text, name_of, one_line
 
@@ -92,7 +93,7 @@ def _lines(shown: JournalSummary) -> Iterator[str]:
     yield ", ".join(counts)
     if shown.failed:
         yield f"{_counted(shown.failed, 'failure', 'failures')} that are not called again:"
-        yield from (f"{n:,} {one_line(why)}" for why, n in [*shown.failures.items()][:_CAUSES])
+        yield from tell_causes(dict([*shown.failures.items()][:_CAUSES]))
     files = (*shown.merged, *shown.loose)
     if files:
         yield ""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._keys import keys_after
+from asyncwait.backends.services._causes import cause_named, kind_of, status_behind
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit import causes, status_of
@@ -30,18 +31,25 @@ class Failure(Struct, frozen=True, array_like=True):
         kind: name of the error's class.
         reason: as `OperatorError.reason`, at most 2,000 characters.
         attempts: that there were.
+        status: of HTTP, if the error has one.
     """
 
     key: bytes
     kind: str
     reason: str
     attempts: int = 1
+    status: int | None = None
+
+    @property
+    def cause(self) -> str:
+        """What it is counted as."""
+        return cause_named(self.kind, self.status)
 
     @classmethod
     def of(cls, key: bytes, error: OperatorError) -> "Failure":
         """Build that of a call which an operator has given up."""
-        kind = one_line(type(error.__cause__ or error).__name__, _LONGEST)
-        return cls(key, kind, one_line(error.reason, _LONGEST), error.attempts)
+        cause, reason = error.__cause__ or error, one_line(error.reason, _LONGEST)
+        return cls(key, kind_of(cause), reason, error.attempts, status_behind(cause))
 
     @classmethod
     def of_call(cls, key: bytes, error: Exception) -> "Failure":
@@ -60,7 +68,7 @@ class KeptFailure(AsyncWaitError):
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(
-            f"{failure.kind} in an earlier run: {failure.reason}; the journal keeps it, and "
+            f"{failure.cause} in an earlier run: {failure.reason}; the journal keeps it, and "
             "`asyncwait journal drop-failures` has it called again"
         )
         self.failure = failure

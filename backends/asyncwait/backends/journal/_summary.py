@@ -65,8 +65,8 @@ class JournalSummary(Struct, frozen=True):
         merged: those that were made of others.
         settings: what else the results depend on, by name.
         format: version of the format in which it was begun; in 1 there were no settings.
-        failures: calls that have failed for good, by class and reason, the most frequent first; at
-            most a hundred of them. See `Journal`.
+        failures: calls that have failed for good, by class, status and reason, the most frequent
+            first; at most a hundred of them. See `Journal`.
         failed: all such calls.
     """
 
@@ -153,7 +153,7 @@ class _Seen:
         for first in {key[0] for key in self._failures}:
             results |= _distinct(self._keys[first]) & self._failures.keys()
         told = (each for key, each in self._failures.items() if key not in results)
-        return Counter(f"{each.kind}: {each.reason}" for each in told)
+        return Counter(f"{each.cause}: {each.reason}" for each in told)
 
 
 def _of_file(store: Store, name: str, size: int, owner: Owner, seen: _Seen) -> FileSummary:

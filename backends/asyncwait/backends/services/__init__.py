@@ -1,5 +1,6 @@
 """What calls of a service need, whichever operator makes them."""
 
+from asyncwait.backends.services._redis import RedisLimits
 from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit import status_of, transient
 from asyncwait.toolkit._limits import (
@@ -22,6 +23,7 @@ __all__ = [
     "InFlight",
     "Limit",
     "Limits",
+    "RedisLimits",
     "status_of",
     "transient",
 ]

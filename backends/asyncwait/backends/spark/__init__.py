@@ -4,7 +4,8 @@ from asyncwait.backends.java import MissingJava
 from asyncwait.backends.spark._gateway import SparkNotStarted
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.frame._errors import EvaluatedTwice, SchemaMismatch
+from asyncwait.backends.spark.frame._errors import EvaluatedTwice, SchemaMismatch, TooManyFailed
+from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.frame._wait import (
     FrameWait,
     key_ordered_wait,
@@ -24,7 +25,9 @@ __all__ = [
     "MissingJava",
     "Progress",
     "SchemaMismatch",
+    "Share",
     "SparkNotStarted",
+    "TooManyFailed",
     "embedded_spark",
     "key_ordered_wait",
     "lookup_join",

@@ -62,6 +62,8 @@ class Partition:
         loop_factory: makes the event loop.
         reader: makes a source of elements out of `batches`.
         batch_size: rows in a batch of output at most.
+        watch: is given, before anything is opened, what returns the present figures to any thread,
+            without asking the loop; None for nobody.
 
     Raises:
         InvalidConfig: what the operator is opened with is not what it should be.
@@ -77,6 +79,7 @@ class Partition:
         loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
         reader: Reader = ThreadedSource,
         batch_size: int = BATCH_SIZE,
+        watch: Callable[[Callable[[], Statistics]], object] | None = None,
     ) -> None:
         self._rows = rows
         self._batch_size = batch_size
@@ -85,6 +88,8 @@ class Partition:
         self._closed = False
         self._source = reader(batches, rows)
         self._host = OperatorHost(lambda: opens(self._source))
+        if watch is not None:
+            watch(self._host.figures)
         self._loop = LoopThread(loop_factory)
         try:
             self._loop.ask(self._host.open())
@@ -149,10 +154,6 @@ class Partition:
         if self._closed or self._loop.is_here:
             return self._host.figures()
         return self._loop.ask(self._host.statistics())
-
-    def figures(self) -> Statistics:
-        """Return the present figures, to any thread, without asking the loop."""
-        return self._host.figures()
 
 
 def _without_ours(error: BaseException | None) -> None:

@@ -1,6 +1,6 @@
 """The instruments of OpenTelemetry, which is imported here and nowhere else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import version
 from threading import Lock, get_ident
@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary, WeakSet
 from opentelemetry.metrics import CallbackOptions, Meter, Observation, get_meter
 
 from asyncwait.backends.watching._figures import METRICS, Metric
-from asyncwait.backends.watching._watched import Watched
 from asyncwait.spec import InvalidConfig
 
 Attributes: TypeAlias = frozenset[tuple[str, str | bool | float]]
@@ -21,16 +20,26 @@ class Export:
 
     Exporters ask in threads of their own, where an operator must not be read. They can't wait for
     the loop either: OpenTelemetry holds a lock while they ask, for which the loop may wait.
+
+    Args:
+        read: gives the figures.
+        attributes: what they are reported with.
+        instruments: that report them.
+        anywhere: any thread may read them.
     """
 
     def __init__(
         self,
-        results: Watched[Any],
+        read: Callable[[], Any],
         attributes: Mapping[str, str | bool | float],
         instruments: "Instruments",
+        *,
+        anywhere: bool = False,
     ) -> None:
-        self._results = results
+        self._read = read
+        self._anywhere = anywhere
         self._instruments = instruments
+        self._counted: dict[str, float] = {}
         self.attributes: Attributes = frozenset(attributes.items())
 
     def begin(self) -> None:
@@ -41,7 +50,7 @@ class Export:
 
     def look(self) -> None:
         """Read."""
-        self._figures = self._results.statistics()
+        self._figures = self._read()
 
     def end(self, error: BaseException | None) -> None:  # noqa: ARG002 - figures stay true
         """Read for the last time, and be asked no more."""
@@ -49,13 +58,16 @@ class Export:
         self._instruments.remove(self)
 
     def value(self, metric: Metric) -> float | None:
-        """Return a figure as it was read last; the present one in the thread of the loop.
+        """Return a figure as it was read last; the present one in a thread that may read.
 
-        None where there is none: of operators and of lookups different things are told.
+        None where there is none: of operators and of lookups different things are told. A counter
+        never falls, though of a job rows are undone where a task fails.
         """
-        if get_ident() == self._thread:
+        if self._anywhere or get_ident() == self._thread:
             self.look()
         value: float | None = getattr(self._figures, metric.figure, None)
+        if value is not None and metric.kind == "counter":
+            value = self._counted[metric.figure] = max(value, self._counted.get(metric.figure, 0))
         return value
 
 

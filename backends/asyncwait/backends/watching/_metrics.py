@@ -1,6 +1,6 @@
 """Metrics, if there is OpenTelemetry to take them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ from asyncwait.spec import InvalidConfig, MissingExtra
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
+
+    from asyncwait.backends.watching._instruments import Export
 
 
 def export_metrics(
@@ -54,12 +56,30 @@ def export_metrics(
         MissingExtra: OpenTelemetry is not installed.
     """
     require_watched(results, every)
+    return WhileOpen(export_of(results.statistics, attributes, meter), every)
+
+
+def export_of(
+    read: Callable[[], Any], attributes: Any, meter: Any, *, anywhere: bool = False
+) -> "Export":
+    """Return what gives figures to OpenTelemetry from its `begin` to its `end`.
+
+    Args:
+        read: gives the figures.
+        attributes: see `export_metrics`, and so is the next.
+        meter: where the instruments are made.
+        anywhere: any thread may read them.
+
+    Raises:
+        InvalidConfig: an argument is not what it should be.
+        MissingExtra: OpenTelemetry is not installed.
+    """
     _require_attributes(attributes)
     try:
         from asyncwait.backends.watching._instruments import Export, instruments_of
     except ImportError as error:
         raise MissingExtra("opentelemetry-api", "otel") from error
-    return WhileOpen(Export(results, attributes or {}, instruments_of(meter)), every)
+    return Export(read, attributes or {}, instruments_of(meter), anywhere=anywhere)
 
 
 def _require_attributes(attributes: Any) -> None:

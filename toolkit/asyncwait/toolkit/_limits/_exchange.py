@@ -31,14 +31,15 @@ class Told(Struct, array_like=True):
     """What a ledger hears of the calls of one operator.
 
     Args:
-        ended: numbers of calls, and their costs as they tell them, by limit; empty if they don't.
+        ended: of calls their number, whether they had begun, and their costs as they tell them, by
+            limit; empty if they don't.
         begun: numbers of calls.
         open: of all calls that have their turns and have not ended, their number, whether they have
             begun, and their costs; None if it need not hear of them.
         asked: who waits for a turn, in that order: number, and costs by limit.
     """
 
-    ended: list[tuple[int, list[float | None]]]
+    ended: list[tuple[int, bool, list[float | None]]]
     begun: list[int]
     open: list[tuple[int, bool, list[float]]] | None
     asked: list[tuple[int, list[float]]]
@@ -97,7 +98,7 @@ class Exchange:
         self._waiting: deque[tuple[Turn, Answered]] = deque()
         self._open: dict[int, Turn] = {}
         self._begun: list[int] = []
-        self._ended: list[tuple[int, list[float | None]]] = []
+        self._ended: list[tuple[int, bool, list[float | None]]] = []
         self._is_closed = self._has_news = False
         self._thread: threading.Thread | None = None
 
@@ -124,7 +125,7 @@ class Exchange:
         """Note that it has ended, or does not begin; or that nobody waits for its turn any more."""
         with self._news:
             if self._open.pop(turn.number, None) is not None:
-                self._ended.append((turn.number, [*turn.told]))
+                self._ended.append((turn.number, turn.began < inf, [*turn.told]))
                 self._tell()
                 return
             with suppress(StopIteration):
@@ -193,7 +194,7 @@ class Exchange:
                 if any(turn is each for each, _ in self._waiting):
                     self._open[turn.number] = turn
                 else:
-                    self._ended.append((turn.number, []))
+                    self._ended.append((turn.number, False, []))
                     self._has_news = True
             granted = [each for each in answers if each[0].number in self._open]
             for each in granted:

@@ -74,7 +74,7 @@ class _OfBook:
                         self._book.begin(turn)
             for number in self._turns.keys() & {*told.begun}:
                 self._book.begin(self._turns[number])
-            for number, costs in told.ended:
+            for number, _, costs in told.ended:
                 if (ended := self._turns.pop(number, None)) is not None:
                     ended.told = costs
                     self._book.end(ended)

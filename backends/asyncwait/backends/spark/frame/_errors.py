@@ -3,16 +3,21 @@
 from typing import Any
 
 from asyncwait.backends.journal import KeptFailure
+from asyncwait.backends.services._causes import cause_of, kind_of
 from asyncwait.spec import AsyncWaitError, OperatorError
-from asyncwait.spec.texts import one_line
-
-_LONGEST = 2_000
 
 
 class SchemaMismatch(AsyncWaitError, TypeError):
     """A result does not fit the schema: its fields, or the type of a value.
 
     It is no error that another attempt would mend, so that `retry` passes it over.
+    """
+
+
+class TooManyFailed(AsyncWaitError):
+    """More rows of a task have failed for good than `fail_after` allows: see `Share`.
+
+    The message has the share, the counts, and the most frequent causes.
     """
 
 
@@ -32,9 +37,11 @@ class EvaluatedTwice(UserWarning):
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
     cause = error.__cause__ or error
-    kind = (
-        cause.failure.kind
-        if isinstance(cause, KeptFailure)
-        else one_line(type(cause).__name__, _LONGEST)
-    )
+    kind = cause.failure.kind if isinstance(cause, KeptFailure) else kind_of(cause)
     return {"type": kind, "message": str(error), "attempts": error.attempts}
+
+
+def cause_behind(error: OperatorError) -> str:
+    """Return what a row that has failed is counted as; one that is kept as it was at first."""
+    cause = error.__cause__ or error
+    return cause.failure.cause if isinstance(cause, KeptFailure) else cause_of(cause)

@@ -1,10 +1,76 @@
-"""Rows whose calls have failed for good: how failures get into a journal, and come out of it."""
+"""Rows that have failed for good: how many there are, and which of them a journal keeps."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 from asyncwait.backends.journal import Attempt, Failure, JournalError, KeptFailure
 from asyncwait.backends.journal._failures import is_open
 from asyncwait.backends.services import transient
+from asyncwait.backends.services._causes import OTHER, most_frequent, tell_causes
+from asyncwait.backends.spark.frame._errors import TooManyFailed, cause_behind
 from asyncwait.backends.spark.frame._rows import InputRow
+from asyncwait.backends.spark.frame._share import Share
+from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import CallFailed, OperatorError, Retry
+
+_MOST_CAUSES = 1_000
+"""Different ones that a task tells apart: a function may make a class for each error."""
+
+
+class FailedRows:
+    """Counts the rows of a task that have failed for good, whatever becomes of them.
+
+    Args:
+        allowed: how many may fail; None for any number.
+        decided: returns how many rows are decided; it is called on the loop.
+    """
+
+    def __init__(self, allowed: Share | None = None, decided: Callable[[], int] = int) -> None:
+        self._allowed = allowed
+        self._decided = decided
+        self._causes = Counter[str]()
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """How many there are by cause; for any thread."""
+        return dict(self._causes)
+
+    def behind(self, keep: Callable[[InputRow, OperatorError], Any]) -> Callable[..., None]:
+        """Return what is shown each failure once `keep` has seen it.
+
+        It raises `TooManyFailed` where it is one too many.
+        """
+
+        def seen(row: InputRow, error: OperatorError) -> None:
+            keep(row, error)
+            self._count(cause_behind(error))
+            self.judge(1)  # which is not decided yet
+
+        return seen
+
+    def judge(self, more: int = 0) -> None:
+        """Require that not too many rows have failed.
+
+        Args:
+            more: rows to be counted with those that are decided.
+
+        Raises:
+            TooManyFailed: more have failed than may.
+        """
+        if (allowed := self._allowed) is None:
+            return
+        failed, decided = self._causes.total(), self._decided() + more
+        if decided >= allowed.of and failed / decided > allowed.share:
+            told = ", ".join(tell_causes(most_frequent(self._causes, NAMED)))
+            raise TooManyFailed(
+                f"{failed:,} of {decided:,} rows of this task have failed, more than "
+                f"fail_after={allowed} allows: {told}"
+            )
+
+    def _count(self, cause: str) -> None:
+        is_known = cause in self._causes or len(self._causes) < _MOST_CAUSES
+        self._causes[cause if is_known else OTHER] += 1
 
 
 class Failures:

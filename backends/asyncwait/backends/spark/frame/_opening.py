@@ -27,7 +27,7 @@ from asyncwait.backends.spark.frame._calls import (
     failure_handler,
     repeating,
 )
-from asyncwait.backends.spark.frame._failures import Failures
+from asyncwait.backends.spark.frame._failures import FailedRows, Failures
 from asyncwait.backends.spark.frame._limits import (
     Kept,
     LimitedBlockingFunction,
@@ -36,6 +36,7 @@ from asyncwait.backends.spark.frame._limits import (
 )
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
+from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
@@ -68,6 +69,7 @@ class Options(Struct, frozen=True):
     journal: Journal | None = None
     batch: Batch | None = None
     cache: Cache | None = None
+    fail_after: Share | None = None
 
 
 class Opening:
@@ -82,12 +84,14 @@ class Opening:
         attempt: Attempt | None,
         *,
         sharing: Sharing | None = None,
+        failed: FailedRows | None = None,
     ) -> None:
         self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
         self._shape = shape
         self._options = options
         self._attempt = attempt
         self._sharing = sharing
+        self._failed = failed
         self._blocks = is_plain_function(self._parts.call)
         self._retry = unless_not_called(repeating(options.retry, many=options.many))
         self._limited: LimitedFunction | None = None
@@ -131,6 +135,8 @@ class Opening:
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
         """Return what is asked for rows in place of a failure, once the journal has it."""
         keep = as_it_is if self._failures is None else self._failures.keep
+        if self._failed is not None:
+            keep = self._failed.behind(keep)
         handler = failure_handler(self._options.on_error, self._parts, self._results, keep)
         return asked_of_no_budget(handler)
 

@@ -13,16 +13,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, KeptFailure
+from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
+from asyncwait.backends.spark.frame._errors import TooManyFailed
+from asyncwait.backends.spark.frame._failures import FailedRows
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
 from asyncwait.backends.spark.frame._schema import ERROR_TYPE
+from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
+from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
 from asyncwait.spec.texts import joined, one_line, shown
 
@@ -66,21 +71,27 @@ class Enrichment(Struct, frozen=True):
         return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        name, counts, flush = TaskName.here(), _Counts(), find_flush()
+        name, counts, flush = TaskName.here(), _Counts(self.options.fail_after), find_flush()
         with (
             reporting(self.options.endpoint, name, counts.figures),  # opening and closing, too
             self._attempt(name) as attempt,
             shared(self.options.cache, self.identity) as sharing,
             self.partition(
-                batches, name.partition, attempt, sharing, reader=counts.reader
+                batches,
+                name.partition,
+                attempt,
+                sharing,
+                counts.failed,
+                reader=counts.reader,
+                watch=counts.watch,
             ) as opened,
         ):
-            counts.statistics, counts.attempt = opened.figures, attempt
-            counts.sharing = sharing
+            counts.attempt, counts.sharing = attempt, sharing
             for batch in opened:
                 counts.rows_out += batch.num_rows
                 yield batch
                 flush()
+            counts.failed.judge()
         if self.evaluations is not None:
             self.evaluations.ended()
 
@@ -96,6 +107,7 @@ class Enrichment(Struct, frozen=True):
         number: int,
         attempt: Attempt | None = None,
         sharing: Sharing | None = None,
+        failed: FailedRows | None = None,
         **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which has to be closed."""
@@ -103,7 +115,9 @@ class Enrichment(Struct, frozen=True):
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
         zone = zone_named(self.zone)
-        opening = Opening(self.fn, self.shape, zone, self.options, attempt, sharing=sharing)
+        opening = Opening(
+            self.fn, self.shape, zone, self.options, attempt, sharing=sharing, failed=failed
+        )
         codec = FrameRows if sharing is None else SharedRows
         rows = codec(shape, None if attempt is None else self._keys(attempt).look)
         return Partition(batches, opening.on, rows, **options)
@@ -117,12 +131,17 @@ class Enrichment(Struct, frozen=True):
 class _Counts:
     """What a task tells of itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowed: Share | None) -> None:
         self.rows_out = 0
-        self.statistics: Callable[[], Statistics] = Statistics
+        self._statistics: Callable[[], Statistics] = Statistics
         self.attempt: Attempt | None = None
         self.sharing: Sharing | None = None
+        self.failed = FailedRows(allowed, lambda: self.figures().rows_done)
         self._source: ThreadedSource | None = None
+
+    def watch(self, figures: Callable[[], Statistics]) -> None:
+        """Look at the operator, whose figures these are."""
+        self._statistics = figures
 
     def reader(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> ThreadedSource:
         """Make the source of the partition, and look at it."""
@@ -134,14 +153,16 @@ class _Counts:
 
         What is in the journal is no call, nor is what is kept.
         """
-        statistics = self.statistics()
+        statistics = self._statistics()
         found = 0 if self.attempt is None else self.attempt.found
         sharing, calls = self.sharing, max(0, statistics.calls - found)
+        causes = self.failed.causes
         return TaskFigures.of(
             replace(statistics, calls=calls if sharing is None else sharing.calls),
             rows_in=0 if self._source is None else self._source.given,
             rows_out=self.rows_out,
-            errors=statistics.failures_handled,
+            errors=sum(causes.values()),
+            causes=most_frequent(causes, NAMED),
             found=found,
         )
 
@@ -168,11 +189,15 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches; whatever is raised is one that PySpark can be told of: see `require_text`.
 
     What is wrong with a row says so without our frames, which Spark would print twice, and its last
-    line is the one that people look for.
+    line is the one that people look for. Where too many rows have failed, no row is to blame.
     """
     try:
         yield from rows
+    except TooManyFailed as error:
+        raise error.with_traceback(None) from None
     except OperatorError as error:
+        if isinstance(too_many := error.__cause__, TooManyFailed):
+            raise too_many.with_traceback(None) from None
         if isinstance(error.record, RowRecord):
             error.add_note(last_line(error, error.record))
         require_text(error)

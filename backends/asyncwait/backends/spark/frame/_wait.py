@@ -11,6 +11,7 @@ from asyncwait.backends.journal import Journal
 from asyncwait.backends.services import Budget
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.carry._carry import Carry
+from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
@@ -66,6 +67,7 @@ class FrameWait(Protocol):
         progress: Progress | None = None,
         journal: Journal | str | None = None,
         once: bool = False,
+        fail_after: Share | None = None,
         carry: Carry | None = None,
     ) -> "DataFrame":
         """Return the DataFrame of the results."""
@@ -100,6 +102,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         progress: Progress | None = None,
         journal: Journal | str | None = None,
         once: bool = False,
+        fail_after: Share | None = None,
         carry: Carry | None = None,
     ) -> "FramePlan":
         """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
@@ -186,11 +189,16 @@ def frame_wait(mode: Mode) -> FrameWait:
             once: whether rows are called for once as long as the session lives, however often an
                 action evaluates its input, or another one asks again: a journal in a folder of this
                 machine, which goes with the session. For sessions in local mode.
+            fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes
+                of them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
+                more than 5 % have failed; see `asyncwait.backends.spark.Share`. The error names
+                the counts and the most frequent causes. It is refused where the first failure
+                fails the task, as `on_error` says. None for any number.
             carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
                 call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
                 above are for all calls on a machine then, `capacity` for those of a lane, and a
-                `cache` lives as long as the process that calls. `max_held` and `progress` are
-                refused. None for micro-batches that are drained.
+                `cache` lives as long as the process that calls. `max_held`, `progress` and
+                `fail_after` are refused. None for micro-batches that are drained.
 
         Returns:
             A DataFrame of the columns kept and the results.
@@ -212,6 +220,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         from asyncwait.backends.spark.frame._twice import temporary_journal
 
         _require(fn, on_error, progress)
+        _require_fail_after(fail_after, on_error, fn)
         held = _held(max_held, capacity)
         OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
         ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
@@ -240,6 +249,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             journal=kept,
             batch=batch,
             cache=cache,
+            fail_after=fail_after,
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
         if carry is None:
@@ -247,7 +257,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         else:
             from asyncwait.backends.spark.carry._plan import CarryPlan
 
-            given: Any = {"max_held": max_held, "progress": progress}
+            given: Any = {"max_held": max_held, "progress": progress, "fail_after": fail_after}
             _require_carry(carry, given)
             planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
         if (kept := planned.work.options.journal) is not None:
@@ -280,6 +290,17 @@ def _require(fn: Any, on_error: Any, progress: Any) -> None:
     _require_function(fn)
     require_on_error(on_error)
     require_progress(progress)
+
+
+def _require_fail_after(fail_after: Any, on_error: Any, fn: Any) -> None:
+    """Refuse what is no share, and one where the first failure is the last."""
+    if fail_after is None:
+        return
+    if not isinstance(fail_after, Share):
+        raise InvalidConfig.of("fail_after", fail_after, "a Share, or None")
+    if on_error == "fail" or (on_error is None and getattr(fn, "failure", None) is None):
+        expected = 'None where `on_error` is "fail": the first row that fails ends the job'
+        raise InvalidConfig.of("fail_after", fail_after, expected)
 
 
 def _require_batches(batch: Batch, kept: "Kept", journal: Journal | None) -> None:

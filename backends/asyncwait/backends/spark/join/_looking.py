@@ -1,5 +1,6 @@
 """Looks chunks up: the function that the pool calls."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -10,7 +11,7 @@ import pyarrow as pa
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._whole import Whole
 from asyncwait.backends.spark._reader import PartitionSource
-from asyncwait.backends.spark.frame._errors import told_of
+from asyncwait.backends.spark.frame._errors import cause_behind, told_of
 from asyncwait.backends.spark.join._chunks import Found, Layout, Piece, Shape
 from asyncwait.backends.spark.join._keys import keys_of
 from asyncwait.backends.spark.join._table import RowFitter
@@ -37,6 +38,8 @@ class Looking:
         self._shape = shape
         self._on_error = on_error
         self._fitter = fitter
+        self.causes = Counter[str]()
+        """What rows have failed of."""
         self._running = 0
         self._has_ended = False
         self.open = table.open
@@ -76,6 +79,7 @@ class Looking:
                 found[place] = self._despite(outcome)
                 errors[place] = told_of(outcome)
                 self._table.figures.failures_handled += times[place]
+                self.causes[cause_behind(outcome)] += times[place]
         return Layout(self._shape, found, errors)
 
     def _despite(self, failure: OperatorError) -> Found:

@@ -1,5 +1,6 @@
 """What runs in a task of Spark: the lookup join of one partition of a DataFrame."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from asyncwait.backends.lookup import Full, Table, WholeTable
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._kept import kept
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
@@ -20,7 +22,7 @@ from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
 from asyncwait.backends.spark.join._looking import Chunks, Looking
 from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
-from asyncwait.backends.spark.progress._figures import LOOKED_UP
+from asyncwait.backends.spark.progress._figures import LOOKED_UP, NAMED
 from asyncwait.spec import Batch, Cache, OperatorConfig, Retry
 from asyncwait.toolkit import PlainFunction, PlainSource
 
@@ -110,6 +112,7 @@ class Join(Struct, frozen=True):
         opened = tabled(table, self.options.cache, self.options.policy(), store)
         counts.lookup = opened.figures
         looking = Looking(opened, self.shape, self.options.on_error, fitter, CHUNKS)
+        counts.causes = looking.causes
         config, function = OperatorConfig("ordered", CHUNKS), PlainFunction(looking)
         return Partition(
             batches,
@@ -128,6 +131,7 @@ class Counts:
     def __init__(self) -> None:
         self.rows_out = 0
         self.lookup = Figures()
+        self.causes = Counter[str]()
 
     def figures(self) -> TaskFigures:
         """Return what is so at this moment; for any thread."""
@@ -140,5 +144,6 @@ class Counts:
             in_flight=lookup.in_flight,
             calls=lookup.requests,
             errors=lookup.failures_handled,
+            causes=most_frequent(dict(self.causes), NAMED),
             failures_handled=lookup.failures_handled,
         )

@@ -1,9 +1,14 @@
 """What a task tells of itself, and what a whole job comes to."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from asyncwait.spec import Statistics
+
+NAMED = 8
+"""Causes that figures name."""
 
 LOOKED_UP = ("hits", "shared", "loads", "stale", "null_keys")
 """What rows are that a lookup join has looked up: each is one of these. So is, where rows share
@@ -47,11 +52,14 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     """Rows that were handed on."""
     errors: int = 0
     """Rows for which everything has failed, whatever became of them."""
+    causes: dict[str, int] = field(default_factory=dict)
+    """These by cause: the class of the error, and its HTTP status if it has one. The eight most
+    frequent; the rest is "other"."""
     found: int = 0
     """Rows whose results were in the journal, and which nothing was called for."""
 
     @classmethod
-    def of(cls, statistics: Statistics, **own: int) -> "TaskFigures":
+    def of(cls, statistics: Statistics, **own: Any) -> "TaskFigures":
         """Add what the task counts to what the operator says."""
         return cls(**asdict(statistics), **own)
 
@@ -88,8 +96,14 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """Those whose key is null: no row of a table has it, and no call is shared."""
     in_flight: int = 0
     """Rows admitted and not yet handed on."""
+    waiting: int = 0
+    """Rows that were taken and wait for room."""
+    held: int = 0
+    """Rows in flight that are decided."""
     calls: int = 0
     """Calls started, in all attempts."""
+    batches: int = 0
+    """Batches that were called, in all attempts."""
     calls_in_vain: int = 0
     """Calls among them in attempts that failed."""
     retries: int = 0
@@ -102,6 +116,9 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """Calls that ran on after they were cancelled, in all attempts."""
     errors: int = 0
     """Rows for which everything has failed, in all attempts."""
+    causes: dict[str, int] = {}
+    """These by cause, for example `{"HTTPStatusError 400": 12, "TimeoutError": 3}`: the class of
+    the error, and its HTTP status if it has one. The eight most frequent; the rest is "other"."""
     tasks_running: int = 0
     """Tasks that were heard of, and not yet of their end."""
     tasks_done: int = 0

@@ -3,6 +3,7 @@
 import secrets
 import socket
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,13 +14,16 @@ from asyncwait.backends.spark.progress._server import Server
 from asyncwait.backends.spark.progress._tally import Tally
 from asyncwait.backends.spark.progress._wire import Endpoint
 from asyncwait.backends.spark.progress._words import summary
+from asyncwait.backends.watching._metrics import export_of
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter
     from pyspark.sql import SparkSession
     from rich.console import Console
 
     from asyncwait.backends.spark.progress._bar import Bar
+    from asyncwait.backends.watching._instruments import Export
 
 LOOPBACK = "127.0.0.1"
 
@@ -111,10 +115,16 @@ class Progress:
         show: whether to draw; None for yes if rich is installed.
         console: of rich, where to draw; None for standard error, or the notebook.
         session: of Spark, whose workers report; None for the one that is active on entering.
+        meter: of OpenTelemetry, what `get_meter(name)` gives: the figures of all tasks are metrics
+            while the body runs, under the names that `asyncwait.backends.watching.export_metrics`
+            gives those of an operator, but for high-water marks, the oldest record, refreshes and
+            evictions. None for no metrics.
+        attributes: what each metric is reported with, for example `{"job": "fetch"}`.
 
     Raises:
         InvalidConfig: an argument is not what it should be.
-        MissingExtra: rich is not installed, and `show` or `console` wants it.
+        MissingExtra: rich is not installed, and `show` or `console` wants it; or OpenTelemetry is
+            not, and there is a `meter`.
         RuntimeError: it is entered again.
     """
 
@@ -125,8 +135,11 @@ class Progress:
         show: bool | None = None,
         console: "Console | None" = None,
         session: "SparkSession | None" = None,
+        meter: "Meter | None" = None,
+        attributes: Mapping[str, str | bool | float] | None = None,
     ) -> None:
         _require(total, show)
+        self._export = _export_for(self.figures, attributes, meter)
         self._total = total
         self._console = _console_for(console, show=show)
         self._session = session
@@ -143,6 +156,9 @@ class Progress:
         self._tally = Tally(self._total)
         secret = secrets.token_bytes(16)
         with ExitStack() as undo:
+            if self._export is not None:
+                self._export.begin()
+                undo.callback(self._export.end, None)
             server = self._listen(secret)
             undo.callback(self._tally.end)
             undo.callback(server.close)
@@ -210,6 +226,15 @@ def _require(total: Any, show: Any) -> None:
         raise InvalidConfig.of("total", total, "a whole number >= 0, or None for not known")
     if show is not None and not isinstance(show, bool):
         raise InvalidConfig.of("show", show, "True, False, or None")
+
+
+def _export_for(read: Callable[[], JobFigures], attributes: Any, meter: Any) -> "Export | None":
+    """Return what gives figures to a meter; None if there is none."""
+    if meter is not None:
+        return export_of(read, attributes, meter, anywhere=True)
+    if attributes is not None:
+        raise InvalidConfig.of("attributes", attributes, "None without `meter`")
+    return None
 
 
 def _console_for(given: Any, *, show: bool | None) -> "Console | None":

@@ -1,16 +1,25 @@
 """What the reports of all tasks come to."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Condition
 from time import monotonic
 from typing import Literal
 
-from asyncwait.backends.spark.progress._figures import LOOKED_UP, JobFigures, TaskFigures, TaskName
+from asyncwait.backends.services._causes import most_frequent
+from asyncwait.backends.spark.progress._figures import (
+    LOOKED_UP,
+    NAMED,
+    JobFigures,
+    TaskFigures,
+    TaskName,
+)
 from asyncwait.backends.spark.progress._wire import Report, State
 
 _WHATEVER_BECAME_OF_IT = (
     "calls",
+    "batches",
     "retries",
     "timeouts",
     "failures_handled",
@@ -18,10 +27,11 @@ _WHATEVER_BECAME_OF_IT = (
     "errors",
 )
 _OF_ROWS = ("rows_in", "rows_out", "rows_done", "found", *LOOKED_UP)
+_PRESENT = ("in_flight", "waiting", "held")
 _COUNTS = (
     *_WHATEVER_BECAME_OF_IT,
     *_OF_ROWS,
-    "in_flight",
+    *_PRESENT,
     "calls_in_vain",
     "tasks_running",
     "tasks_done",
@@ -77,6 +87,7 @@ class Tally:
         self._links: dict[int, _Attempt] = {}
         self._partitions: dict[tuple[int, int], _Partition] = {}
         self._counts = [0] * len(_COUNTS)
+        self._causes = Counter[str]()
         self._again = 0
         self._began = monotonic()
         self._heard: float | None = None
@@ -90,6 +101,8 @@ class Tally:
             attempt = self._attempt(report)
             if report.number <= attempt.number:
                 return
+            self._causes.subtract(attempt.figures.causes)
+            self._causes.update(report.figures.causes)
             attempt.number, attempt.figures = report.number, report.figures
             attempt.state, attempt.link = report.state, link
             self._links[link] = attempt
@@ -146,6 +159,7 @@ class Tally:
         pace = counts["rows_done"] / seconds if seconds > 0 else 0.0
         return JobFigures(
             **counts,
+            causes=most_frequent(self._causes, NAMED),
             tasks_again=self._again,
             reported=self._heard is not None,
             total=self._total,
@@ -166,14 +180,14 @@ def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
     latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
     stand = [each for each in attempts if each.stands and each.name.attempt == latest]
     given_up = [each for each in attempts if each not in stand]
-    running = sum(each.state == "running" for each in stand)
+    running = [each for each in stand if each.state == "running"]
     return (
         *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
         *(sum(getattr(each.figures, name) for each in stand) for name in _OF_ROWS),
-        sum(each.figures.in_flight for each in stand if each.state == "running"),
+        *(sum(getattr(each.figures, name) for each in running) for name in _PRESENT),
         sum(each.figures.calls for each in given_up),
-        running,
-        len(stand) - running,
+        len(running),
+        len(stand) - len(running),
         int(not stand),
         len(given_up),
     )

@@ -2,7 +2,11 @@
 
 from datetime import timedelta
 
+from asyncwait.backends.services._causes import most_frequent, tell_causes
 from asyncwait.backends.spark.progress._figures import LOOKED_UP, JobFigures
+
+_SAID = 3
+"""Causes that a line names."""
 
 
 def line(figures: JobFigures, silence: str) -> str:
@@ -38,6 +42,7 @@ def summary(figures: JobFigures, silence: str) -> str:
         "keys": _keys(figures),
         "calls": _calls(figures),
         "events": ", ".join(each for each in events if not each.startswith("0 ")),
+        "causes": ", ".join(tell_causes(figures.causes)),
         "tasks": _tasks(figures),
         "time": f"{took}, {figures.rows_per_second:,.1f} rows/s",
     }
@@ -63,10 +68,16 @@ def _told(figures: JobFigures) -> list[str]:
         "kept": figures.hits,
         "retried": figures.retries,
         "timed out": figures.timeouts,
-        "error" if figures.errors == 1 else "errors": figures.errors,
+        f"{'error' if figures.errors == 1 else 'errors'}{_causes(figures)}": figures.errors,
     }
     present = [f"{count:,} {name}" for name, count in counts.items() if count]
     return [f"{figures.in_flight:,} in flight", *present, f"tasks: {_tasks(figures)}"]
+
+
+def _causes(figures: JobFigures) -> str:
+    """Say what errors are mostly, behind their number."""
+    said = ", ".join(tell_causes(most_frequent(figures.causes, _SAID)))
+    return f" ({said})" if said else ""
 
 
 def _tasks(figures: JobFigures) -> str:

@@ -1,0 +1,186 @@
+"""Limits that a Redis keeps, for processes and jobs on any number of machines."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from secrets import token_hex
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import AnyLimit, Ledger, LedgerLost, Reply, Told
+from asyncwait.toolkit._limits import Adaptive, Budget, InFlight, Limit, Limits
+
+_LEASE = 30.0
+"""Seconds for which a turn counts whose owner is silent: it is heard of every five."""
+
+_PATIENCE = 5.0
+"""Seconds for the server to answer."""
+
+_KEEP = 86_400
+"""Seconds for which the server remembers limits that nobody uses, if there is no budget in them."""
+
+
+class RedisLimits(Struct, frozen=True):
+    """Limits that programs on any number of machines keep to together: `limits=RedisLimits(...)`.
+
+    All who give the same server and name keep to them, and have to give the same limits. `Adaptive`
+    is for each operator by itself. Nothing is called while the server can't be reached. If it comes
+    back without its memory, nothing is called until each window is empty for sure; a budget ends
+    with an error then, as nobody knows what was spent.
+
+    Args:
+        url: of the server: `redis://host:port/db`, `rediss://` or `unix://path`.
+        name: of these limits there.
+        limits: what they are. A budget has no `path`, and says by `cost` what calls may cost.
+
+    Raises:
+        InvalidConfig: an argument is wrong.
+        MissingExtra: redis is not installed.
+    """
+
+    url: str
+    name: str
+    limits: Sequence[AnyLimit]
+
+    def __post_init__(self) -> None:
+        _redis_module()
+        for name in ("url", "name"):
+            if not (isinstance(getattr(self, name), str) and getattr(self, name)):
+                raise InvalidConfig.of(name, getattr(self, name), "a text that is not empty")
+        if not self.url.startswith(("redis://", "rediss://", "unix://")):
+            raise InvalidConfig.of("url", self.url, "redis://, rediss:// or unix://")
+        for each in Limits(self.limits).limits:
+            if isinstance(each, Budget):
+                _require_kept(each)
+
+    def ledger(self) -> Ledger:
+        """Return where one more operator tells its calls."""
+        return _AtRedis(self)
+
+
+def _require_kept(budget: Budget) -> None:
+    if budget.path is not None:
+        raise InvalidConfig.of("Budget.path", budget.path, "None with a Redis, which remembers it")
+    if budget.cost is None and budget.unit != "calls":
+        expected = "a plain function with a Redis: what calls may cost at most"
+        raise InvalidConfig.of("Budget.cost", None, expected)
+
+
+class _AtRedis:
+    """The ledger of one operator."""
+
+    def __init__(self, asked: RedisLimits) -> None:
+        self._asked = asked
+        self._client_name = token_hex(8)
+        self._generation = ""
+        kinds = [_kind(each) for each in asked.limits if not isinstance(each, Adaptive)]
+        self._places = [
+            place for place, each in enumerate(asked.limits) if not isinstance(each, Adaptive)
+        ]
+        windows = [each["per"] + each["latency"] for each in kinds if each["kind"] == "window"]
+        self._has_budget = any(each["kind"] == "budget" for each in kinds)
+        self._said = {
+            "client": self._client_name,
+            "kinds": kinds,
+            # A budget may grow.
+            "limits": msgspec.json.encode([_without_amount(each) for each in kinds]).decode(),
+            "longest": max(windows, default=0),
+            "lease": _LEASE,
+            "keep": 0 if self._has_budget else int(_KEEP + 2 * max(windows, default=0)),
+        }
+        base = "{asyncwait limits " + asked.name + "}"
+        parts = [f"{base} {each} {place}" for place in self._places for each in ("leaves", "costs")]
+        self._keys = [base, *parts]
+        redis = _redis_module()
+        self._lost = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
+        self._client: Any = redis.Redis.from_url(
+            asked.url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
+        )
+        script = files(__package__).joinpath("_limits.lua").read_text()
+        self._script: Any = self._client.register_script(script)
+
+    def __str__(self) -> str:
+        return f"the Redis with the limits {shown(self._asked.name)}"
+
+    def exchange(self, told: Told) -> Reply:
+        """Hear of calls, and answer; an OSError says that the server can't be reached."""
+        said = {
+            **self._said,
+            "generation": self._generation,
+            "ended": [
+                (number, begun, self._of_ours(costs) if costs else [])
+                for number, begun, costs in told.ended
+            ],
+            "begun": told.begun,
+            "open": [
+                (number, begun, self._of_ours(costs)) for number, begun, costs in told.open or ()
+            ],
+            "asked": [(number, self._of_ours(costs)) for number, costs in told.asked],
+        }
+        try:
+            text = self._script(keys=self._keys, args=[msgspec.json.encode(said)])
+        except self._lost as error:
+            raise ConnectionError(str(error)) from error
+        return self._reply(msgspec.json.decode(text))
+
+    def _of_ours(self, costs: Sequence[Any]) -> list[Any]:
+        """Return the costs of those limits that the server keeps."""
+        return [costs[place] for place in self._places]
+
+    def _reply(self, said: dict[str, Any]) -> Reply:
+        if "others" in said:
+            raise InvalidConfig(
+                f"limits {shown(self._asked.name)}: others keep to {shown(said['others'])} by this "
+                f"name, and these are {shown(self._said['limits'])}; give them another name"
+            )
+        before, self._generation = self._generation, said["generation"]
+        if self._has_budget and before not in ("", self._generation):
+            raise LedgerLost(
+                f"{self} has lost its memory: nobody knows what was spent; go on with what is left "
+                "as a new Budget"
+            )
+        spent = said["spent"]
+        if spent:
+            spent += " are spent, as the Redis has it: the next call is not made"
+        return Reply(said["granted"], float(said["wait"]), spent)
+
+    def close(self) -> None:
+        """Close the connection; what has not ended counts until its time is over."""
+        self._client.close()
+
+
+def _kind(limit: AnyLimit) -> dict[str, Any]:
+    match limit:
+        case Limit():
+            return {
+                "kind": "window",
+                "most": limit.most,
+                "per": limit.per,
+                "latency": limit.arrives_in,
+                "unit": limit.unit if limit.cost is not None else "calls",
+            }
+        case InFlight():
+            return {"kind": "room", "most": limit.calls}
+        case Budget():
+            return {"kind": "budget", "most": limit.amount, "unit": limit.unit}
+    raise AssertionError(limit)
+
+
+def _without_amount(kind: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in kind.items() if (kind["kind"], name) != ("budget", "most")}
+
+
+def _redis_module() -> Any:
+    """Return redis.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import redis
+    except ImportError as error:
+        raise MissingExtra("redis", "redis") from error
+    return redis

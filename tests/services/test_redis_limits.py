@@ -1,0 +1,213 @@
+"""Limits that a Redis keeps, against a real one, which is killed and comes back."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from lookups import RedisServer
+
+from asyncwait.backends import pool
+from asyncwait.backends.services import (
+    Adaptive,
+    Budget,
+    BudgetSpent,
+    Cost,
+    InFlight,
+    Limit,
+    RedisLimits,
+)
+from asyncwait.spec import InvalidConfig, OperatorError, Retry
+from asyncwait.toolkit import LedgerLost, Told
+
+WORKER = dedent(
+    """
+    import asyncio, os, sys, time
+    from asyncwait.backends.pool import unordered_wait
+    from asyncwait.backends.services import InFlight, Limit, RedisLimits
+
+    url, count, per = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+    tokens = lambda value: 1 + value % 7
+    limits = RedisLimits(url, "model", [
+        Limit(calls=40, per=per), Limit(cost=tokens, up_to=150, per=per), InFlight(12),
+    ])
+
+    async def ask(value):
+        os.write(1, b"%r %d\\n" % (time.monotonic(), tokens(value)))
+        await asyncio.sleep(0.002)
+
+    async def task():
+        async with unordered_wait(range(count), ask, limits=limits) as results:
+            async for _ in results:
+                pass
+
+    async def main():
+        await asyncio.gather(task(), task())
+
+    asyncio.run(main())
+    """
+)
+
+
+async def answer(value: int) -> int:
+    """A service."""
+    return value
+
+
+def workers(server: RedisServer, count: int, per: float) -> list[subprocess.Popen[bytes]]:
+    """Two processes with two operators each, which call for so many values."""
+    command = [sys.executable, "-c", WORKER, server.url, str(count), str(per)]
+    return [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+
+
+def called(processes: list[subprocess.Popen[bytes]]) -> list[tuple[float, int]]:
+    """When the service was called, and what each call cost."""
+    lines: list[bytes] = []
+    for process in processes:
+        out, _ = process.communicate()
+        assert process.returncode == 0
+        lines += out.splitlines()
+    return sorted((float(at), int(cost)) for at, cost in map(bytes.split, lines))
+
+
+def most_in(came: list[tuple[float, int]], per: float) -> tuple[int, int]:
+    """The most calls, and the most that calls have cost, in any stretch of time."""
+    windows = [[cost for at, cost in came if start <= at < start + per] for start, _ in came]
+    return max(map(len, windows)), max(map(sum, windows))
+
+
+async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: Any) -> list[int]:
+    """What an operator gives."""
+    async with pool.ordered_wait(range(count), fn, limits=limits, **options) as results:
+        return [value async for value in results]
+
+
+def test_processes_keep_to_limits_together(redis_server: RedisServer) -> None:
+    """Of calls and of what they cost, in any window; nothing is left when they have ended."""
+    came = called(workers(redis_server, 60, 0.5))
+    assert len(came) == 240
+    calls, costs = most_in(came, 0.5)
+    assert calls <= 40
+    assert costs <= 150
+    assert redis_server.client.zcard("{asyncwait limits model} leaves 2") == 0
+
+
+def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
+    own_redis: RedisServer,
+) -> None:
+    """Whether it comes back with its memory or without."""
+    processes = workers(own_redis, 60, 0.5)
+    time.sleep(0.7)
+    own_redis.kill()
+    time.sleep(0.3)
+    own_redis.start()
+    time.sleep(0.4)
+    own_redis.client.flushall()
+    came = called(processes)
+    assert len(came) == 240
+    calls, costs = most_in(came, 0.5)
+    assert calls <= 40
+    assert costs <= 150
+
+
+def test_a_server_that_can_not_be_reached_is_named() -> None:
+    """After a while, and the values fail that wait."""
+    limits = RedisLimits("redis://127.0.0.1:1", "model", [InFlight(1)])
+    with pytest.raises(ConnectionError):
+        limits.ledger().exchange(Told([], [], None, []))
+
+
+def test_a_budget_holds_for_all_and_remembers(redis_server: RedisServer) -> None:
+    """What was thought and what was told: it is spent once, however often one asks."""
+
+    async def half(value: int) -> Cost[int]:
+        return Cost(value, 0.5)
+
+    def limits(amount: float) -> RedisLimits:
+        return RedisLimits(
+            redis_server.url, "model", [Adaptive(4), Budget(amount, "USD", lambda _: 1)]
+        )
+
+    said = "3.5 of a budget of 4 USD are spent, as the Redis has it"
+    with pytest.raises(BudgetSpent, match=said):
+        asyncio.run(results_of(limits(4), fn=half, capacity=1))
+    with pytest.raises(BudgetSpent, match=said):
+        asyncio.run(results_of(limits(4), fn=half))
+    assert asyncio.run(results_of(limits(9), fn=half)) == list(range(9))
+
+
+def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
+    redis_server: RedisServer,
+) -> None:
+    """Nobody knows what was spent."""
+
+    async def forgets(value: int) -> int:
+        if value == 3:
+            redis_server.client.flushall()
+        return value
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(99)])
+    with pytest.raises(LedgerLost, match="has lost its memory: nobody knows what was spent"):
+        asyncio.run(results_of(limits, 99, forgets, capacity=2))
+
+
+def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:
+    """By a text that has both."""
+    asyncio.run(results_of(RedisLimits(redis_server.url, "model", [InFlight(2)])))
+    with pytest.raises(LedgerLost, match="give them another name"):
+        asyncio.run(results_of(RedisLimits(redis_server.url, "model", [InFlight(3)])))
+
+
+def test_a_turn_whose_owner_is_gone_is_free_when_its_lease_is_over(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is heard of keeps it."""
+    monkeypatch.setattr("asyncwait.backends.services._redis._LEASE", 0.2)
+    limits = RedisLimits(redis_server.url, "model", [InFlight(1)])
+    gone, other = limits.ledger(), limits.ledger()
+    asks = Told([], [], None, [(1, [1.0])])
+    assert gone.exchange(asks).granted == 1
+    assert gone.exchange(asks).granted == 1, "said twice, it counts once"
+    for _ in range(5):
+        time.sleep(0.1)
+        gone.exchange(Told([], [], [(1, True, [1.0])], []))
+        assert other.exchange(asks).granted == 0
+    time.sleep(0.3)
+    assert other.exchange(asks).granted == 1
+    gone.close()
+    other.close()
+
+
+def test_further_attempts_count(redis_server: RedisServer) -> None:
+    """And those that are given up are no error of others."""
+
+    async def fails(value: int) -> int:
+        raise LookupError(value)
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
+    with pytest.raises(OperatorError, match="after 4 attempts"):
+        asyncio.run(
+            results_of(limits, fn=fails, retry=Retry(max_attempts=4, initial=0.001), capacity=1)
+        )
+    assert float(redis_server.client.hget("{asyncwait limits model}", "total 1")) == 4  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"url": "here"}, "url"),
+        ({"name": ""}, "name"),
+        ({"limits": []}, "limits"),
+        ({"limits": [Budget(1, path="here")]}, "Budget.path"),
+        ({"limits": [Budget(1, "USD")]}, "Budget.cost"),
+    ],
+    ids=str,
+)
+def test_limits_that_can_not_be_kept_there_are_refused(given: dict[str, Any], name: str) -> None:
+    """By name."""
+    good: dict[str, Any] = {"url": "redis://x", "name": "model", "limits": [Limit(calls=1, per=1)]}
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
+        RedisLimits(**{**good, **given})

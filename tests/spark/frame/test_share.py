@@ -1,0 +1,176 @@
+"""A task ends early when too many of its rows have failed, without Spark."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from msgspec.structs import replace
+from pyspark import cloudpickle
+
+from asyncwait.backends.journal import Journal
+from asyncwait.backends.spark import Share, TooManyFailed, ordered_wait
+from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.spec import Batch, Cache, InvalidConfig
+
+INT = pa.int64()
+
+
+class Service:
+    """Refuses some values, and notes all that it is asked for."""
+
+    def __init__(self, fails: Callable[[int], bool]) -> None:
+        self.fails = fails
+        self.calls: list[int] = []
+
+    async def __call__(self, value: int) -> tuple[int]:
+        """Refuse, or answer."""
+        self.calls.append(value)
+        if self.fails(value):
+            raise LookupError(f"no {value}\n::error::")
+        return (value,)
+
+
+class Blocking(Service):
+    """The same in a thread."""
+
+    def __call__(self, value: int) -> tuple[int]:  # type: ignore[override]
+        """Refuse, or answer."""
+        self.calls.append(value)
+        if self.fails(value):
+            raise LookupError(value)
+        return (value,)
+
+
+class Batches(Service):
+    """The same for a list."""
+
+    async def __call__(self, values: list[int]) -> list[Any]:  # type: ignore[override]
+        """Refuse some, and answer the others."""
+        self.calls += values
+        return [LookupError(value) if self.fails(value) else (value,) for value in values]
+
+
+def run(fn: Any, share: float, of: int, rows: int = 1_000, **options: Any) -> list[Any]:
+    """What comes out of a task of so many rows."""
+    batches: Iterator[pa.RecordBatch] = iter(pa.table({"id": range(rows)}).to_batches(100))
+    asked: dict[str, Any] = {"retry": None, "on_error": "skip", **options}
+    mode, capacity = asked.pop("mode", "ordered"), asked.pop("capacity", 1)
+    told = Options(mode, None, capacity, None, **asked, fail_after=Share(share, of=of))
+    shape = Shape("id", (), pa.schema([("n", INT)]), ("id",) if mode == "key-ordered" else ())
+    work = Enrichment(fn, shape, "UTC", told)
+    return [row["n"] for batch in work.run(batches) for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"mode": "unordered"}, {"mode": "key-ordered"}, {"on_error": lambda *_: (0,)}],
+    ids=["ordered", "unordered", "keys", "handler"],
+)
+@pytest.mark.parametrize("kind", [Service, Blocking])
+def test_a_task_ends_with_the_failure_that_is_too_much(
+    kind: type[Service], options: dict[str, Any]
+) -> None:
+    """Every tenth row fails: of 100 rows there are 10, and the eleventh is more than a tenth."""
+    service = kind(lambda value: value % 10 == 0)
+    with pytest.raises(TooManyFailed) as raised:
+        run(service, 0.1, 100, **options)
+    assert str(raised.value) == (
+        "11 of 101 rows of this task have failed, more than fail_after=Share(share=0.1, of=100) "
+        "allows: 11 LookupError"
+    )
+    assert len(service.calls) <= 102  # the next one may have begun
+
+
+def test_what_is_not_too_much_changes_nothing() -> None:
+    """The share itself is allowed."""
+    service = Service(lambda value: value % 10 == 9)
+    assert len(run(service, 0.1, 100, capacity=20)) == 900
+
+
+def test_a_task_with_few_rows_is_never_ended() -> None:
+    """However many of them fail: it has not as many as are to be judged."""
+    assert run(Service(bool), 0, 100, rows=99, capacity=20) == [0]
+
+
+def test_what_failed_before_there_were_enough_is_judged_at_the_end() -> None:
+    """All that fail are among the first, and no other failure comes behind them."""
+    with pytest.raises(TooManyFailed, match=r"^90 of 1,000 rows"):
+        run(Service(lambda value: value < 90), 0.05, 100, rows=1_000, capacity=20)
+
+
+def test_a_cause_is_told_as_one_line() -> None:
+    """And nothing stands behind the error that a log would print."""
+    with pytest.raises(TooManyFailed) as raised:
+        run(Service(bool), 0.5, 10)
+    assert raised.value.__suppress_context__
+    assert "::error::" not in str(raised.value)
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_rows_of_batches_and_of_a_cache_are_judged_one_by_one() -> None:
+    """Whatever calls they share."""
+    with pytest.raises(TooManyFailed, match=r"^11 of 101 rows"):
+        run(Batches(lambda value: value % 10 == 0), 0.1, 100, batch=Batch(max_size=5), capacity=10)
+    cache = Cache(10, ttl=9, key=lambda value: value % 10)
+    with pytest.raises(TooManyFailed, match=r"^11 of 101 rows"):
+        run(Service(lambda value: value % 10 == 0), 0.1, 100, cache=cache)
+
+
+def test_failures_that_a_journal_keeps_count(journal: Journal) -> None:
+    """So the next attempt ends as the first one did, and calls for none of these rows."""
+    service = Service(lambda value: value % 2 == 0)
+    for _ in range(2):
+        with pytest.raises(TooManyFailed, match=r"^6 of 11 rows .*: 6 LookupError$"):
+            run(service, 0.5, 10, journal=replace(journal, failures=True))
+    assert len(service.calls) <= 12
+
+
+@pytest.fixture
+def journal(tmp_path: Any) -> Journal:
+    """A new one."""
+    made = Journal(str(tmp_path / "journal"), "job", "1")
+    made.prepare()
+    return made
+
+
+async def echo(value: int) -> tuple[int]:
+    """Answer."""
+    return (value,)
+
+
+@pytest.mark.parametrize(
+    ("share", "of", "named"),
+    [
+        *((share, 10, "share") for share in (1, -0.1, float("nan"), True, "5%")),
+        *((0.1, of, "of") for of in (0, 1.5)),
+    ],
+)
+def test_what_is_no_share_is_refused(share: Any, of: Any, named: str) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=rf"^{named} must be "):
+        Share(share, of=of)
+
+
+@pytest.mark.parametrize(
+    ("options", "shows"),
+    [
+        ({"fail_after": 0.05, "on_error": "skip"}, r"a Share, or None, got 0\.05"),
+        ({"fail_after": Share(0.05), "on_error": "fail"}, 'None where `on_error` is "fail"'),
+        ({"fail_after": Share(0.05)}, 'None where `on_error` is "fail"'),
+    ],
+)
+def test_what_can_t_be_judged_is_refused(options: dict[str, Any], shows: str) -> None:
+    """Where the first failure ends the task, no share is ever reached."""
+    nothing: Any = None
+    with pytest.raises(InvalidConfig, match=rf"^fail_after must be {shows}"):
+        ordered_wait(nothing, echo, "n long", **options)
+
+
+def test_it_travels() -> None:
+    """To workers, and back in what a task raises."""
+    assert cloudpickle.loads(cloudpickle.dumps(Share(0.05, of=10))) == Share(0.05, of=10)
+    error = cloudpickle.loads(cloudpickle.dumps(TooManyFailed("so many")))
+    assert str(error) == "so many"
