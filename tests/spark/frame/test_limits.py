@@ -189,11 +189,12 @@ def test_tasks_that_can_not_reach_the_driver_share_limits_out() -> None:
     capacity, kept = shared.kept(None, 100, on_hosts=False)
     assert capacity == 5
     assert kept.together is None
+    assert kept.keeper == "4 tasks, which have a share each"
     assert kept.limits[1:] == (InFlight(5), Limit(calls=7, per=1), Adaptive())
     assert kept.limits[0].up_to == 2.5  # type: ignore[union-attr]
     assert Ceilings(None, None, None, True, None).kept(None, 7, on_hosts=False) == (
         7,
-        Kept((Adaptive(),)),
+        Kept((Adaptive(),), keeper="each task for itself"),
     )
     assert Ceilings(None, None, None, False, None).kept(None, 7, on_hosts=False) == (7, Kept())
 

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StructField, StructType
 
 from asyncwait.backends.journal import Journal, JournalMismatch
-from asyncwait.backends.services import Budget, Limit
+from asyncwait.backends.services import Budget, Cost, Limit
 from asyncwait.backends.spark import (
     Carry,
     EmbeddedSpark,
@@ -317,6 +317,22 @@ def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark, partitions: int
     begun = sorted(row.at for row in rows)
     assert all(later - at >= 1 for at, later in zip(begun, begun[30:], strict=False))
     assert begun[-1] - begun[0] < 4
+
+
+def test_progress_tells_what_calls_cost_and_who_keeps_the_limits(spark: EmbeddedSpark) -> None:
+    """In all tasks together, as the calls tell it."""
+
+    async def fn(row: Row) -> Cost[tuple[int]]:
+        return Cost((row.id,), {"tokens": row.id, "USD": 0.5})
+
+    limits = [Limit(cost=lambda _: 99, up_to=10_000, per=1, unit="tokens"), Budget(99, "USD")]
+    with Progress(session=spark.session) as progress:
+        df = spark.session.range(0, 100, 1, 2)
+        assert ordered_wait(df, fn, "n long", limits=limits, progress=progress).count() == 100
+    done = progress.figures()
+    assert done.costs == {"tokens": sum(range(100)), "USD": 50}
+    assert "4,950 tokens, 50 USD" in progress.summary()
+    assert "limits  kept by the driver" in progress.summary()
 
 
 def test_a_spent_budget_ends_the_job_and_the_journal_goes_on_from_there(

@@ -97,6 +97,15 @@ class Costs:
         self._told_alone = next((unit for unit, cost in units if cost is None), None)
         """The unit of a budget, if only a `Cost` tells what calls cost."""
 
+    def spent(self, turn: Turn) -> dict[str, float]:
+        """Return what a call has cost, by unit, as far as one knows."""
+        spent: dict[str, float] = {}
+        for place, limit in enumerate(self._limits):
+            if _has_unit(limit):
+                told = turn.told[place] if turn.told else None
+                spent.setdefault(limit.unit, turn.amounts[place] if told is None else told)
+        return spent
+
     def of(self, values: Sequence[Any]) -> list[float]:
         """Return what a call for these values costs, by limit.
 

@@ -1,7 +1,9 @@
 """A function and a source that keep to limits."""
 
 import inspect
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from threading import Lock
 from typing import Any
 
 from msgspec.structs import replace
@@ -45,6 +47,7 @@ class Limited:
         is_paid: says of which values a call would not ask the service; None for none.
         ledger: where others keep to the same limits; `Adaptive` is not one of them. None if nobody
             does.
+        spent: is told what calls have cost, by unit: as they tell it, or else as it was thought.
     """
 
     def __init__(
@@ -56,9 +59,12 @@ class Limited:
         batched: bool = False,
         is_paid: Callable[[Any], bool] | None = None,
         ledger: Ledger | None = None,
+        spent: Counter[str] | None = None,
     ) -> None:
+        self._spent: Counter[str] = Counter() if spent is None else spent
         self._call = call
         self._batched = batched
+        self._adding = Lock()
         self.is_paid = _never if is_paid is None else is_paid
         """Says of which values a call would not ask the service."""
         own = [None if ledger and not isinstance(each, Adaptive) else each for each in limits]
@@ -79,9 +85,9 @@ class Limited:
         try:
             given = self._result(turn, await _awaited(self._call(value)))
         except BaseException as error:
-            self.turns.end(turn, error)
+            self._end(turn, error)
             raise
-        self.turns.end(turn)
+        self._end(turn)
         return given
 
     def in_a_thread(self, value: Any) -> Any:
@@ -95,10 +101,16 @@ class Limited:
         try:
             given = self._result(turn, self._call(value))
         except BaseException as error:
-            self.turns.end(turn, error)
+            self._end(turn, error)
             raise
-        self.turns.end(turn)
+        self._end(turn)
         return given
+
+    def _end(self, turn: Turn, error: BaseException | None = None) -> None:
+        if spent := self._costs.spent(turn):
+            with self._adding:
+                self._spent.update(spent)
+        self.turns.end(turn, error)
 
     def _turn_of(self, value: Any) -> tuple[Turn | None, list[Any]]:
         """Return the turn with which a value was read, and the values that the service is asked."""

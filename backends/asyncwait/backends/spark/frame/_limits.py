@@ -1,5 +1,6 @@
 """Limits of a job: how they are asked for, who keeps them, and how the calls of a task do."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from math import ceil
@@ -26,6 +27,8 @@ class Kept(Struct, frozen=True):
 
     limits: tuple[AnyLimit, ...] = ()
     together: Any = None
+    keeper: str = ""
+    """Who keeps them, in words."""
 
 
 class Ceilings(Struct, frozen=True):
@@ -78,14 +81,15 @@ class Ceilings(Struct, frozen=True):
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight)
         if not any(not isinstance(each, Adaptive) for each in asked):
-            return capacity, Kept(asked)
+            return capacity, Kept(asked, keeper="each task for itself" if asked else "")
         if together is not None and not isinstance(together, Limits):
-            return capacity, Kept(asked, together)
+            return capacity, Kept(asked, together, type(together).__name__)
         if on_hosts:
-            return capacity, Kept(asked)
+            return capacity, Kept(asked, keeper="each machine for itself")
         reach = reach_of(getattr(df, "sparkSession", None))
         if self.max_tasks is None and reach.is_certain:
-            return capacity, Kept(asked, serve(together or Limits(asked), reach))
+            at_driver = serve(together or Limits(asked), reach)
+            return capacity, Kept(asked, at_driver, "the driver")
         return self._share(df, asked, capacity)
 
     def _spelled(self) -> list[AnyLimit]:
@@ -110,7 +114,7 @@ class Ceilings(Struct, frozen=True):
         limits = tuple(_share(each, tasks) for each in asked)
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight // tasks)
-        return capacity, Kept(limits)
+        return capacity, Kept(limits, keeper=f"{tasks} tasks, which have a share each")
 
 
 def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:
@@ -162,7 +166,15 @@ def _of_row(cost: Callable[[Any], float]) -> Callable[[InputRow], float]:
 class LimitedFunction(Around):
     """A function of rows whose calls have turns."""
 
-    def __init__(self, function: Any, kept: Kept, *, capacity: int, batched: bool) -> None:
+    def __init__(
+        self,
+        function: Any,
+        kept: Kept,
+        *,
+        capacity: int,
+        batched: bool,
+        spent: Counter[str] | None = None,
+    ) -> None:
         super().__init__(function)
         self.limited = Limited(
             of_rows(kept.limits),
@@ -171,6 +183,7 @@ class LimitedFunction(Around):
             batched=batched,
             is_paid=_is_paid,
             ledger=None if kept.together is None else kept.together.ledger(),
+            spent=spent,
         )
         """What keeps to the limits."""
 

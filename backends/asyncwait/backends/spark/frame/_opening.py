@@ -1,5 +1,6 @@
 """The operator of a task: the user's function, layer by layer, and the pool or threads round it."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import tzinfo
@@ -85,6 +86,7 @@ class Opening:
         *,
         sharing: Sharing | None = None,
         failed: FailedRows | None = None,
+        spent: Counter[str] | None = None,
     ) -> None:
         self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
         self._shape = shape
@@ -92,6 +94,7 @@ class Opening:
         self._attempt = attempt
         self._sharing = sharing
         self._failed = failed
+        self._spent = spent
         self._blocks = is_plain_function(self._parts.call)
         self._retry = unless_not_called(repeating(options.retry, many=options.many))
         self._limited: LimitedFunction | None = None
@@ -181,6 +184,7 @@ class Opening:
             options.kept,
             capacity=options.capacity,
             batched=options.batch is not None,
+            spent=self._spent,
         )
         return self._limited
 

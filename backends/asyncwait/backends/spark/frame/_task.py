@@ -1,6 +1,7 @@
 """What runs in a task of Spark: the operator on one partition of a DataFrame."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import tzinfo
@@ -81,7 +82,8 @@ class Enrichment(Struct, frozen=True):
                 name.partition,
                 attempt,
                 sharing,
-                counts.failed,
+                failed=counts.failed,
+                spent=counts.spent,
                 reader=counts.reader,
                 watch=counts.watch,
             ) as opened,
@@ -107,7 +109,9 @@ class Enrichment(Struct, frozen=True):
         number: int,
         attempt: Attempt | None = None,
         sharing: Sharing | None = None,
+        *,
         failed: FailedRows | None = None,
+        spent: Counter[str] | None = None,
         **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which has to be closed."""
@@ -116,7 +120,14 @@ class Enrichment(Struct, frozen=True):
             batches = (batch.rename_columns(names) for batch in batches)
         zone = zone_named(self.zone)
         opening = Opening(
-            self.fn, self.shape, zone, self.options, attempt, sharing=sharing, failed=failed
+            self.fn,
+            self.shape,
+            zone,
+            self.options,
+            attempt,
+            sharing=sharing,
+            failed=failed,
+            spent=spent,
         )
         codec = FrameRows if sharing is None else SharedRows
         rows = codec(shape, None if attempt is None else self._keys(attempt).look)
@@ -137,6 +148,8 @@ class _Counts:
         self.attempt: Attempt | None = None
         self.sharing: Sharing | None = None
         self.failed = FailedRows(allowed, lambda: self.figures().rows_done)
+        self.spent: Counter[str] = Counter()
+        """What calls have cost, by unit."""
         self._source: ThreadedSource | None = None
 
     def watch(self, figures: Callable[[], Statistics]) -> None:
@@ -163,6 +176,7 @@ class _Counts:
             rows_out=self.rows_out,
             errors=sum(causes.values()),
             causes=most_frequent(causes, NAMED),
+            costs=dict(self.spent),
             found=found,
         )
 

@@ -225,6 +225,8 @@ def frame_wait(mode: Mode) -> FrameWait:
         OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
         ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
         capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
+        if progress is not None:
+            progress.limits_kept(keeps.keeper)
         if cache is not None:
             _require_cache(cache, fn, keeps, journal)
         kept = journal_of(journal, fn, retry)

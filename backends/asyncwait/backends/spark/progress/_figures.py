@@ -55,6 +55,8 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     causes: dict[str, int] = field(default_factory=dict)
     """These by cause: the class of the error, and its HTTP status if it has one. The eight most
     frequent; the rest is "other"."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """What calls have cost, by the units of limits and budgets, with those that failed."""
     found: int = 0
     """Rows whose results were in the journal, and which nothing was called for."""
 
@@ -119,6 +121,10 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     causes: dict[str, int] = {}
     """These by cause, for example `{"HTTPStatusError 400": 12, "TimeoutError": 3}`: the class of
     the error, and its HTTP status if it has one. The eight most frequent; the rest is "other"."""
+    costs: dict[str, float] = {}
+    """What calls have cost, in all attempts, by the units of limits and budgets."""
+    limits: str = ""
+    """Who keeps the limits of the job; empty if it has none."""
     tasks_running: int = 0
     """Tasks that were heard of, and not yet of their end."""
     tasks_done: int = 0

@@ -196,6 +196,10 @@ class Progress:
         """Return what the job has done, and what it has cost, as a small table in words."""
         return summary(self.figures(), self._silence())
 
+    def limits_kept(self, by: str) -> None:
+        """Take note of who keeps the limits of the job, or that it has none by an empty text."""
+        self._tally.limits = by
+
     def evaluated_again(self) -> None:
         """Take note that an action has evaluated the rows of a task a second time."""
         self._tally.evaluated_again()

@@ -88,6 +88,9 @@ class Tally:
         self._partitions: dict[tuple[int, int], _Partition] = {}
         self._counts = [0] * len(_COUNTS)
         self._causes = Counter[str]()
+        self._costs: Counter[str] = Counter()
+        self.limits = ""
+        """Who keeps the limits of the job."""
         self._again = 0
         self._began = monotonic()
         self._heard: float | None = None
@@ -103,6 +106,8 @@ class Tally:
                 return
             self._causes.subtract(attempt.figures.causes)
             self._causes.update(report.figures.causes)
+            self._costs.subtract(attempt.figures.costs)
+            self._costs.update(report.figures.costs)
             attempt.number, attempt.figures = report.number, report.figures
             attempt.state, attempt.link = report.state, link
             self._links[link] = attempt
@@ -160,6 +165,8 @@ class Tally:
         return JobFigures(
             **counts,
             causes=most_frequent(self._causes, NAMED),
+            costs={unit: cost for unit, cost in self._costs.items() if cost},
+            limits=self.limits,
             tasks_again=self._again,
             reported=self._heard is not None,
             total=self._total,

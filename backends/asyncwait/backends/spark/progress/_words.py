@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from asyncwait.backends.services._causes import most_frequent, tell_causes
 from asyncwait.backends.spark.progress._figures import LOOKED_UP, JobFigures
+from asyncwait.spec.texts import one_line
 
 _SAID = 3
 """Causes that a line names."""
@@ -41,6 +42,8 @@ def summary(figures: JobFigures, silence: str) -> str:
         "rows": f"{_rows(figures)} done, {figures.rows_in:,} in, {figures.rows_out:,} out",
         "keys": _keys(figures),
         "calls": _calls(figures),
+        "costs": _costs(figures),
+        "limits": f"kept by {figures.limits}" if figures.limits else "",
         "events": ", ".join(each for each in events if not each.startswith("0 ")),
         "causes": ", ".join(tell_causes(figures.causes)),
         "tasks": _tasks(figures),
@@ -71,7 +74,12 @@ def _told(figures: JobFigures) -> list[str]:
         f"{'error' if figures.errors == 1 else 'errors'}{_causes(figures)}": figures.errors,
     }
     present = [f"{count:,} {name}" for name, count in counts.items() if count]
-    return [f"{figures.in_flight:,} in flight", *present, f"tasks: {_tasks(figures)}"]
+    spent = [_costs(figures)] if figures.costs else []
+    return [f"{figures.in_flight:,} in flight", *present, *spent, f"tasks: {_tasks(figures)}"]
+
+
+def _costs(figures: JobFigures) -> str:
+    return ", ".join(f"{cost:,.10g} {one_line(unit)}" for unit, cost in figures.costs.items())
 
 
 def _causes(figures: JobFigures) -> str:
