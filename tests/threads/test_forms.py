@@ -2,12 +2,14 @@
 
 import asyncio
 import threading
+import traceback
 from typing import Any
 
 import pytest
 from blocking import WAITS, Gated, ours
 from remains import wait_until
 
+from asyncwait.backends import pool
 from asyncwait.backends.threads import LoopThread, OperatorHost, ordered_wait
 from asyncwait.spec import CallFailed, Statistics
 
@@ -20,6 +22,33 @@ def double(value: int) -> int:
 def fail(value: Any) -> Any:
     """No result for any value."""
     raise OSError(value)
+
+
+def ours_of(error: BaseException) -> list[str]:
+    """The functions of asyncwait in a traceback, but for those of tests."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [each.name for each in frames if "/asyncwait/" in each.filename]
+
+
+def test_what_people_read_of_a_value_that_has_failed_is_hardly_ours() -> None:
+    """The traceback holds their reading and little else, at each further read too."""
+
+    async def main() -> None:
+        async def fails(value: Any) -> Any:
+            return fail(value)
+
+        async with pool.ordered_wait([1, 2], fails) as results:
+            for _ in range(3):
+                with pytest.raises(CallFailed, match="value 1: the call failed") as told:
+                    await anext(results)
+                assert len(ours_of(told.value)) <= 3
+
+    asyncio.run(main())
+    with ordered_wait([1, 2], fail) as results:
+        for _ in range(3):
+            with pytest.raises(CallFailed, match="value 1: the call failed") as told:
+                next(results)
+            assert len(ours_of(told.value)) <= 3
 
 
 def test_with_gives_an_iterator_of_the_results(mode: str) -> None:

@@ -9,7 +9,15 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from asyncwait.backends.pool._order import Entry, Lines, Unordered
-from asyncwait.spec import Element, FailureHandler, OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.spec import (
+    Element,
+    FailureHandler,
+    OperatorConfig,
+    OperatorError,
+    Record,
+    Snapshot,
+    Statistics,
+)
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import Bell
 
@@ -264,7 +272,9 @@ class State:
     def _close(self, final: BaseException | None) -> None:
         self.closed = True
         self._final = final
-        self._traceback = None if final is None else final.__traceback__
+        # What an operator says of a record needs none: what was wrong there is behind it.
+        is_told = isinstance(final, OperatorError)
+        self._traceback = None if is_told or final is None else final.__traceback__
         for held in (self._line, self.called, self.pending, self._backlog, self._ready):
             held.clear()
         self._express.clear()

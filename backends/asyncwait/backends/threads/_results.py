@@ -10,7 +10,7 @@ from typing import Any
 
 from asyncwait.backends.threads._host import OperatorHost
 from asyncwait.backends.threads._loop_thread import LoopThread
-from asyncwait.spec import Statistics
+from asyncwait.spec import OperatorError, Statistics
 from asyncwait.toolkit import PlainResults
 
 _AT_ONCE = 1000
@@ -65,6 +65,9 @@ class Results(Iterator[Any]):
             raise RuntimeError("handlers and hooks run on the loop, which can't wait for itself")
         try:
             self._loop.ask(self._fill())
+        except OperatorError as error:
+            self._final = error
+            raise error.with_traceback(None)  # noqa: B904 - it is the same one
         except Exception as error:
             self._final = error
             raise
