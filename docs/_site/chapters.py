@@ -11,6 +11,7 @@ from links import relative
 
 from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
+from asyncwait.backends.faulty.hedge import FAULTY_HEDGES, FaultyHedge
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.areas import all_witnesses
 from asyncwait.conformance.evidence import Example
@@ -30,12 +31,13 @@ EXAMPLE_PAGES: dict[str, tuple[str, tuple[Example, ...]]] = {
 }
 """The pages of examples: what each is about, and its examples."""
 
-EVERY_FAULT: tuple[Faulty | FaultyMailbox | FaultyCarry, ...] = (
+EVERY_FAULT: tuple[Faulty | FaultyMailbox | FaultyCarry | FaultyHedge, ...] = (
     *FAULTY,
     *FAULTY_MAILBOXES,
     *FAULTY_CARRY,
+    *FAULTY_HEDGES,
 )
-APART = {"MBX": "mailbox", "CARRY": "carry"}
+APART = {"MBX": "mailbox", "CARRY": "carry", "HEDGE": "hedge"}
 """The books of rules that hold no operator: what each is called, by its area."""
 MAILBOX_PAGE = "spec/examples/mailbox.md"
 

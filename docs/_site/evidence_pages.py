@@ -18,6 +18,7 @@ from where import ROOT
 
 from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
+from asyncwait.backends.faulty.hedge import FAULTY_HEDGES, FaultyHedge
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.harness import play
@@ -73,6 +74,8 @@ def fault_pages() -> Iterator[tuple[str, str]]:
     yield "faults/mailbox.md", f"# Faulty mailboxes\n\n{''.join(mailboxes)}"
     carry = _faults(FAULTY_CARRY, "faults/carry.md")
     yield "faults/carry.md", f"# Faulty lanes and hosts\n\n{''.join(carry)}"
+    hedges = _faults(FAULTY_HEDGES, "faults/hedge.md")
+    yield "faults/hedge.md", f"# Faulty functions with stand-ins\n\n{''.join(hedges)}"
 
 
 def _gallery(uri: str) -> Iterator[str]:
@@ -88,7 +91,9 @@ def _gallery(uri: str) -> Iterator[str]:
         yield f"| {link} | {rule_link(faulty.rule, uri)} | {_cell(faulty.sentence)} | {bug} |\n"
 
 
-def _faults(faults: Iterable[Faulty | FaultyMailbox | FaultyCarry], uri: str) -> Iterator[str]:
+def _faults(
+    faults: Iterable[Faulty | FaultyMailbox | FaultyCarry | FaultyHedge], uri: str
+) -> Iterator[str]:
     bugs = bugs_by_operator()
     for faulty in faults:
         yield f"## {faulty.name} {{ #{faulty.name} }}\n\n{faulty.sentence}\n\n"

@@ -18,7 +18,7 @@ from where import ELSEWHERE, ROOT
 from asyncwait.conformance.upstream import upstream_page
 from asyncwait.spec.rules._contract import contract_page as sentences_page
 
-CHAPTER = re.compile(r"spec/((mailbox/|carry/)?\d\d-\w+)\.md")
+CHAPTER = re.compile(r"spec/((mailbox/|carry/|hedge/)?\d\d-\w+)\.md")
 TABLES_BUILT = {"spec/contract.md": sentences_page(), "upstream.md": upstream_page()}
 TABLES = (*TABLES_BUILT, "bugs.md")
 """Pages whose tables name rules in the third column, and examples or faulty operators behind it."""

@@ -8,7 +8,7 @@ from chapters import RELATED, folder_of, rule_link, rule_links
 
 from asyncwait import spec
 from asyncwait.conformance.areas import EXAMPLES
-from asyncwait.spec.rules import Rule, areas, carry_rules, mailbox_rules, rules
+from asyncwait.spec.rules import Rule, areas, carry_rules, hedge_rules, mailbox_rules, rules
 from asyncwait.spec.scenario import Capability, needs
 
 CONTRACT = (
@@ -26,13 +26,14 @@ def rules_page(uri: str) -> str:
 
 def _rules_page(uri: str) -> Iterator[str]:
     yield f"# All rules\n\n{len(rules())} hold operators, {len(mailbox_rules())} mailboxes, "
-    yield f"{len(carry_rules())} lanes and hosts. "
+    yield f"{len(carry_rules())} lanes and hosts, {len(hedge_rules())} functions with stand-ins. "
     yield "`asyncwait rules` prints the list, `asyncwait rules ID` a rule.\n"
     for area in areas().values():
         of_area = [rule for rule in rules().values() if rule.area == area.id]
         yield f"\n## {area.title}\n\n{''.join(_rules(of_area, uri))}"
     yield f"\n## The task mailbox\n\n{''.join(_rules(mailbox_rules().values(), uri))}"
     yield f"\n## Carried calls\n\n{''.join(_rules(carry_rules().values(), uri))}"
+    yield f"\n## Stand-ins\n\n{''.join(_rules(hedge_rules().values(), uri))}"
 
 
 def _rules(of_area: Iterable[Rule], uri: str) -> Iterator[str]:

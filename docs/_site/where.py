@@ -14,7 +14,7 @@ ELSEWHERE = {
     **{f"{RULES}/{path.name}": f"spec/{path.name}" for path in sorted((ROOT / RULES).glob("*.md"))},
     **{
         f"{RULES}/{book}/{path.name}": f"spec/{book}/{path.name}"
-        for book in ("mailbox", "carry")
+        for book in ("mailbox", "carry", "hedge")
         for path in sorted((ROOT / RULES / book).glob("*.md"))
     },
     f"{SCENARIO}/json-lines.md": "protocol/json-lines.md",

@@ -105,6 +105,7 @@ GIVEN = {
     "elements": _elements(),
     "export_metrics": export_metrics,
     "fetch": _reply,
+    "fetch_from_mirror": _reply,
     "Lacks": Lacks,
     "look_up_city": _replies,
     "look_up_user": _replies,

@@ -65,6 +65,7 @@ from asyncwait.toolkit._plain_parts import (
     WholeDict,
     no_end_in_disguise,
 )
+from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import causes, status_of, transient
 
@@ -80,6 +81,8 @@ __all__ = [
     "CallTable",
     "Cancel",
     "FunctionParts",
+    "Hedge",
+    "HedgeFigures",
     "JoinableTasks",
     "KeyedWait",
     "Lane",
@@ -99,11 +102,14 @@ __all__ = [
     "PlainResults",
     "PlainSource",
     "PlainWait",
+    "Race",
     "Reply",
     "Served",
     "SingleEntry",
+    "StandIns",
     "Start",
     "Store",
+    "Times",
     "Told",
     "WholeDict",
     "answers_of",

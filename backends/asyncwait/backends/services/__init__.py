@@ -2,7 +2,7 @@
 
 from asyncwait.backends.services._redis import RedisLimits
 from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit import status_of, transient
+from asyncwait.toolkit import Hedge, HedgeFigures, StandIns, status_of, transient
 from asyncwait.toolkit._limits import (
     Adaptive,
     Budget,
@@ -20,10 +20,13 @@ __all__ = [
     "BudgetSpent",
     "Cost",
     "CostTooLarge",
+    "Hedge",
+    "HedgeFigures",
     "InFlight",
     "Limit",
     "Limits",
     "RedisLimits",
+    "StandIns",
     "status_of",
     "transient",
 ]

@@ -38,7 +38,15 @@ from asyncwait.conformance.running import (
     open_backend,
 )
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import Rule, areas, carry_rules, departures, mailbox_rules, rules
+from asyncwait.spec.rules import (
+    Rule,
+    areas,
+    carry_rules,
+    departures,
+    hedge_rules,
+    mailbox_rules,
+    rules,
+)
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, size_of
 from asyncwait.spec.texts import name_of, printable
 
@@ -85,8 +93,8 @@ class Page:
                 self._draw("A run that breaks it, written by hand:", lines)
         self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
 
-    def show_of_carry(self, rule: Rule) -> None:
-        """Show a rule of lanes and hosts."""
+    def show_text(self, rule: Rule) -> None:
+        """Show a rule of a book that has no examples: its suite plays all small runs."""
         self._say_text(rule)
 
     def _say_text(self, rule: Rule) -> None:
@@ -257,8 +265,8 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
             for rule in of_mailboxes:
                 page.show_of_mailbox(rule, mailbox)
     for rule in shown:
-        if rule.id in carry_rules():
-            page.show_of_carry(rule)
+        if rule.id in {**carry_rules(), **hedge_rules()}:
+            page.show_text(rule)
 
 
 @asyncwait.command("backends")

@@ -12,7 +12,7 @@ from asyncwait.conformance._guard import say
 from asyncwait.conformance.running import REAL_SECONDS
 from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.rules import areas, carry_rules, mailbox_rules, rules
+from asyncwait.spec.rules import areas, carry_rules, hedge_rules, mailbox_rules, rules
 
 patience_option = click.option(
     "--patience",
@@ -77,7 +77,7 @@ def say_written(files: Sequence[Path]) -> None:
     say(f"written into {files[0].parent}: {names}")
 
 
-BOOKS = {"MBX": mailbox_rules, "CARRY": carry_rules}
+BOOKS = {"MBX": mailbox_rules, "CARRY": carry_rules, "HEDGE": hedge_rules}
 """What holds no operator: each area that is a book of its own, and what reads it."""
 
 

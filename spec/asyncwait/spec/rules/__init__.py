@@ -1,7 +1,8 @@
 """The rules: text for people in the chapters beside this file, data for programs from here.
 
 `rules()`, `areas()` and `departures()` read the chapters when they are first called. The folders
-`mailbox` and `carry` are books of their own, and `mailbox_rules()` and `carry_rules()` read them.
+`mailbox`, `carry` and `hedge` are books of their own, and `mailbox_rules()`, `carry_rules()` and
+`hedge_rules()` read them.
 The version of the specification is that of its newest rule, `spec_version()`.
 """
 
@@ -15,6 +16,7 @@ from asyncwait.spec.rules._registry import (
     areas,
     carry_rules,
     departures,
+    hedge_rules,
     mailbox_rules,
     rules,
     rules_for,
@@ -31,6 +33,7 @@ __all__ = [
     "areas",
     "carry_rules",
     "departures",
+    "hedge_rules",
     "mailbox_rules",
     "rules",
     "rules_for",

@@ -173,6 +173,16 @@ def carry_rules() -> Mapping[str, Rule]:
     return _book("carry")
 
 
+@cache
+def hedge_rules() -> Mapping[str, Rule]:
+    """Return the rules of calls that stand in for others by id: another book of its own.
+
+    Raises:
+        MalformedRules: a chapter breaks its form.
+    """
+    return _book("hedge")
+
+
 def _book(folder: str) -> Mapping[str, Rule]:
     texts = {name: text for name, text in _texts(folder).items() if name not in _NO_CHAPTERS}
     return {rule.id: rule for chapter in parse_chapters(texts) for rule in chapter.rules}

@@ -3,6 +3,7 @@
 import inspect
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -34,6 +35,7 @@ from asyncwait.toolkit._limits._vocabulary import (
 )
 from asyncwait.toolkit._loop import running_loop
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
+from asyncwait.toolkit._stand_ins import StandIns
 
 
 class Limited:
@@ -76,14 +78,21 @@ class Limited:
 
     async def on_the_loop(self, value: Any) -> Any:
         """Wait for a turn, and call; raise what the call raises."""
+        return await self._on_the_loop(self._call, value)
+
+    def calling(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return another function, whose calls have turns like those of the first."""
+        return partial(self._on_the_loop, call)
+
+    async def _on_the_loop(self, call: Callable[[Any], Any], value: Any) -> Any:
         turn, asked = self._turn_of(value)
         if not asked:
-            return await _awaited(self._call(value))
+            return await _awaited(call(value))
         if turn is None:
             turn = await self.turns.another(asked)
         self.turns.begin(turn)
         try:
-            given = self._result(turn, await _awaited(self._call(value)))
+            given = self._result(turn, await _awaited(call(value)))
         except BaseException as error:
             self._end(turn, error)
             raise
@@ -199,6 +208,7 @@ def limited_plain(
         expected = f"no Budget with `{waits}`: what a value costs is not known when it is read"
         raise InvalidConfig.of("limits", budget, expected)
     call, batched = function.call, config.batch is not None
+    several = call if isinstance(call, StandIns) else None
     limited = Limited(
         asked,
         call,
@@ -207,7 +217,10 @@ def limited_plain(
         is_paid=is_paid,
         ledger=None if together is None else together.ledger(),
     )
-    function.call = limited.in_a_thread if is_plain_function(call) else limited.on_the_loop
+    if several is not None:
+        function.call = several.each_by(limited.calling)
+    else:
+        function.call = limited.in_a_thread if is_plain_function(call) else limited.on_the_loop
     if budget is not None and function.failure is not None:
         function.failure = asked_of_no_budget(function.failure)
     if waits:

@@ -16,7 +16,7 @@ from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
-from asyncwait.toolkit import AnyLimit, FunctionParts, LimitsTogether, Store
+from asyncwait.toolkit import AnyLimit, FunctionParts, LimitsTogether, StandIns, Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -225,6 +225,9 @@ def frame_wait(mode: Mode) -> FrameWait:
         OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
         ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
         capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
+        if keeps.limits and isinstance(fn, StandIns):
+            expected = "no StandIns with limits: a task knows no turns of its single calls"
+            raise InvalidConfig.of("fn", fn, expected)
         if progress is not None:
             progress.limits_kept(keeps.keeper)
         if cache is not None:

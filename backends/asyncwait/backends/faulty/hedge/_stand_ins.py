@@ -1,0 +1,140 @@
+"""Functions with stand-ins that make the mistakes people make."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from asyncwait.backends.faulty.hedge._gallery import breaks
+from asyncwait.toolkit import Race, StandIns, Times
+
+
+@breaks("HEDGE-1")
+class LosesAResultOfBoth(Race):
+    """Gives nothing where the hedge has the result."""
+
+    def outcome(self) -> Any:
+        return "nothing" if self.winner == 1 else super().outcome()
+
+
+@breaks("HEDGE-2")
+class LooksEveryFewMilliseconds(StandIns):
+    """Sees a result some time after it is there."""
+
+    async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
+        result = await super().ask(function, value)
+        await anyio.sleep(0.005)
+        return result
+
+
+@breaks("HEDGE-3")
+class LetsTheLoserRun(Race):
+    """Waits for both calls."""
+
+    def win(self, number: int, result: Any) -> bool:
+        super().win(number, result)
+        return not self.running
+
+
+@breaks("HEDGE-4")
+class LeavesCallsBehind(StandIns):
+    """Makes calls in tasks of their own, which nobody waits for when they are cancelled."""
+
+    async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
+        delay = self.delay() or 1.0
+        calls = [asyncio.ensure_future(function(value))]
+        if not (await asyncio.wait(calls, timeout=delay))[0]:
+            calls.append(asyncio.ensure_future(function(value)))
+        done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+
+
+@breaks("HEDGE-5")
+class HedgesAtOnce(StandIns):
+    """Makes two calls from the start."""
+
+    def delay(self) -> float | None:
+        return None if super().delay() is None else 0.001
+
+
+@breaks("HEDGE-6")
+class TakesTheFirstError(Race):
+    """Gives up both calls with the first error."""
+
+    def fail(self, number: int, error: Exception) -> bool:
+        return super().fail(number, error) or True
+
+
+@breaks("HEDGE-6")
+class TellsTheErrorOfTheHedge(Race):
+    """If both have failed, raises the error of the second call."""
+
+    def outcome(self) -> Any:
+        if self.winner is None and len(self.errors) > 1:
+            raise self.errors[1]
+        return super().outcome()
+
+
+@breaks("HEDGE-7")
+class HedgesAll(StandIns):
+    """Makes a second call for each that is slow, however many are."""
+
+    def may(self) -> bool:
+        return True
+
+
+@breaks("HEDGE-8")
+class GuessesEarly(Times):
+    """Takes the first result for what all others will take."""
+
+    def share(self, percent: int) -> float | None:
+        return super().share(percent) or (self.sorted[0] if self.sorted else None)
+
+
+@breaks("HEDGE-8")
+class TakesTheMean(Times):
+    """Takes the mean for the share."""
+
+    def share(self, percent: int) -> float | None:
+        share = super().share(percent)
+        return None if share is None else sum(self.sorted) / len(self.sorted)
+
+
+@breaks("HEDGE-9")
+class AsksAllAtOnce(StandIns):
+    """Asks each function from the start, and takes the first that answers well."""
+
+    async def __call__(self, value: Any) -> Any:
+        results: list[Any] = []
+
+        async def ask(function: Callable[[Any], Any]) -> None:
+            try:
+                results.append(await self.ask(function, value))
+            except Exception as error:
+                results.append(error)
+
+        async with anyio.create_task_group() as group:
+            for function in self.functions:
+                group.start_soon(ask, function)
+        good = [each for each in results if not isinstance(each, Exception)]
+        if good:
+            return good[0]
+        raise results[-1]
+
+
+@breaks("HEDGE-10")
+class StopsBeforeTheLast(StandIns):
+    """Does not ask the last function."""
+
+    def goes_on(self, place: int, error: Exception) -> bool:
+        return super().goes_on(place + 1, error)
+
+
+@breaks("HEDGE-11")
+class TakesACancellationForAFailure(StandIns):
+    """Is shielded from whoever cancels it."""
+
+    async def __call__(self, value: Any) -> Any:
+        with anyio.CancelScope(shield=True):
+            return await super().__call__(value)

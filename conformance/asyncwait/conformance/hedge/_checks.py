@@ -1,0 +1,232 @@
+"""The checks of HEDGE: for each spot they yield None, or what is wrong at which event."""
+
+from collections.abc import Callable, Iterator, Mapping
+from math import ceil
+from typing import TypeAlias
+
+from asyncwait.conformance.hedge._play import Event, HedgeHistory
+from asyncwait.conformance.judging import Finding
+
+HedgeCheck: TypeAlias = Callable[[HedgeHistory], Iterator[Finding]]
+
+_CHECKS: dict[str, HedgeCheck] = {}
+HEDGE_CHECKS: Mapping[str, HedgeCheck] = _CHECKS
+"""The check of each rule, by its id."""
+
+_ENDS = ("gives", "fails", "ends cancelled")
+_KNOWN, _REMEMBERED = 20, 1_000
+
+
+def check(rule: str) -> Callable[[HedgeCheck], HedgeCheck]:
+    """Make a function that looks at a history the check of a rule."""
+
+    def make(look: HedgeCheck) -> HedgeCheck:
+        _CHECKS[rule] = look
+        return look
+
+    return make
+
+
+def _attempts(history: HedgeHistory) -> Iterator[list[tuple[int, Event]]]:
+    for number in range(len(history.plan.attempts)):
+        yield history.among(number)
+
+
+def _first(events: list[tuple[int, Event]], *kinds: str) -> tuple[int, Event] | None:
+    return next(((at, event) for at, event in events if event.kind in kinds), None)
+
+
+def _end(history: HedgeHistory, call: Event) -> tuple[int, Event] | None:
+    """Return the end of a call; None while there is none."""
+    same = (call.attempt, call.function, call.call)
+    for at, event in enumerate(history.events):
+        if event.kind in _ENDS and (event.attempt, event.function, event.call) == same:
+            return at, event
+    return None
+
+
+@check("HEDGE-1")
+def one_outcome(history: HedgeHistory) -> Iterator[Finding]:
+    """One of a call of its own, unless the attempt is cancelled."""
+    for number, events in enumerate(_attempts(history)):
+        outcomes = [(at, event) for at, event in events if event.kind == "outcome"]
+        is_cancelled = _first(events, "is cancelled") is not None
+        if len(outcomes) != (not is_cancelled):
+            yield f"attempt {number} has {len(outcomes)} outcomes", events[-1][0]
+        for at, outcome in outcomes:
+            said = {each.said for place, each in events if place < at and each.kind in _ENDS}
+            yield None if outcome.said in said else (f"no call has said {outcome.said!r}", at)
+
+
+@check("HEDGE-2")
+def the_first_result_wins(history: HedgeHistory) -> Iterator[Finding]:
+    """In the moment in which it is there."""
+    for events in _attempts(history):
+        first, outcome = _first(events, "gives"), _first(events, "outcome")
+        if first and outcome:
+            came, result = outcome[1], first[1]
+            wrong = (came.at, came.said) != (result.at, result.said)
+            yield (f"{result.said} was first, at {result.at}", outcome[0]) if wrong else None
+
+
+@check("HEDGE-3")
+def the_loser_is_cancelled(history: HedgeHistory) -> Iterator[Finding]:
+    """In the moment of the first result."""
+    for events in _attempts(history):
+        if (first := _first(events, "gives")) is None:
+            continue
+        for at, call in events:
+            if call.kind == "begins" and at < first[0]:
+                end = _end(history, call)
+                late = end is None or end[1].at > first[1].at
+                yield (f"call {call.call} runs on", first[0]) if late else None
+
+
+@check("HEDGE-4")
+def no_call_outlives_its_value(history: HedgeHistory) -> Iterator[Finding]:
+    """Each has ended when the outcome is there."""
+    for events in _attempts(history):
+        if (outcome := _first(events, "outcome", "is cancelled")) is None:
+            continue
+        for at, call in events:
+            if call.kind == "begins":
+                end = _end(history, call)
+                lives = end is None or end[0] > outcome[0] or at > outcome[0]
+                yield (f"call {call.call} of function {call.function} lives", at) if lives else None
+
+
+def _allowed(history: HedgeHistory, until: int) -> bool:
+    """Say whether one more hedge may begin."""
+    begun = [event for at, event in history.of("begins") if at < until]
+    hedges = sum(event.call > 0 for event in begun)
+    return hedges + 1 <= history.plan.at_most * (len(begun) - hedges)
+
+
+def _hedge_of(history: HedgeHistory, call: Event) -> list[tuple[int, Event]]:
+    return [
+        (at, event)
+        for at, event in history.of("begins")
+        if event.call > 0 and (event.attempt, event.function) == (call.attempt, call.function)
+    ]
+
+
+def _timing(history: HedgeHistory, call: Event, after: float | None) -> Finding:
+    """Say what is wrong with the hedge of a call that is due after so many milliseconds."""
+    hedges, end = _hedge_of(history, call), _end(history, call)
+    if len(hedges) > 1:
+        return f"{len(hedges)} hedges for one call", hedges[1][0]
+    if hedges:
+        at, hedge = hedges[0]
+        wrong = after is None or hedge.at != round(call.at + after)
+        wrong = wrong or (end is not None and end[1].at < hedge.at)
+        return (f"a hedge begins at {hedge.at}, its call at {call.at}", at) if wrong else None
+    if after is None or end is None or end[1].at <= call.at + after:
+        return None
+    moment = call.at + after
+    over = _first(history.among(call.attempt), "outcome", "is cancelled")
+    if over is not None and over[1].at <= moment:
+        return None
+    # What begins in the same moment may be before it or behind it.
+    due = next(at for at, event in enumerate(history.events) if event.at >= moment)
+    behind = next(at for at, event in enumerate(history.events) if event.at > moment)
+    is_due = _allowed(history, due) and _allowed(history, behind)
+    return (f"no hedge for the call of {call.at}", due) if is_due else None
+
+
+@check("HEDGE-5")
+def a_hedge_begins_at_its_time(history: HedgeHistory) -> Iterator[Finding]:
+    """After so long, while its call runs, and once."""
+    after = history.plan.after
+    if not isinstance(after, str):
+        for _, call in history.of("begins"):
+            if call.call == 0:
+                yield _timing(history, call, after)
+
+
+@check("HEDGE-6")
+def an_error_waits_for_the_other_call(history: HedgeHistory) -> Iterator[Finding]:
+    """And if both fail, the first call's counts."""
+    for events in _attempts(history):
+        is_cancelled = _first(events, "is cancelled") is not None
+        for at, failed in events:
+            other = _other(events, failed, at) if failed.kind == "fails" else None
+            end = None if other is None else _end(history, other)
+            if end is None or end[0] < at or is_cancelled:
+                continue
+            given_up = end[1].kind == "ends cancelled"
+            early = [p for p, e in events if at < p < end[0] and e.kind in ("outcome", "begins")]
+            yield ("an error is not waited for", end[0]) if given_up or early else None
+            outcome = _first(events, "outcome")
+            hedged = f"{failed.attempt}.{failed.function}.1"
+            wrong = end[1].kind == "fails" and outcome and outcome[1].said == hedged
+            yield ("the error is the hedge's", outcome[0]) if wrong and outcome else None
+
+
+def _other(events: list[tuple[int, Event]], failed: Event, at: int) -> Event | None:
+    """Return the other call of the same function that has begun by then."""
+    begun = (e for p, e in events if p < at and e.kind == "begins")
+    same = (e for e in begun if e.function == failed.function and e.call != failed.call)
+    return next(same, None)
+
+
+@check("HEDGE-7")
+def hedges_keep_to_their_share(history: HedgeHistory) -> Iterator[Finding]:
+    """Of the calls that have begun by then."""
+    for at, event in history.of("begins"):
+        if event.call > 0:
+            yield None if _allowed(history, at) else ("one hedge too many", at)
+
+
+@check("HEDGE-8")
+def a_share_of_calls_is_measured(history: HedgeHistory) -> Iterator[Finding]:
+    """By the last results, when the call begins."""
+    after = history.plan.after
+    if not isinstance(after, str):
+        return
+    for at, call in history.of("begins"):
+        if call.call > 0:
+            continue
+        began = {(e.attempt, e.call): e.at for p, e in history.of("begins") if p < at}
+        took = [e.at - began[e.attempt, e.call] for p, e in history.of("gives") if p < at]
+        last = sorted(took[-_REMEMBERED:])
+        place = ceil(len(last) * int(after[1:]) / 100) - 1
+        yield _timing(history, call, last[place] if len(last) >= _KNOWN else None)
+
+
+@check("HEDGE-9")
+def fall_backs_are_asked_in_order(history: HedgeHistory) -> Iterator[Finding]:
+    """Each in the moment in which the one before has failed."""
+    for events in _attempts(history):
+        for at, call in events:
+            if call.kind == "begins" and call.function > 0 and call.call == 0:
+                before = [e for p, e in events if p < at and e.function == call.function - 1]
+                ends = [e for e in before if e.kind in _ENDS]
+                begins = [e for e in before if e.kind == "begins"]
+                failed = ends and all(e.kind == "fails" for e in ends) and len(ends) == len(begins)
+                yield None if failed and ends[-1].at == call.at else ("asked out of turn", at)
+
+
+@check("HEDGE-10")
+def the_last_error_counts(history: HedgeHistory) -> Iterator[Finding]:
+    """If no function gave a result, the outcome is the error of the last one."""
+    for number, events in enumerate(_attempts(history)):
+        outcome = _first(events, "outcome")
+        if outcome and _first(events, "gives") is None:
+            last = len(history.plan.attempts[number].steps) - 1
+            wrong = not outcome[1].said.startswith(f"{number}.{last}.")
+            yield ("another function's error", outcome[0]) if wrong else None
+
+
+@check("HEDGE-11")
+def who_cancels_the_whole_cancels_its_calls(history: HedgeHistory) -> Iterator[Finding]:
+    """In that moment, and no other one begins."""
+    for number, attempt in enumerate(history.plan.attempts):
+        events = history.among(number)
+        if attempt.cancelled is None or not events:
+            continue
+        moment = attempt.at + attempt.cancelled
+        if (over := _first(events, "outcome")) and over[1].at < moment:
+            continue
+        for at, event in events:
+            wrong = event.kind != "is cancelled" and event.at > moment
+            yield (f"goes on, cancelled at {moment}", at) if wrong else None

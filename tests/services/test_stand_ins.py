@@ -1,0 +1,139 @@
+"""Functions with stand-ins as operators call them, on the virtual clock."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncwait.backends import pool, threads
+from asyncwait.backends.services import Budget, Hedge, HedgeFigures, InFlight, StandIns
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.spec import CallFailed, InvalidConfig, Retry
+
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+
+
+class Service:
+    """Is slow for some values, at their first calls."""
+
+    def __init__(self, slow: set[int]) -> None:
+        self._slow = slow
+        self.begun: list[int] = []
+        self.cancelled: list[int] = []
+        self.closed = False
+
+    async def __call__(self, value: int) -> int:
+        """Answer."""
+        is_first = value not in self.begun
+        self.begun.append(value)
+        try:
+            await anyio.sleep(10 if is_first and value in self._slow else 0.1)
+        except BaseException:
+            self.cancelled.append(value)
+            raise
+        return value
+
+    async def close(self) -> None:
+        """Note it."""
+        self.closed = True
+
+
+def run(fn: Any, count: int, loop: Any = "asyncio", **options: Any) -> tuple[list[int], float]:
+    """The results of the pool, and when the last one was there."""
+
+    async def main(_: SpinWatch) -> tuple[list[int], float]:
+        async with pool.ordered_wait(range(count), fn, **options) as results:
+            return [value async for value in results], anyio.current_time()
+
+    return run_virtual(main, loop)
+
+
+@LOOPS
+def test_a_slow_call_is_made_again_and_costs_no_place(loop: str) -> None:
+    """The operator sees one call, which is soon over."""
+    service = Service({3, 7})
+    fn = StandIns(service, hedge=Hedge(after=0.5, at_most=0.5))
+    results, took = run(fn, 20, loop, capacity=20, timeout=5)
+    assert results == list(range(20))
+    assert took == pytest.approx(0.6)
+    assert sorted(service.cancelled) == [3, 7]
+    assert service.closed
+    assert fn.figures() == HedgeFigures(calls=20, hedges=2, won=2)
+
+
+def test_limits_count_each_call() -> None:
+    """A hedge waits for room; a budget pays for both."""
+    service = Service({1})
+    hedge = Hedge(after=0.5, at_most=1)
+    options: Any = {"limits": [InFlight(2), Budget(6)], "capacity": 2}
+    results, _ = run(StandIns(service, hedge=hedge), 5, **options)
+    assert results == list(range(5))
+    assert len(service.begun) == 6
+
+    alone: Any = {"limits": [InFlight(1)]}
+    fn = StandIns(Service({1}), hedge=hedge)
+    assert run(fn, 3, **alone)[0] == [0, 1, 2]
+    assert fn.figures().won == 0
+
+
+@LOOPS
+def test_another_function_is_asked_where_one_fails(loop: str) -> None:
+    """In order; the retries of the operator begin with the first again."""
+    asked: list[str] = []
+
+    def failing(name: str, *good: int) -> Any:
+        async def fn(value: int) -> int:
+            asked.append(f"{name}{value}")
+            if value not in good:
+                raise LookupError(name)
+            return value
+
+        return fn
+
+    fn = StandIns(failing("a"), failing("b", 0), failing("c", 0, 1))
+    with pytest.raises(CallFailed, match=r"LookupError.'c'.*after 2 attempts"):
+        run(fn, 3, loop, capacity=1, retry=Retry(max_attempts=2))
+    assert " ".join(asked) == "a0 b0 a1 b1 c1 a2 b2 c2 a2 b2 c2"
+    assert fn.figures() == HedgeFigures(calls=11, fell_back=4)
+
+
+def test_what_takes_no_loop_has_no_stand_ins() -> None:
+    """Nothing ends a call in a thread."""
+    fn: Any = StandIns(Service(set()))
+    with pytest.raises(InvalidConfig, match="fn must be a plain function"):
+        list(threads.ordered_wait([1], fn))
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ((len,), "fn"),
+        ((Service(set()), len), r"others\[0\]"),
+        ((Service(set()), 7), r"others\[0\]"),
+    ],
+    ids=str,
+)
+def test_what_is_no_coroutine_function_is_refused(given: Any, name: str) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be a coroutine function"):
+        StandIns(*given)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"after": 0}, "after"),
+        ({"after": "p100"}, "after"),
+        ({"after": "95"}, "after"),
+        ({"after": True}, "after"),
+        ({"at_most": 0}, "at_most"),
+        ({"at_most": 2}, "at_most"),
+    ],
+    ids=str,
+)
+def test_a_hedge_that_is_none_is_refused(given: Any, name: str) -> None:
+    """By name."""
+    with pytest.raises(InvalidConfig, match=rf"^Hedge.{name} must be "):
+        Hedge(**given)
+    with pytest.raises(InvalidConfig, match=r"^hedge must be a Hedge"):
+        StandIns(Service(set()), hedge=0.5)  # type: ignore[arg-type]

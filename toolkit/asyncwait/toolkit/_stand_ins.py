@@ -1,0 +1,246 @@
+"""Calls that stand in for others: for one that takes long, and for one that has failed.
+
+Nothing is imported for it: whoever calls such a function has imported anyio, which cancels calls.
+"""
+
+import inspect
+import sys
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Sequence
+from copy import copy
+from math import ceil, inf
+from typing import Any
+
+from msgspec import Struct
+
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit._calls import not_awaitable
+from asyncwait.toolkit._function import FunctionParts
+from asyncwait.toolkit._loop import plain_error, running_loop
+
+_KNOWN = 20
+"""Results of which the times are known before a share of them is told."""
+
+_REMEMBERED = 1_000
+
+
+class Hedge(Struct, frozen=True):
+    """When a second call is made for a value, while the first one still runs.
+
+    Args:
+        after: seconds from the start of a call; or a share of calls, as "p95": as long as 95 in a
+            hundred of the last thousand results took, once 20 are known.
+        at_most: share of calls that may have a second one.
+
+    Raises:
+        InvalidConfig: one of them is none of these.
+    """
+
+    after: float | str = "p95"
+    at_most: float = 0.05
+
+    def __post_init__(self) -> None:
+        after, share = self.after, self.at_most
+        if not (_is_share(after) if isinstance(after, str) else _is_number(after) and after > 0):
+            expected = 'seconds > 0, or a share of calls, as "p95"'
+            raise InvalidConfig.of("Hedge.after", after, expected)
+        if not (_is_number(share) and 0 < share <= 1):
+            raise InvalidConfig.of("Hedge.at_most", share, "a share of calls, above 0 and up to 1")
+
+
+def _is_share(after: str) -> bool:
+    """Say whether this is a share of calls, from "p1" to "p99"."""
+    return after[:1] == "p" and after[1:] in {str(percent) for percent in range(1, 100)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value < inf
+
+
+class HedgeFigures(Struct, frozen=True):
+    """What a function with stand-ins has done.
+
+    Args:
+        calls: that were the first of their function for an attempt.
+        hedges: that were the second.
+        won: hedges that gave the result.
+        fell_back: attempts that asked another function than the first.
+    """
+
+    calls: int = 0
+    hedges: int = 0
+    won: int = 0
+    fell_back: int = 0
+
+
+class Race:
+    """The two calls of one function for one value."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.winner: int | None = None
+        """Which one has given a result first; None if none has."""
+        self._result: Any = None
+        self.errors: dict[int, Exception] = {}
+        """What calls have raised."""
+
+    def win(self, number: int, result: Any) -> bool:
+        """Take a result; return whether the other call is to be cancelled."""
+        self.running -= 1
+        if self.winner is None:
+            self.winner, self._result = number, result
+        return True
+
+    def fail(self, number: int, error: Exception) -> bool:
+        """Take an error; return whether nothing runs any more that may give a result."""
+        self.running -= 1
+        self.errors[number] = error
+        return self.running == 0
+
+    def outcome(self) -> Any:
+        """Return the first result; raise the error of the first call if there is none."""
+        if self.winner is None:
+            raise self.errors[min(self.errors)]
+        return self._result
+
+
+class Times:
+    """How long the last results took, in seconds."""
+
+    def __init__(self) -> None:
+        self._last: deque[float] = deque()
+        self.sorted: list[float] = []
+        """By length."""
+
+    def add(self, seconds: float) -> None:
+        """Remember one more."""
+        self._last.append(seconds)
+        insort(self.sorted, seconds)
+        if len(self._last) > _REMEMBERED:
+            self.sorted.remove(self._last.popleft())
+
+    def share(self, percent: int) -> float | None:
+        """Return how long so many in a hundred took at most; None while too few are known."""
+        count = len(self.sorted)
+        return None if count < _KNOWN else self.sorted[ceil(count * percent / 100) - 1]
+
+
+class StandIns:
+    """A coroutine function that has others stand in for it; an operator calls it like any other.
+
+    To the operator it is one call, of one outcome, and cancelled as a whole: it takes one place of
+    the capacity. `limits` count each of the calls that it makes. See the rules of HEDGE.
+
+    Args:
+        fn: what is asked first; its `open`, `close`, `timeout` and `failure` are the whole's.
+        others: asked in this order, each when the one before it has raised an Exception.
+        hedge: when a second call is made for one that still runs; None for never.
+
+    Raises:
+        InvalidConfig: one of them is no coroutine function, or `hedge` is no Hedge.
+    """
+
+    race_class = Race
+    times_class = Times
+
+    def __init__(self, fn: Any, *others: Any, hedge: Hedge | None = None) -> None:
+        for place, each in enumerate((fn, *others)):
+            if is_plain_function(each) or not callable(each):
+                name = "fn" if place == 0 else f"others[{place - 1}]"
+                raise InvalidConfig.of(name, each, "a coroutine function")
+        if hedge is not None and not isinstance(hedge, Hedge):
+            raise InvalidConfig.of("hedge", hedge, "a Hedge, or None")
+        parts = FunctionParts.of(fn)
+        for name in ("open", "close", "timeout", "failure"):
+            if (part := getattr(parts, name)) is not None:
+                setattr(self, name, part)
+        self.functions: Sequence[Callable[[Any], Any]] = (fn, *others)
+        """Those that are asked, in this order."""
+        self.hedge = hedge
+        self._times = self.times_class()
+        self._counts = dict.fromkeys(HedgeFigures.__struct_fields__, 0)
+
+    def each_by(self, change: Callable[[Any], Any]) -> "StandIns":
+        """Return one whose functions are changed; figures and times are those of this one."""
+        changed = copy(self)
+        changed.functions = [change(each) for each in self.functions]
+        return changed
+
+    def figures(self) -> HedgeFigures:
+        """Return what it has done so far."""
+        return HedgeFigures(**self._counts)
+
+    async def __call__(self, value: Any) -> Any:
+        for place, function in enumerate(self.functions):
+            self._counts["fell_back"] += place == 1
+            try:
+                return await self.ask(function, value)
+            except Exception as error:
+                if not self.goes_on(place, error):
+                    raise
+        raise AssertionError("there is a last function")
+
+    def goes_on(self, place: int, _: Exception) -> bool:
+        """Say whether another function is asked, behind one that has failed."""
+        return place + 1 < len(self.functions)
+
+    async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Ask one function, twice if it takes long; return the first result."""
+        self._counts["calls"] += 1
+        delay = self.delay()
+        if delay is None:
+            return await self._timed(function, value)
+        anyio: Any = sys.modules["anyio"]
+        race = self.race_class()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._second, race, group.cancel_scope, function, value, delay)
+                await self._run(race, group.cancel_scope, function, value, 0)
+        except BaseExceptionGroup as raised:
+            raise plain_error(raised) from None
+        self._counts["won"] += race.winner == 1
+        return race.outcome()
+
+    def delay(self) -> float | None:
+        """Return the seconds from the start of a call to that of the second; None for none."""
+        if self.hedge is None:
+            return None
+        after = self.hedge.after
+        return self._times.share(int(after[1:])) if isinstance(after, str) else after
+
+    def may(self) -> bool:
+        """Say whether one more call may have a second."""
+        counts, hedge = self._counts, self.hedge
+        return hedge is not None and counts["hedges"] + 1 <= hedge.at_most * counts["calls"]
+
+    async def _second(
+        self, race: "Race", scope: Any, function: Any, value: Any, delay: float
+    ) -> None:
+        await sys.modules["anyio"].sleep(delay)
+        if self.may():
+            self._counts["hedges"] += 1
+            await self._run(race, scope, function, value, 1)
+
+    async def _run(self, race: "Race", scope: Any, function: Any, value: Any, number: int) -> None:
+        race.running += 1
+        try:
+            result = await self._timed(function, value)
+        except Exception as error:
+            is_over = race.fail(number, error)
+        else:
+            is_over = race.win(number, result)
+        if is_over:
+            scope.cancel()
+
+    async def _timed(self, function: Callable[[Any], Any], value: Any) -> Any:
+        clock = running_loop().time
+        began = clock()
+        returned = function(value)
+        if not inspect.isawaitable(returned):
+            raise not_awaitable(returned)
+        result = await returned
+        if self.hedge is not None and isinstance(self.hedge.after, str):
+            self._times.add(clock() - began)
+        return result
