@@ -39,16 +39,16 @@ func play(s Scenario) *Trace {
 		h.plans[sameJSON(s.Plans[i].Value)] = &s.Plans[i]
 	}
 	if !h.Run(h.consume) {
-		h.leg.Ending = Ending{How: "hung", At: h.ms()}
+		h.leg.Ending = Ending{How: "hung", At: rounded(h.Now())}
 	}
 	return &Trace{Legs: []Leg{h.leg}}
 }
 
-// ms is the time as traces have it: rounded, so that equal instants are equal.
-func (h *harness) ms() float64 { return math.Round(h.Now()*1000) / 1000 }
+// rounded is a time as traces have it, so that equal instants are equal.
+func rounded(ms float64) float64 { return math.Round(ms*1000) / 1000 }
 
 func (h *harness) note(what string, more event) {
-	e := event{"type": what, "at": h.ms()}
+	e := event{"type": what, "at": rounded(h.Now())}
 	for name, value := range more {
 		e[name] = value
 	}
@@ -63,7 +63,7 @@ func (h *harness) sleep(ms float64) {
 
 func (h *harness) block(ms float64) {
 	if ms > 0 {
-		h.note("blocked", event{"until": h.ms() + ms})
+		h.note("blocked", event{"until": rounded(h.Now() + ms)})
 		h.now += ms
 	}
 }
@@ -461,7 +461,7 @@ func (h *harness) figures() {
 
 func (h *harness) ending(how string, err error) {
 	h.over = true
-	h.leg.Ending = Ending{How: how, At: h.ms()}
+	h.leg.Ending = Ending{How: how, At: rounded(h.Now())}
 	if err == nil {
 		return
 	}
