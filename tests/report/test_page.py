@@ -310,3 +310,19 @@ def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: B
     shares = page.locator("#matrix .area td").all_inner_texts()
     assert all(re.fullmatch(r"\d+/\d+|-", share) for share in shares)
     context.close()
+
+
+def test_on_a_phone_a_long_timeline_scrolls_in_its_own_box(
+    files: dict[str, Path], browser: Browser
+) -> None:
+    """And the page around it, with all that can be opened, does not."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(files["wide"].as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    scrolled = page.locator("pre:visible").evaluate_all(
+        "all => all.map((each) => { each.scrollLeft = 30; return each.scrollLeft; })"
+    )
+    assert 30 in scrolled
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()

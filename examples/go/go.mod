@@ -1,0 +1,3 @@
+module asyncwait.example/operator
+
+go 1.19
