@@ -326,7 +326,7 @@ func (o *Operator) abandon(c *call) {
 	c.cancel()
 	ended := func() bool { return c.ended }
 	o.spawn(func() {
-		if o.loop.Until(o.loop.Now(), ended) || o.over() {
+		if o.loop.Until(o.loop.Now(), ended) {
 			return
 		}
 		c.abandoned = true
