@@ -155,10 +155,28 @@ def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
 
 
 def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:
-    """By a text that has both."""
-    asyncio.run(results_of(RedisLimits(redis_server.url, "model", [InFlight(2)])))
+    """By a text that has both, as long as a call counts, or there is a budget."""
+    used = RedisLimits(redis_server.url, "model", [Limit(calls=9, per=0.3)])
+    other = RedisLimits(redis_server.url, "model", [InFlight(3)])
+    asyncio.run(results_of(used))
+    with pytest.raises(LedgerLost, match=r"refuses.*\"most\":9.*give them another name"):
+        asyncio.run(results_of(other))
+    time.sleep(0.4)
+    assert asyncio.run(results_of(other)) == list(range(9))
+    spent = RedisLimits(redis_server.url, "money", [Budget(9)])
+    asyncio.run(results_of(spent))
     with pytest.raises(LedgerLost, match="give them another name"):
-        asyncio.run(results_of(RedisLimits(redis_server.url, "model", [InFlight(3)])))
+        asyncio.run(results_of(RedisLimits(redis_server.url, "money", [InFlight(3)])))
+
+
+def test_who_is_not_let_in_is_told_at_once(redis_server: RedisServer) -> None:
+    """Waiting would be in vain."""
+    redis_server.client.config_set("requirepass", "secret")
+    try:
+        with pytest.raises(LedgerLost, match=r"refuses, so nothing is called: .*AUTH"):
+            asyncio.run(results_of(RedisLimits(redis_server.url, "model", [InFlight(3)])))
+    finally:
+        redis_server.client.config_set("requirepass", "")
 
 
 def test_a_turn_whose_owner_is_gone_is_free_when_its_lease_is_over(

@@ -160,6 +160,23 @@ def test_the_driver_keeps_the_limits_of_all_tasks() -> None:
     assert time.monotonic() - began < 2 * 0.3 * 120 / 30
 
 
+def test_tasks_of_a_process_use_their_share_one_after_the_other() -> None:
+    """What one has called counts for the next."""
+    came: list[float] = []
+
+    async def fn(row: InputRow) -> list[Any]:
+        came.append(time.monotonic())
+        return [row.value]
+
+    _, kept = Ceilings([Limit(calls=20, per=0.4)], None, None, False, 2).kept(
+        None, 100, on_hosts=False
+    )
+    travelled = cloudpickle.dumps(kept)
+    for _ in range(4):
+        asyncio.run(called(fn, pickle.loads(travelled), Rows(8)))  # noqa: S301 - ours
+    assert all(later - at >= 0.4 for at, later in zip(came, came[10:], strict=False))
+
+
 def test_a_task_that_dies_gives_its_turns_back() -> None:
     """Its connection ends; what reached the service in the window counts on."""
     at = serve(Limits([InFlight(1)]), Reach())
@@ -188,7 +205,6 @@ def test_tasks_that_can_not_reach_the_driver_share_limits_out() -> None:
     shared = Ceilings([Limit(cost=len, up_to=10, per=1)], 20, 30, True, 4)
     capacity, kept = shared.kept(None, 100, on_hosts=False)
     assert capacity == 5
-    assert kept.together is None
     assert kept.keeper == "4 tasks, which have a share each"
     assert kept.limits[1:] == (InFlight(5), Limit(calls=7, per=1), Adaptive())
     assert kept.limits[0].up_to == 2.5  # type: ignore[union-attr]

@@ -22,7 +22,7 @@ from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
-from asyncwait.toolkit._limits._limited import limited_plain, unless_not_called
+from asyncwait.toolkit._limits._limited import LimitedResults, limited_plain, unless_not_called
 from asyncwait.toolkit._plain_parts import (
     KeyedWait,
     OnError,
@@ -128,7 +128,7 @@ def plain_wait(
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
             if limits is not None:
-                repeated = unless_not_called(repeated)
+                repeated = unless_not_called(repeated, batch)
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
             batched = batch is not None
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
@@ -143,7 +143,7 @@ def plain_wait(
             with closing(limited):
                 async with open_values(config, wrapped, paced) as results:
                     try:
-                        yield results
+                        yield LimitedResults(results, limited)
                     finally:
                         limited.leave()  # before the operator waits for calls in threads
 

@@ -182,7 +182,7 @@ class StandIns:
                     raise
         raise AssertionError("there is a last function")
 
-    def goes_on(self, place: int, _: Exception) -> bool:
+    def goes_on(self, place: int, _: Exception, /) -> bool:
         """Say whether another function is asked, behind one that has failed."""
         return place + 1 < len(self.functions)
 

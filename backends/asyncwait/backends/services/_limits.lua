@@ -32,7 +32,16 @@ end
 -- Who are we? A server that has forgotten all lets nothing begin until no window can hold more.
 local limits = redis.call('HGET', about, 'limits')
 if limits and limits ~= told.limits then
-  return cjson.encode({others = limits})
+  local used = string.find(limits .. told.limits, '"budget"', 1, true)
+  for place = 0, 63 do
+    local key = about .. ' leaves ' .. place
+    used = used or redis.call('ZCOUNT', key, number(now), '+inf') > 0
+  end
+  if used then return cjson.encode({others = limits}) end
+  redis.call('DEL', about)
+  for place = 0, 63 do
+    redis.call('DEL', about .. ' leaves ' .. place, about .. ' costs ' .. place)
+  end
 end
 local generation = redis.call('HGET', about, 'generation')
 if not generation then

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from importlib.resources import files
+from math import inf
 from secrets import token_hex
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -26,10 +28,12 @@ _KEEP = 86_400
 class RedisLimits(Struct, frozen=True):
     """Limits that programs on any number of machines keep to together: `limits=RedisLimits(...)`.
 
-    All who give the same server and name keep to them, and have to give the same limits. `Adaptive`
-    is for each operator by itself. Nothing is called while the server can't be reached. If it comes
-    back without its memory, nothing is called until each window is empty for sure; a budget ends
-    with an error then, as nobody knows what was spent.
+    All who give the same server and name keep to them, and have to give the same limits; other ones
+    take their place when no call counts any more, but for a budget. `Adaptive` is for each operator
+    by itself. Nothing is called while the server can't be reached. If it comes back without its
+    memory, those who were connected before call nothing until each window is empty for sure, and a
+    budget of theirs ends with an error, as nobody knows what was spent. Who connects for the first
+    time can't know of that, so have the server write to disk (`appendonly yes`).
 
     Args:
         url: of the server: `redis://host:port/db`, `rediss://` or `unix://path`.
@@ -82,6 +86,7 @@ class _AtRedis:
         ]
         windows = [each["per"] + each["latency"] for each in kinds if each["kind"] == "window"]
         self._has_budget = any(each["kind"] == "budget" for each in kinds)
+        self._asked_at = -inf
         self._said = {
             "client": self._client_name,
             "kinds": kinds,
@@ -95,11 +100,13 @@ class _AtRedis:
         parts = [f"{base} {each} {place}" for place in self._places for each in ("leaves", "costs")]
         self._keys = [base, *parts]
         redis = _redis_module()
-        self._lost = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
+        errors = redis.exceptions
+        self._lost = (errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError)
+        self._refused = (errors.AuthenticationError, errors.AuthorizationError)
         self._client: Any = redis.Redis.from_url(
             asked.url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
         )
-        script = files(__package__).joinpath("_limits.lua").read_text()
+        script = files("asyncwait.backends.services").joinpath("_limits.lua").read_text()
         self._script: Any = self._client.register_script(script)
 
     def __str__(self) -> str:
@@ -107,8 +114,11 @@ class _AtRedis:
 
     def exchange(self, told: Told) -> Reply:
         """Hear of calls, and answer; an OSError says that the server can't be reached."""
+        is_due, now = monotonic() - self._asked_at > _KEEP / 100, monotonic()
+        self._asked_at = now if is_due else self._asked_at
         said = {
             **self._said,
+            "keep": self._said["keep"] if is_due else 0,
             "generation": self._generation,
             "ended": [
                 (number, begun, self._of_ours(costs) if costs else [])
@@ -122,6 +132,8 @@ class _AtRedis:
         }
         try:
             text = self._script(keys=self._keys, args=[msgspec.json.encode(said)])
+        except self._refused:  # No later call will be let in.
+            raise
         except self._lost as error:
             raise ConnectionError(str(error)) from error
         return self._reply(msgspec.json.decode(text))

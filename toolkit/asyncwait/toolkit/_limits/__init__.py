@@ -8,6 +8,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     BudgetSpent,
     Cost,
     CostTooLarge,
+    CostUnknown,
     InFlight,
     Limit,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "BudgetSpent",
     "Cost",
     "CostTooLarge",
+    "CostUnknown",
     "InFlight",
     "Limit",
     "Limits",

@@ -1,10 +1,11 @@
 """All limits of an operator at once, and what calls cost."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from threading import Lock
 from typing import Any, TypeGuard
 
-from asyncwait.spec.texts import shown
+from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit._limits._meters import Meter, Room, Search, Turn, Window
 from asyncwait.toolkit._limits._purse import Purse
 from asyncwait.toolkit._limits._vocabulary import (
@@ -13,9 +14,9 @@ from asyncwait.toolkit._limits._vocabulary import (
     Budget,
     Cost,
     CostTooLarge,
+    CostUnknown,
     InFlight,
     Limit,
-    is_number,
 )
 
 
@@ -93,7 +94,6 @@ class Costs:
     def __init__(self, limits: Sequence[AnyLimit]) -> None:
         self._limits = limits
         units = [(each.unit, each.cost) for each in limits if _has_unit(each)]
-        self._units = {unit for unit, _ in units}
         self._told_alone = next((unit for unit, cost in units if cost is None), None)
         """The unit of a budget, if only a `Cost` tells what calls cost."""
 
@@ -111,7 +111,7 @@ class Costs:
 
         Raises:
             CostTooLarge: that is more than a limit ever allows.
-            TypeError: a cost is no number.
+            CostUnknown: a cost is no number, or to ask for it has raised.
         """
         return [self._of(limit, values) for limit in self._limits]
 
@@ -120,12 +120,13 @@ class Costs:
             return 1.0
         if (cost := limit.cost) is None:
             return 0.0
-        amount = sum(_require_cost(cost(value), value) for value in values)
+        amount = sum(_asked(cost, value) for value in values)
         if isinstance(limit, Limit) and amount > limit.most:
-            named = ", ".join(map(shown, values))
+            named = shown(values[0]) if len(values) == 1 else f"{len(values)} values"
+            unit = "" if limit.unit == "cost" else f" {limit.unit}"
             raise CostTooLarge(
-                f"a call for {named} costs {amount:.10g} {limit.unit}, and "
-                f"{limit.most:.10g} are allowed in {limit.per:.10g} s: it would never begin"
+                f"a call for {named} costs {amount:.10g}{unit}, and {limit.most:.10g} are allowed "
+                f"in {limit.per:.10g} s: it would never begin"
             )
         return amount
 
@@ -146,11 +147,11 @@ class Costs:
         if not isinstance(given.used, Mapping):
             used = _require_cost(given.used, given)
             return [used if _has_unit(limit) else None for limit in self._limits]
-        unknown = given.used.keys() - self._units
-        missing = self._told_alone is not None and self._told_alone not in given.used
-        if unknown or missing:
-            got, known = map(shown, (sorted(given.used), sorted(self._units)))
-            raise TypeError(f"expected costs in {known} from Cost.used, got {got}")
+        if self._told_alone is not None and self._told_alone not in given.used:
+            raise TypeError(
+                f"expected a cost in {self._told_alone} from Cost.used, got {shown(given.used)}: "
+                "the budget has no `cost` that would say it"
+            )
         return [self._told(given, limit) for limit in self._limits]
 
     def _told(self, given: Any, limit: Any) -> float | None:
@@ -166,8 +167,18 @@ def _has_unit(limit: AnyLimit) -> TypeGuard[Limit | Budget]:
     return isinstance(limit, Limit) and limit.cost is not None
 
 
+def _asked(cost: Callable[[Any], Any], value: Any) -> float:
+    """Return what a call for a value costs, as a function of the user's says."""
+    try:
+        return _require_cost(cost(value), value)
+    except Exception as error:
+        raise CostUnknown(f"nobody can say what a call costs: {one_line(error)}") from error
+
+
 def _require_cost(amount: Any, of: Any) -> float:
-    if not is_number(amount) or amount < 0:
+    # Numbers of NumPy, decimals and fractions are costs, too.
+    is_one = hasattr(amount, "__float__") and not isinstance(amount, bool)
+    if not is_one or not 0 <= float(amount) < inf:
         raise TypeError(f"expected a number >= 0 as the cost of {shown(of)}, got {shown(amount)}")
     return float(amount)
 

@@ -15,10 +15,17 @@ from asyncwait.toolkit._limits._meters import Turn
 from asyncwait.toolkit._limits._vocabulary import BudgetSpent, NotCalled
 
 _AGAIN = 0.005
-"""Seconds until a ledger is asked again that waits for the end of others' calls."""
+"""Seconds until a ledger is asked again that waits for the end of others' calls; twice as many with
+each time it has said no."""
+
+_SELDOM = 0.1
+"""The most of them."""
 
 _AT_LAST = 0.25
 """Seconds after which it is asked again at the latest: costs may turn out less than was thought."""
+
+_LONGEST = 1_000
+"""Characters of what a ledger says."""
 
 _LOST = 0.1
 """Seconds until a ledger is asked again that could not be reached."""
@@ -89,10 +96,11 @@ class Exchange:
     Args:
         ledger: of that operator alone.
         patience: seconds for which it may be out of reach before who waits is told.
+        at_first: the same before it has ever answered.
     """
 
-    def __init__(self, ledger: Ledger, patience: float = 60) -> None:
-        self._ledger, self._patience = ledger, patience
+    def __init__(self, ledger: Ledger, patience: float = 60, at_first: float = 10) -> None:
+        self._ledger, self._later, self._patience = ledger, patience, at_first
         self._news = threading.Condition()
         self._numbers = 0
         self._waiting: deque[tuple[Turn, Answered]] = deque()
@@ -101,6 +109,15 @@ class Exchange:
         self._ended: list[tuple[int, bool, list[float | None]]] = []
         self._is_closed = self._has_news = False
         self._thread: threading.Thread | None = None
+        listen = getattr(ledger, "listen", None)
+        if listen is not None:
+            listen(self.wake)
+
+    def wake(self) -> None:
+        """Ask again: others may have left room."""
+        if self._waiting:
+            with self._news:
+                self._tell()
 
     def ask(self, turn: Turn, answered: Answered) -> None:
         """Wait for the turn of a call, behind those who wait."""
@@ -145,7 +162,7 @@ class Exchange:
         self._news.notify()
 
     def _run(self) -> None:
-        wait = inf
+        wait, again = inf, _AGAIN
         lost_since, heard = inf, monotonic()
         while True:
             with self._news:
@@ -168,11 +185,12 @@ class Exchange:
                 continue
             if is_alive:
                 heard = monotonic()
-            lost_since = inf
+            lost_since, self._patience = inf, self._later
             self._heard(reply, asked)
+            again = _AGAIN if reply.granted else min(2 * again, _SELDOM)
             wait = inf
             if self._waiting:
-                wait = _AGAIN if reply.wait < 0 else min(reply.wait, _AT_LAST)
+                wait = again if reply.wait < 0 else min(reply.wait, _AT_LAST)
 
     def _told(self, *, is_alive: bool) -> tuple[Told, list[tuple[Turn, Answered]]]:
         asked = [*self._waiting]
@@ -212,9 +230,12 @@ class Exchange:
             waiting = [*self._waiting]
             self._waiting.clear()
         for _, answered in waiting:
+            how = (
+                f"has not answered for {seconds:.0f} s" if isinstance(error, OSError) else "refuses"
+            )
             lost = LedgerLost(
-                f"{self._ledger} keeps the limits, and has not answered for {seconds:.0f} s, so "
-                f"nothing is called: {one_line(error)}"
+                f"{self._ledger} keeps the limits, and {how}, so nothing is called: "
+                f"{one_line(error, _LONGEST)}"
             )
             lost.__cause__ = error
             answered(lost)

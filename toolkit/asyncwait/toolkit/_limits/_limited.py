@@ -10,15 +10,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from asyncwait.spec import (
+    Batch,
     FailureHandler,
     InvalidConfig,
     OperatorConfig,
     OperatorError,
     Retry,
     RetryAfter,
+    Statistics,
 )
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import not_awaitable
+from asyncwait.toolkit._function import skip
 from asyncwait.toolkit._limits._book import Book, Costs
 from asyncwait.toolkit._limits._exchange import Exchange, Ledger
 from asyncwait.toolkit._limits._meters import Turn
@@ -30,6 +33,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     Budget,
     BudgetSpent,
     Cost,
+    CostTooLarge,
     NotCalled,
     require_limits,
 )
@@ -67,6 +71,8 @@ class Limited:
         self._call = call
         self._batched = batched
         self._adding = Lock()
+        self.unpaid: BudgetSpent | None = None
+        """Why a value was left out whose further attempt was not paid; None if none was."""
         self.is_paid = _never if is_paid is None else is_paid
         """Says of which values a call would not ask the service."""
         own = [None if ledger and not isinstance(each, Adaptive) else each for each in limits]
@@ -144,6 +150,27 @@ class Limited:
         turn.told = self._costs.told(given)
         return given.result if isinstance(given, Cost) else given
 
+    def leaving_unpaid(self, handler: FailureHandler | None, *, stops: bool) -> FailureHandler:
+        """Return a handler that leaves out values for which the budget was spent.
+
+        Nobody else is asked: who leaves out what fails means what the service does not answer.
+
+        Args:
+            handler: of all other failures.
+            stops: whether these values are left out as those are that were not read; else the
+                error comes behind the last result.
+        """
+
+        def handle(value: Any, error: OperatorError) -> Any:
+            if isinstance(error.__cause__, BudgetSpent):
+                self.unpaid = None if stops else error.__cause__
+                return skip(value, error)
+            if handler is None:
+                raise error
+            return handler(value, error)
+
+        return handle
+
     def leave(self) -> None:
         """Wake whoever waits for a turn; there is none any more."""
         self.turns.close()
@@ -153,6 +180,36 @@ class Limited:
         self._book.close()
         if self._exchange is not None:
             self._exchange.close()
+
+
+class LimitedResults(AsyncIterator[Any]):
+    """The results of an operator; behind them, why a value is missing.
+
+    Args:
+        results: of the operator.
+        limited: its function.
+    """
+
+    def __init__(self, results: Any, limited: Limited) -> None:
+        self._results, self._limited = results, limited
+        self._next = aiter(results).__anext__
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._next()
+        except StopAsyncIteration:
+            if self._limited.unpaid is not None:
+                raise self._limited.unpaid.with_traceback(None) from None
+            raise
+
+    def statistics(self) -> Statistics:
+        """Return the figures of the operator."""
+        figures: Statistics = self._results.statistics()
+        return figures
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what results of single operators can do besides."""
+        return getattr(self._results, name)
 
 
 class LimitedValues(AsyncIterator[Any]):
@@ -221,8 +278,8 @@ def limited_plain(
         function.call = several.each_by(limited.calling)
     else:
         function.call = limited.in_a_thread if is_plain_function(call) else limited.on_the_loop
-    if budget is not None and function.failure is not None:
-        function.failure = asked_of_no_budget(function.failure)
+    if budget is not None:
+        function.failure = limited.leaving_unpaid(function.failure, stops=budget.then == "stop")
     if waits:
         return limited, source
     stops = budget is not None and budget.then == "stop"
@@ -258,15 +315,19 @@ def asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
     return handle
 
 
-def unless_not_called(retry: Retry | None) -> Retry | None:
-    """Return `retry` for calls that may not be made: another attempt would be in vain."""
+def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry | None:
+    """Return `retry` for calls that may not be made: another attempt would be in vain.
+
+    But for a batch that costs too much, and is split for the next one.
+    """
     if retry is None:
         return None
     wanted = retry.on_error
+    splits = batch is not None and batch.split
 
     def is_reason(error: BaseException) -> bool | RetryAfter:
         if isinstance(error, NotCalled):
-            return False
+            return splits and isinstance(error, CostTooLarge)
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
     return replace(retry, on_error=is_reason)

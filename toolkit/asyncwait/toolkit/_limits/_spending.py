@@ -2,9 +2,10 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
+from math import isfinite
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
@@ -16,7 +17,7 @@ class SpendingFile:
     An entry is one short `write`, which survives the process.
 
     Args:
-        path: of the file; made where there is none.
+        path: of the file, in a folder that is there; made where there is none.
         unit: of the costs; the first line names it.
     """
 
@@ -25,17 +26,33 @@ class SpendingFile:
         self._head = f"asyncwait budget {shown(unit)}\n".encode()
         self._sum = 0.0
         self._read = 0
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            expected = f"a file that can be written: {error.strerror}"
+            raise InvalidConfig.of("Budget.path", path, expected) from error
         with self._locked():
-            head = os.pread(self._handle, len(self._head), 0)
-            if not head:
-                os.write(self._handle, self._head)
-            elif head != self._head:
+            try:
+                self._begin(unit)
+            except BaseException:
                 self.close()
-                expected = f"a file of a budget in {unit}, or none yet"
-                raise InvalidConfig.of("Budget.path", path, expected)
-            self._read = len(self._head)
+                raise
+
+    def _begin(self, unit: str) -> None:
+        """Write the first line, or look at it; the last one has to have its end."""
+        status = os.fstat(self._handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidConfig.of("Budget.path", self._path, "a file, which remembers")
+        head = os.pread(self._handle, len(self._head), 0)
+        if not head:
+            os.write(self._handle, self._head)
+        elif head != self._head:
+            expected = f"a file of a budget in {unit}, or none yet"
+            raise InvalidConfig.of("Budget.path", self._path, expected)
+        elif os.pread(self._handle, 1, status.st_size - 1) != b"\n":
+            expected = "a file of a budget, whose last line is whole: end it, or take it out"
+            raise InvalidConfig.of("Budget.path", self._path, expected)
+        self._read = len(self._head)
 
     def spent(self) -> float:
         """Return the sum of all that was spent."""
@@ -49,7 +66,9 @@ class SpendingFile:
 
     def _amount(self, line: bytes) -> float:
         try:
-            return float(line)
+            if isfinite(amount := float(line)):
+                return amount
+            raise ValueError
         except ValueError:
             expected = f"a file of a budget, of a number a line, but it holds {shown(line)}"
             raise InvalidConfig.of("Budget.path", self._path, expected) from None

@@ -5,6 +5,7 @@ from math import isfinite
 from threading import Lock
 from time import monotonic
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from asyncwait.toolkit._limits._book import Book
 from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
@@ -44,10 +45,14 @@ class Limits:
         own = [None if isinstance(each, Adaptive) else each for each in self.limits]
         self._book = Book(own, 1, clock)
         self._lock = Lock()
+        self._ledgers: WeakSet[_OfBook] = WeakSet()
 
     def ledger(self) -> Ledger:
         """Return where one more operator tells its calls."""
-        return _OfBook(self._book, self._lock)
+        with self._lock:
+            ledger = _OfBook(self._book, self._lock, self._ledgers)
+            self._ledgers.add(ledger)
+        return ledger
 
     def close(self) -> None:
         """Let go of the files of budgets."""
@@ -57,12 +62,18 @@ class Limits:
 class _OfBook:
     """The calls of one operator in the book of several."""
 
-    def __init__(self, book: Book, lock: Lock) -> None:
+    def __init__(self, book: Book, lock: Lock, all_of_them: "WeakSet[_OfBook]") -> None:
         self._book, self._lock = book, lock
+        self._all = all_of_them
         self._turns: dict[int, Turn] = {}
+        self.on_room: Callable[[], object] = int
 
     def __str__(self) -> str:
         return "this process"
+
+    def listen(self, on_room: Callable[[], object]) -> None:
+        """Have a function called, in any thread, when others have left room."""
+        self.on_room = on_room
 
     def exchange(self, told: Told) -> Reply:
         """Hear of calls, and answer."""
@@ -78,7 +89,12 @@ class _OfBook:
                 if (ended := self._turns.pop(number, None)) is not None:
                     ended.told = costs
                     self._book.end(ended)
-            return self._answer(told)
+            reply = self._answer(told)
+            others = [*self._all] if told.ended else []
+        for other in others:
+            if other is not self:
+                other.on_room()
+        return reply
 
     def _answer(self, told: Told) -> Reply:
         for place, (number, amounts) in enumerate(told.asked):
@@ -97,3 +113,7 @@ class _OfBook:
             for turn in self._turns.values():
                 self._book.end(turn)
             self._turns.clear()
+            others = [*self._all]
+        for other in others:
+            if other is not self:
+                other.on_room()

@@ -55,6 +55,7 @@ class Limit(Struct, frozen=True, kw_only=True):
             expected = "a plain function of a value with `up_to`, and None with `calls`"
             raise InvalidConfig.of("Limit.cost", self.cost, expected)
         require_positive("Limit.per", self.per)
+        require_text("Limit.unit", self.unit)
         if self.latency is not None and not (is_number(self.latency) and self.latency >= 0):
             raise InvalidConfig.of("Limit.latency", self.latency, "seconds >= 0, or None")
 
@@ -133,10 +134,9 @@ class Budget(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         require_positive("Budget.amount", self.amount)
-        for name in ("unit", "path"):
-            value = getattr(self, name)
-            if not (isinstance(value, str) and value) and (name, value) != ("path", None):
-                raise InvalidConfig.of(f"Budget.{name}", value, "a text that is not empty")
+        require_text("Budget.unit", self.unit)
+        if self.path is not None:
+            require_text("Budget.path", self.path)
         if not _is_cost(self.cost) or (self.cost is not None and self.unit == "calls"):
             expected = "None, or with a unit that is not calls a plain function of a value"
             raise InvalidConfig.of("Budget.cost", self.cost, expected)
@@ -150,9 +150,12 @@ AnyLimit: TypeAlias = Limit | InFlight | Adaptive | Budget
 class Cost(Struct, Generic[T], frozen=True):
     """What a function returns that knows what its call has cost: its result, and that.
 
+    Where there are no `limits`, it is a result like any other.
+
     Args:
         result: what it would return else.
-        used: the cost, which takes the place of each estimate; or costs by the units of limits.
+        used: the cost, which takes the place of each estimate; or costs by the units of limits. A
+            unit that no limit has is for figures only. For a list of values it is one for all.
     """
 
     result: T
@@ -165,6 +168,10 @@ class NotCalled(AsyncWaitError):
 
 class BudgetSpent(NotCalled):
     """A budget is spent: nothing more is called."""
+
+
+class CostUnknown(NotCalled):
+    """Nobody can say what a call costs that is to be counted: it is not made."""
 
 
 class CostTooLarge(NotCalled):
@@ -191,6 +198,12 @@ def require_count(name: str, value: Any) -> None:
     """Refuse what is no whole number above 0, by name."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidConfig.of(name, value, "a whole number >= 1")
+
+
+def require_text(name: str, value: Any) -> None:
+    """Refuse what is no text, or empty, by name."""
+    if not isinstance(value, str) or not value:
+        raise InvalidConfig.of(name, value, "a text that is not empty")
 
 
 def require_positive(name: str, value: Any) -> None:

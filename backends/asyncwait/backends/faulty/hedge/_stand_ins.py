@@ -127,7 +127,7 @@ class AsksAllAtOnce(StandIns):
 class StopsBeforeTheLast(StandIns):
     """Does not ask the last function."""
 
-    def goes_on(self, place: int, error: Exception) -> bool:
+    def goes_on(self, place: int, error: Exception, /) -> bool:
         return super().goes_on(place + 1, error)
 
 

@@ -122,13 +122,17 @@ class RowFunction:
         if (on_time := parts.timeout) is not None:
             self.timeout = lambda row: self._instead(row, on_time(row.value))
 
+    tells_costs = False
+    """Whether somebody is told what calls cost."""
+
     async def __call__(self, row: InputRow) -> Any:
         return self._kept(row, await self._call(row.value))
 
     def _kept(self, row: InputRow, given: Any) -> Any:
         """Return the rows of what a call gives; of a `Cost`, one of these rows."""
         if type(given) is Cost:
-            return Cost(self._kept(row, given.result), given.used)
+            made = self._kept(row, given.result)
+            return Cost(made, given.used) if self.tells_costs else made
         return self._keep(row, self._results.of(row, given))
 
     def _instead(self, row: InputRow, given: Any) -> Any:

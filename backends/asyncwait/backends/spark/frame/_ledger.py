@@ -38,6 +38,30 @@ class DriverLimits(Struct, frozen=True):
         return _AtDriver(self.endpoint)
 
 
+class ProcessLimits(Struct, frozen=True):
+    """The share of a slot, which its tasks use one after the other, in one process of a worker.
+
+    Args:
+        key: of the job.
+        limits: what they may do.
+    """
+
+    key: bytes
+    limits: Sequence[AnyLimit] = ()
+
+    def ledger(self) -> Ledger:
+        """Return where one task tells its calls."""
+        if self.key not in _SHARES and len(_SHARES) >= _MOST_SHARES:
+            del _SHARES[next(iter(_SHARES))]
+        return _SHARES.setdefault(self.key, Limits(self.limits)).ledger()
+
+
+_MOST_SHARES = 64
+"""Jobs of which a process remembers the share."""
+
+_SHARES: dict[bytes, Limits] = {}
+
+
 class _AtDriver:
     """The ledger of one task, behind a connection."""
 

@@ -1,16 +1,17 @@
 """Limits of a job: how they are asked for, who keeps them, and how the calls of a task do."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from math import ceil
+from secrets import token_bytes
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits
-from asyncwait.backends.spark.frame._ledger import serve
+from asyncwait.backends.spark.frame._ledger import ProcessLimits, serve
 from asyncwait.backends.spark.frame._rows import Around, InputRow
 from asyncwait.backends.spark.progress._progress import reach_of
 from asyncwait.spec import InvalidConfig
@@ -114,7 +115,9 @@ class Ceilings(Struct, frozen=True):
         limits = tuple(_share(each, tasks) for each in asked)
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight // tasks)
-        return capacity, Kept(limits, keeper=f"{tasks} tasks, which have a share each")
+        # Spark has a process of a worker run one task after the other.
+        in_process = ProcessLimits(token_bytes(16), limits)
+        return capacity, Kept(limits, in_process, f"{tasks} tasks, which have a share each")
 
 
 def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:
@@ -212,7 +215,9 @@ def _is_paid(row: InputRow) -> bool:
 
 
 @asynccontextmanager
-async def keeping(limited: Limited, opened: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+async def keeping(
+    limited: Limited, opened: AbstractAsyncContextManager[Any]
+) -> AsyncGenerator[Any]:
     """Open an operator, and have nobody wait for a turn when it is left."""
     with closing(limited):
         async with opened as results:

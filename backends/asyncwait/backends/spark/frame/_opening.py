@@ -96,7 +96,7 @@ class Opening:
         self._failed = failed
         self._spent = spent
         self._blocks = is_plain_function(self._parts.call)
-        self._retry = unless_not_called(repeating(options.retry, many=options.many))
+        self._retry = unless_not_called(repeating(options.retry, many=options.many), options.batch)
         self._limited: LimitedFunction | None = None
         self._failures = None if attempt is None else Failures(attempt, self._retry)
         self._results = Results(
@@ -178,6 +178,7 @@ class Opening:
         options = self._options
         if not options.kept.limits:
             return function
+        function.tells_costs = True
         kind = LimitedBlockingFunction if self._blocks else LimitedFunction
         self._limited = kind(
             function,
