@@ -3,9 +3,10 @@
 import pytest
 from outside import SOUND, Folder, run
 
-from asyncwait.spec.rules import carry_rules, mailbox_rules, rules
+from asyncwait.spec.rules import carry_rules, hedge_rules, mailbox_rules, rules
 
-ALL = [*rules().values(), *mailbox_rules().values(), *carry_rules().values()]
+APART = {**mailbox_rules(), **carry_rules(), **hedge_rules()}
+ALL = [*rules().values(), *APART.values()]
 
 
 def test_a_rule_is_shown_in_any_letters() -> None:
@@ -37,9 +38,7 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
 
     apart = {line.split()[0]: line for line in lines if "not applicable" in line}
     assert [line for line in lines if line.split()[0] not in apart] == [
-        line
-        for line in run("rules").stdout.splitlines()
-        if line.split()[0] not in {*apart, *mailbox_rules(), *carry_rules()}
+        line for line in run("rules").stdout.splitlines() if line.split()[0] not in {*apart, *APART}
     ]
     assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
     assert "CAP-6" not in apart
@@ -51,7 +50,14 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
 
 @pytest.mark.parametrize(
     ("typed", "area"),
-    [("END", "END"), ("End", "END"), ("mbx", "MBX"), ("carry", "CARRY"), ("watermarks", "WM")],
+    [
+        ("END", "END"),
+        ("End", "END"),
+        ("mbx", "MBX"),
+        ("carry", "CARRY"),
+        ("hedge", "HEDGE"),
+        ("watermarks", "WM"),
+    ],
 )
 def test_an_area_is_listed_with_a_sentence_on_each_rule(typed: str, area: str) -> None:
     """By the name of its chapter, too; and how there is more to see of one."""

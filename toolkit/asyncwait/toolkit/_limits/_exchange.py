@@ -24,6 +24,9 @@ _SELDOM = 0.1
 _AT_LAST = 0.25
 """Seconds after which it is asked again at the latest: costs may turn out less than was thought."""
 
+_FAREWELL = 1.0
+"""Seconds for the last that is told."""
+
 _LONGEST = 1_000
 """Characters of what a ledger says."""
 
@@ -124,7 +127,7 @@ class Exchange:
         with self._news:
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=self._run, name="asyncwait-limits", daemon=True
+                    target=self._live, name="asyncwait-limits", daemon=True
                 )
                 self._thread.start()
             self._numbers += 1
@@ -149,17 +152,24 @@ class Exchange:
                 self._waiting.remove(next(each for each in self._waiting if each[0] is turn))
 
     def close(self) -> None:
-        """Tell the rest, and end the thread."""
+        """Tell the rest, and end the thread; wait a second at most for a ledger that is silent."""
         with self._news:
             self._is_closed = True
             self._tell()
-        if self._thread is not None:
-            self._thread.join()
-        self._ledger.close()
+        if self._thread is None:
+            self._ledger.close()
+        else:
+            self._thread.join(_FAREWELL)
 
     def _tell(self) -> None:
         self._has_news = True
         self._news.notify()
+
+    def _live(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._ledger.close()
 
     def _run(self) -> None:
         wait, again = inf, _AGAIN
