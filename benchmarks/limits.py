@@ -36,8 +36,8 @@ from asyncwait.backends import pool, threads
 from asyncwait.backends.services import Adaptive, Limit, RedisLimits
 from asyncwait.spec import Retry, RetryAfter
 
-PER = 1.0
-CALLS, TOKENS = 100, 5_000
+PER = 4.0
+CALLS, TOKENS = 400, 20_000
 MIXES = {"cheap": (10,), "dear": (100,), "mixed": (20, 80)}
 """What calls cost, in turn."""
 

@@ -14,6 +14,10 @@ T = TypeVar("T")
 _A_FIFTIETH = 0.02
 """Of `per`: how long a call may be on its way, unless somebody says it."""
 
+_QUARTER = 0.25
+"""Seconds; as long as that in any case: a burst of a hundred connections takes a busy machine so
+many milliseconds."""
+
 
 class Limit(Struct, frozen=True, kw_only=True):
     """So many calls, or so much of what they cost, in any `per` seconds.
@@ -29,7 +33,8 @@ class Limit(Struct, frozen=True, kw_only=True):
         up_to: of such costs in any `per` seconds.
         per: seconds.
         unit: of the costs; by it a `Cost` tells several from each other.
-        latency: seconds in which a call reaches the service, at most; None for a fiftieth of `per`.
+        latency: seconds in which a call reaches the service, at most; None for a fiftieth of `per`,
+            and a quarter of a second at least.
 
     Raises:
         InvalidConfig: there are not either `calls` or both `cost` and `up_to`; or one is no such
@@ -67,7 +72,9 @@ class Limit(Struct, frozen=True, kw_only=True):
     @property
     def arrives_in(self) -> float:
         """Seconds in which a call reaches the service, at most."""
-        return _A_FIFTIETH * self.per if self.latency is None else self.latency
+        if self.latency is not None:
+            return self.latency
+        return max(_QUARTER, _A_FIFTIETH * self.per)
 
 
 class InFlight(Struct, frozen=True):
