@@ -15,6 +15,7 @@ from asyncwait.backends.journal import (
     summary,
 )
 from asyncwait.backends.pool import ordered_wait
+from asyncwait.backends.services import Budget, Cost
 from asyncwait.spec import InvalidConfig
 
 pytestmark = pytest.mark.anyio
@@ -69,6 +70,19 @@ async def test_a_result_is_kept_before_it_is_returned(on_disk: Journal) -> None:
         await kept(Service().ask, attempt)(7)
 
         assert attempt.find(key_of(7)) == b"answer 7"
+
+
+async def test_what_a_call_has_cost_is_not_kept(on_disk: Journal) -> None:
+    """The result is the same, and costs nothing, in each run."""
+
+    async def ask(value: int) -> Cost[str]:
+        return Cost(f"answer {value}", {"USD": 1})
+
+    for most in (3, 1):
+        with on_disk.attempt("part") as attempt:
+            limits = [Budget(most, "USD")]
+            async with ordered_wait([1, 2], kept(ask, attempt), limits=limits) as results:
+                assert [each async for each in results] == ["answer 1", "answer 2"]
 
 
 def test_a_plain_function_stays_plain(on_disk: Journal) -> None:

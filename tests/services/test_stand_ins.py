@@ -70,10 +70,28 @@ def test_limits_count_each_call() -> None:
     assert results == list(range(5))
     assert len(service.begun) == 6
 
-    alone: Any = {"limits": [InFlight(1)]}
-    fn = StandIns(Service({1}), hedge=hedge)
-    assert run(fn, 3, **alone)[0] == [0, 1, 2]
-    assert fn.figures().won == 0
+
+@LOOPS
+def test_a_hedge_whose_turn_comes_too_late_is_not_made(loop: str) -> None:
+    """It waits behind the first call, which makes room by its result."""
+    service = Service({0, 1, 2})
+    fn = StandIns(service, hedge=Hedge(after=0.5, at_most=1))
+    limits = [InFlight(1), Budget(3)]
+    assert run(fn, 3, loop, limits=limits)[0] == [0, 1, 2]
+    assert service.begun == [0, 1, 2]
+    assert fn.figures() == HedgeFigures(calls=3)
+
+
+def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
+    """They would count once, however many calls there are."""
+    inner = StandIns(Service(set()), hedge=Hedge(after=0.5))
+
+    async def fn(value: int) -> Any:
+        return await inner(value)
+
+    assert run(fn, 3)[0] == [0, 1, 2]
+    with pytest.raises(CallFailed, match="give the operator the StandIns itself"):
+        run(fn, 3, limits=[InFlight(1)])
 
 
 @LOOPS

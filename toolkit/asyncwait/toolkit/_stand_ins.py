@@ -8,6 +8,7 @@ import sys
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from copy import copy
 from math import ceil, inf
 from typing import Any
@@ -73,6 +74,22 @@ class HedgeFigures(Struct, frozen=True):
     hedges: int = 0
     won: int = 0
     fell_back: int = 0
+
+
+IN_TURN: ContextVar[bool] = ContextVar("IN_TURN", default=False)
+"""Whether a call has its turn by limits, which count it once."""
+
+_BEGUN: ContextVar[list[bool]] = ContextVar("_BEGUN")
+
+
+def _marked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that says when it is called; its turn may have come long after it asked."""
+
+    def call(value: Any) -> Any:
+        _BEGUN.get([]).append(True)
+        return function(value)
+
+    return call
 
 
 class Race:
@@ -156,7 +173,7 @@ class StandIns:
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
                 setattr(self, name, part)
-        self.functions: Sequence[Callable[[Any], Any]] = (fn, *others)
+        self.functions: Sequence[Callable[[Any], Any]] = [*map(_marked, (fn, *others))]
         """Those that are asked, in this order."""
         self.hedge = hedge
         self._times = self.times_class()
@@ -173,6 +190,11 @@ class StandIns:
         return HedgeFigures(**self._counts)
 
     async def __call__(self, value: Any) -> Any:
+        if IN_TURN.get():
+            raise TypeError(
+                "limits count one call where stand-ins make several: give the operator the "
+                "StandIns itself, with what is round it inside, as StandIns(paid_once(...))"
+            )
         for place, function in enumerate(self.functions):
             self._counts["fell_back"] += place == 1
             try:
@@ -221,7 +243,13 @@ class StandIns:
         await sys.modules["anyio"].sleep(delay)
         if self.may():
             self._counts["hedges"] += 1
-            await self._run(race, scope, function, value, 1)
+            begun: list[bool] = []
+            _BEGUN.set(begun)
+            try:
+                await self._run(race, scope, function, value, 1)
+            finally:
+                if not begun:  # It waited for its turn, and nobody wants it any more.
+                    self._counts["hedges"] -= 1
 
     async def _run(self, race: "Race", scope: Any, function: Any, value: Any, number: int) -> None:
         race.running += 1

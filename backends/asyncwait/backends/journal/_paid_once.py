@@ -6,6 +6,7 @@ from typing import Any, TypeVar, overload
 
 from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._failures import Failure, KeptFailure
+from asyncwait.backends.services import Cost
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
 
@@ -53,7 +54,7 @@ def paid_once(
         fn: a coroutine function, or a plain one; what is returned is of the same kind.
         attempt: the journal, open as long as there are calls.
         key_of_value: gives the key of a value; see `key_of`.
-        encode: makes bytes of a result.
+        encode: makes bytes of a result; of a `Cost`, of the result in it.
         decode: makes the result of them again.
         is_final: says of what `fn` raises whether another call would fail, too. If the journal
             keeps failures, such an error is kept, and the next call with that key raises a
@@ -76,7 +77,7 @@ def paid_once(
             if attempt.keeps_failures and is_final is not None and is_final(error):
                 attempt.add_failure(Failure.of_call(key, error))
             raise
-        attempt.add(key, encode(result))
+        attempt.add(key, encode(_without_cost(result)))
         return result
 
     @wraps(fn, updated=())
@@ -90,7 +91,7 @@ def paid_once(
             if attempt.keeps_failures and is_final is not None and is_final(error):
                 attempt.add_failure(Failure.of_call(key, error))
             raise
-        attempt.add(key, encode(result))
+        attempt.add(key, encode(_without_cost(result)))
         return result
 
     def is_paid(value: Any) -> bool:
@@ -102,6 +103,11 @@ def paid_once(
     paid: Any = plain if is_plain_function(fn) else coroutine
     paid.is_paid = is_paid
     return paid  # type: ignore[no-any-return]
+
+
+def _without_cost(result: Any) -> Any:
+    """Return what a call gives, but for what it has cost: nobody pays for it again."""
+    return result.result if isinstance(result, Cost) else result
 
 
 def _found(attempt: Attempt, key: bytes) -> bytes | None:

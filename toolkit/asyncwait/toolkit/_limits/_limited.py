@@ -1,6 +1,7 @@
 """A function and a source that keep to limits."""
 
 import inspect
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
@@ -39,7 +40,7 @@ from asyncwait.toolkit._limits._vocabulary import (
 )
 from asyncwait.toolkit._loop import running_loop
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
-from asyncwait.toolkit._stand_ins import StandIns
+from asyncwait.toolkit._stand_ins import IN_TURN, StandIns
 
 
 class Limited:
@@ -84,7 +85,11 @@ class Limited:
 
     async def on_the_loop(self, value: Any) -> Any:
         """Wait for a turn, and call; raise what the call raises."""
-        return await self._on_the_loop(self._call, value)
+        token = IN_TURN.set(True)
+        try:
+            return await self._on_the_loop(self._call, value)
+        finally:
+            IN_TURN.reset(token)
 
     def calling(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return another function, whose calls have turns like those of the first."""
@@ -96,6 +101,7 @@ class Limited:
             return await _awaited(call(value))
         if turn is None:
             turn = await self.turns.another(asked)
+            await self._still_wanted(turn)
         self.turns.begin(turn)
         try:
             given = self._result(turn, await _awaited(call(value)))
@@ -104,6 +110,15 @@ class Limited:
             raise
         self._end(turn)
         return given
+
+    async def _still_wanted(self, turn: Turn) -> None:
+        """Give a turn back whose call was cancelled in the moment in which it came."""
+        if (anyio := sys.modules.get("anyio")) is not None:
+            try:
+                await anyio.lowlevel.checkpoint_if_cancelled()
+            except BaseException:
+                self.turns.end(turn)
+                raise
 
     def in_a_thread(self, value: Any) -> Any:
         """Do the same in a thread."""
