@@ -1,4 +1,7 @@
-"""Limits that several operators keep to together, by threads that talk to a ledger."""
+"""Limits that several operators keep to together, by threads that talk to a ledger.
+
+Threads have no virtual clock: windows are short, and calls take milliseconds.
+"""
 
 import asyncio
 import threading

@@ -1,4 +1,7 @@
-"""Limits that a Redis keeps, against a real one, which is killed and comes back."""
+"""Limits that a Redis keeps, against a real one, which is killed and comes back.
+
+It counts by its own clock, which nobody can move: windows are short, and it is waited for in fact.
+"""
 
 import asyncio
 import subprocess

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from copy import copy
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts
+from asyncwait.toolkit._limits._vocabulary import is_number
 from asyncwait.toolkit._loop import plain_error, running_loop
 
 _KNOWN = 20
@@ -44,20 +45,16 @@ class Hedge(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         after, share = self.after, self.at_most
-        if not (_is_share(after) if isinstance(after, str) else _is_number(after) and after > 0):
+        if not (_is_share(after) if isinstance(after, str) else is_number(after) and after > 0):
             expected = 'seconds > 0, or a share of calls, as "p95"'
             raise InvalidConfig.of("Hedge.after", after, expected)
-        if not (_is_number(share) and 0 < share <= 1):
+        if not (is_number(share) and 0 < share <= 1):
             raise InvalidConfig.of("Hedge.at_most", share, "a share of calls, above 0 and up to 1")
 
 
 def _is_share(after: str) -> bool:
     """Say whether this is a share of calls, from "p1" to "p99"."""
     return after[:1] == "p" and after[1:] in {str(percent) for percent in range(1, 100)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value < inf
 
 
 class HedgeFigures(Struct, frozen=True):
