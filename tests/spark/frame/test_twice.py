@@ -62,7 +62,9 @@ def test_an_action_that_samples_its_input_first_is_told(
     assert [each.filename for each in told] == [__file__]
     assert counted.calls.value == 2 * ROWS
     assert progress.figures().tasks_again == 4
-    assert progress.summary().splitlines()[2] == "tasks   8 done, 4 evaluated twice"
+    rows, calls, tasks, _ = progress.summary().splitlines()
+    assert rows == f"rows    {ROWS} of {ROWS} done, {ROWS} in, {ROWS} out"
+    assert (calls, tasks) == (f"calls   {2 * ROWS} calls", "tasks   8 done, 4 evaluated twice")
 
 
 def test_what_evaluates_its_input_once_is_not_told(spark: EmbeddedSpark, counted: Counted) -> None:
@@ -78,8 +80,15 @@ def test_what_evaluates_its_input_once_is_not_told(spark: EmbeddedSpark, counted
 def test_once_has_no_row_called_twice_as_long_as_the_session_lives(
     spark: EmbeddedSpark, counted: Counted
 ) -> None:
-    """Nothing is to be told of then."""
-    frame = waits(spark, counted, once=True)
+    """Nothing is to be warned of then; the progress counts rows of an action once."""
+    with Progress(ROWS, show=False) as progress:
+        frame = waits(spark, counted, once=True, progress=progress)
+        assert frame.orderBy("opposite").collect()[0] == LEAST
+    assert progress.summary().splitlines()[:-1] == [
+        f"rows    {ROWS} of {ROWS} done, {ROWS} in, {ROWS} out",
+        f"calls   {ROWS} calls",
+        "tasks   8 done, 4 evaluated twice",
+    ]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", EvaluatedTwice)
         assert frame.orderBy("opposite").collect()[0] == LEAST

@@ -16,6 +16,13 @@ def said(
     return Report(b"", run.encode(), number, state, TaskName(1, 0, attempt), told)
 
 
+def of(report: Report, stage: int, action: str, operator: bytes = b"it") -> Report:
+    """The same by a task of a stage that evaluates an operator for an action."""
+    return replace(report, name=replace(report.name, stage=stage, action=action), operator=operator)
+
+
+NINE = "rows_in=9 rows_done=9"
+
 CASES: dict[str, list[tuple[int, Report | None, str]]] = {
     "an attempt that fails and is repeated": [
         (
@@ -78,6 +85,51 @@ CASES: dict[str, list[tuple[int, Report | None, str]]] = {
                 "calls=2 rows_in=9 rows_done=9 hits=5 shared=1 stale=1 null_keys=2 "
                 "calls_in_vain=1 tasks_done=1 attempts_failed=1"
             ),
+        ),
+    ],
+    "rows that two stages of one action evaluate count once": [
+        (1, of(said("a", 0, "ended", rows_in=9, calls=9), 1, "x"), f"calls=9 {NINE} tasks_done=1"),
+        (
+            2,
+            of(said("b", rows_in=4, found=4, calls=0), 2, "x"),
+            f"calls=9 {NINE} tasks_running=1 tasks_done=1 tasks_again=1",
+        ),
+        (
+            3,
+            of(said("c", 0, "failed", rows_in=4, found=4, calls=2), 2, "x"),
+            (
+                f"calls=11 {NINE} calls_in_vain=2 tasks_running=1 tasks_done=1 attempts_failed=1 "
+                "tasks_again=1"
+            ),
+        ),
+    ],
+    "the evaluation that has read most counts, as the first may have read a part only": [
+        (
+            1,
+            of(said("a", 0, "ended", rows_in=2), 1, "x"),
+            "calls=1 rows_in=2 rows_done=2 tasks_done=1",
+        ),
+        (
+            2,
+            of(said("b", 0, "ended", rows_in=9), 2, "x"),
+            f"calls=2 {NINE} tasks_done=2 tasks_again=1",
+        ),
+    ],
+    "rows of two actions, or operators, are two": [
+        (
+            1,
+            of(said("a", 0, "ended", rows_in=2), 1, "x"),
+            "calls=1 rows_in=2 rows_done=2 tasks_done=1",
+        ),
+        (
+            2,
+            of(said("b", 0, "ended", rows_in=3), 2, "y"),
+            "calls=2 rows_in=5 rows_done=5 tasks_done=2",
+        ),
+        (
+            3,
+            of(said("c", 0, "ended", rows_in=4), 3, "y", b"another"),
+            f"calls=3 {NINE} tasks_done=3",
         ),
     ],
     "two operators of one task stand side by side": [

@@ -152,6 +152,9 @@ def need_identity(store: Store) -> Header:
         JournalTooNew: a later version of asyncwait has written it.
     """
     if (header := read_identity(store)) is None:
-        way_out = "journal.prepare() makes one, and every process has to see the same folder"
+        way_out = (
+            "the first job that is given this path makes one, as journal.prepare() does, "
+            "and every process has to see the same folder"
+        )
         raise JournalCorrupt.of(store.path, "holds no journal", way_out)
     return header

@@ -20,7 +20,6 @@ from asyncwait.backends.spark.frame._schema import ERROR, arrow_schema, require_
 from asyncwait.backends.spark.frame._settings import Call, require_keys, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._twice import Evaluations
-from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 
@@ -48,13 +47,11 @@ class FramePlan:
         results: sql.StructType,
         asked: Asked,
         options: Options,
-        *,
-        progress: Progress | None = None,
     ) -> None:
         if not isinstance(df, DataFrame):
             raise InvalidConfig.of("df", df, "a DataFrame of Spark")
         require_workers(df.sparkSession)
-        self._df, self.fn, self._results, self._progress = df, fn, results, progress
+        self._df, self.fn, self._results = df, fn, results
         names: list[str] = df.columns
         require_different(names, "a column of df")
         one = isinstance(asked.columns, str)
@@ -93,7 +90,7 @@ class FramePlan:
         work = self.work
         if work.options.journal is None and work.options.cache is None:
             session = self._df.sparkSession
-            work = replace(work, evaluations=Evaluations.of(session, self.name, self._progress))
+            work = replace(work, evaluations=Evaluations.of(session, self.name))
         return mapped(self.input(), work, self.name, self.output)
 
     def input(self) -> DataFrame:

@@ -8,7 +8,7 @@ import warnings
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
-from weakref import WeakKeyDictionary, WeakValueDictionary, finalize
+from weakref import WeakKeyDictionary, finalize
 
 from msgspec import Struct
 from pyspark import TaskContext
@@ -16,7 +16,6 @@ from pyspark.accumulators import AccumulatorParam
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark.frame._errors import EvaluatedTwice
-from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line
 
@@ -56,14 +55,12 @@ class Evaluations(Struct, frozen=True):
     told: Any
 
     @classmethod
-    def of(cls, session: Any, name: str, progress: Progress | None) -> "Evaluations | None":
+    def of(cls, session: Any, name: str) -> "Evaluations | None":
         """Build them; None where nothing goes to the driver, as on Spark Connect."""
         context = getattr(session, "sparkContext", None)
         if context is None:
             return None
         operator = Operator(os.urandom(8), one_line(name), *_caller())
-        if progress is not None:
-            _WATCHING[operator.id] = progress
         return cls(operator, _accumulator(context, context.applicationId))
 
     def ended(self) -> None:
@@ -71,10 +68,6 @@ class Evaluations(Struct, frozen=True):
         task = TaskContext.get()
         if task is not None and (action := task.getLocalProperty("spark.sql.execution.id")):
             self.told.add({action: {self.operator: {task.partitionId(): task.stageId()}}})
-
-
-_WATCHING: "WeakValueDictionary[bytes, Progress]" = WeakValueDictionary()
-"""Who watches an operator, if anybody does."""
 
 
 def _caller() -> tuple[str, int]:
@@ -108,21 +101,15 @@ class _Told(AccumulatorParam):  # type: ignore[misc]
                 before = ran.setdefault(operator, {})
                 for partition, stage in stages.items():
                     if before.setdefault(partition, stage) != stage:
-                        _tell(operator, action)
+                        _warn(operator, action)
         for action in [*known][:-_ACTIONS]:
             del known[action]
         return known
 
 
-def _tell(operator: Operator, action: str) -> None:
-    """Count a task more that was evaluated again, and warn once of an action."""
-    if (progress := _WATCHING.get(operator.id)) is not None:
-        progress.evaluated_again()
-    _warn(operator, action)
-
-
 @lru_cache(maxsize=1_000)
 def _warn(operator: Operator, action: str) -> None:
+    """Warn, once of an action."""
     del action
     text = (
         f"an action evaluates its input twice, and calls {operator.name} twice for each row: "

@@ -258,7 +258,7 @@ def frame_wait(mode: Mode) -> FrameWait:
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
         if carry is None:
-            planned = FramePlan(df, fn, results, asked, options, progress=progress)
+            planned = FramePlan(df, fn, results, asked, options)
         else:
             from asyncwait.backends.spark.carry._plan import CarryPlan
 

@@ -22,11 +22,13 @@ class TaskName(Struct, frozen=True):
         stage: Spark's number of the stage.
         partition: of that stage, from 0.
         attempt: at this partition, from 0; Spark repeats what has failed.
+        action: for which action of SQL; empty if it is none.
     """
 
     stage: int
     partition: int
     attempt: int
+    action: str = ""
 
     @classmethod
     def here(cls) -> "TaskName":
@@ -36,7 +38,8 @@ class TaskName(Struct, frozen=True):
         context = TaskContext.get()
         if context is None:
             return cls(0, 0, 0)
-        return cls(context.stageId(), context.partitionId(), context.attemptNumber())
+        action = context.getLocalProperty("spark.sql.execution.id") or ""
+        return cls(context.stageId(), context.partitionId(), context.attemptNumber(), action)
 
 
 class TaskFigures(Statistics, frozen=True, kw_only=True):
@@ -58,7 +61,7 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     costs: dict[str, float] = field(default_factory=dict)
     """What calls have cost, by the units of limits and budgets, with those that failed."""
     found: int = 0
-    """Rows whose results were in the journal, and which nothing was called for."""
+    """Rows whose results were in the journal, or kept by `once`: nothing was called for them."""
 
     @classmethod
     def of(cls, statistics: Statistics, **own: Any) -> "TaskFigures":
@@ -74,8 +77,9 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
 class JobFigures(Struct, frozen=True, kw_only=True):
     """What all tasks together are doing, and have done, as far as they have told.
 
-    Of each partition the rows of one attempt count: the latest that was not given up. Whatever was
-    called counts, in whichever attempt it was: it has cost something.
+    Of each partition the rows of one attempt count: the latest that was not given up; and of one
+    evaluation, if an action has several. Whatever was called counts, in whichever it was: it has
+    cost something.
     """
 
     rows_in: int = 0
@@ -85,7 +89,7 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     rows_done: int = 0
     """Rows whose results are decided."""
     found: int = 0
-    """Rows whose results were in the journal."""
+    """Rows whose results were in the journal, or kept by `once`."""
     hits: int = 0
     """Rows of a lookup join, or attempts of rows with a cache, that were given what is kept."""
     shared: int = 0

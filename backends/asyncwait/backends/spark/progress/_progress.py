@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.backends.spark.progress._figures import JobFigures
 from asyncwait.backends.spark.progress._server import Server
@@ -179,14 +180,16 @@ class Progress:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where tasks report to; for `reporting`, in the workers.
+        """Where the tasks of one operator report to; for `reporting`, in the workers.
+
+        Each operator asks for its own: the rows of several are not taken for those of one.
 
         Raises:
             RuntimeError: the context was not entered.
         """
         if self._endpoint is None:
             raise RuntimeError("there is no endpoint yet; enter first: `with Progress() as ...:`")
-        return self._endpoint
+        return replace(self._endpoint, operator=secrets.token_bytes(8))
 
     def figures(self) -> JobFigures:
         """Return what is known at this moment; after leaving, the last. Any thread may ask."""
@@ -199,10 +202,6 @@ class Progress:
     def limits_kept(self, by: str) -> None:
         """Take note of who keeps the limits of the job, or that it has none by an empty text."""
         self._tally.limits = by
-
-    def evaluated_again(self) -> None:
-        """Take note that an action has evaluated the rows of a task a second time."""
-        self._tally.evaluated_again()
 
     def _listen(self, secret: bytes) -> Server:
         """Return a server where workers can reach it, or else where nobody can but this machine."""

@@ -108,8 +108,9 @@ class _Reporter:
         with suppress(Exception):
             self._figures = self._ask()
         number, self._number = self._number, self._number + 1
-        secret = self._endpoint.secret
-        return packed(Report(secret, self._run_name, number, state, self._task, self._figures))
+        to = self._endpoint
+        what = (number, state, self._task, self._figures, to.operator)
+        return packed(Report(to.secret, self._run_name, *what))
 
 
 class _Line:

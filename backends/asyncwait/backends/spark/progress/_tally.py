@@ -37,6 +37,7 @@ _COUNTS = (
     "tasks_done",
     "tasks_failed",
     "attempts_failed",
+    "tasks_again",
 )
 
 
@@ -46,6 +47,7 @@ class _Attempt:
 
     Args:
         name: of the task.
+        operator: whose rows they are.
         state: of it; lost is one whose connection broke off.
         number: of the latest report.
         link: the connection on which that came.
@@ -53,6 +55,7 @@ class _Attempt:
     """
 
     name: TaskName
+    operator: bytes
     state: State | Literal["lost"] = "running"
     number: int = -1
     link: int = -1
@@ -63,10 +66,15 @@ class _Attempt:
         """Whether its rows may count."""
         return self.state in ("running", "ended")
 
+    @property
+    def where(self) -> tuple[bytes, str | int, int]:
+        """Which rows of which action; what is no action of SQL has a stage of its own."""
+        return self.operator, self.name.action or self.name.stage, self.name.partition
+
 
 @dataclass(eq=False)
 class _Partition:
-    """The attempts at a partition, and what they come to, in the order of `_COUNTS`."""
+    """The attempts at the rows of a partition, and what they come to, in the order of `_COUNTS`."""
 
     attempts: list[_Attempt] = field(default_factory=list)
     counts: tuple[int, ...] = (0,) * len(_COUNTS)
@@ -74,6 +82,8 @@ class _Partition:
 
 class Tally:
     """Adds reports up; the more it has heard, the longer nothing takes.
+
+    Several stages of one action may evaluate the same rows of an operator: those count once.
 
     An attempt is given up when it says that it failed, when its connection breaks before it has
     said how it ended, and when a later attempt at the same partition reports. Two that have the
@@ -85,13 +95,12 @@ class Tally:
         self._changed = Condition()
         self._attempts: dict[bytes, _Attempt] = {}
         self._links: dict[int, _Attempt] = {}
-        self._partitions: dict[tuple[int, int], _Partition] = {}
+        self._partitions: dict[tuple[bytes, str | int, int], _Partition] = {}
         self._counts = [0] * len(_COUNTS)
         self._causes = Counter[str]()
         self._costs: Counter[str] = Counter()
         self.limits = ""
         """Who keeps the limits of the job."""
-        self._again = 0
         self._began = monotonic()
         self._heard: float | None = None
         self._ended: float | None = None
@@ -111,7 +120,7 @@ class Tally:
             attempt.number, attempt.figures = report.number, report.figures
             attempt.state, attempt.link = report.state, link
             self._links[link] = attempt
-            self._count(attempt.name)
+            self._count(attempt)
 
     def broken(self, link: int) -> None:
         """Give up whoever has reported on a connection last, and has not said how it ended."""
@@ -120,17 +129,12 @@ class Tally:
             if attempt is None or attempt.link != link or attempt.state != "running":
                 return
             attempt.state = "lost"
-            self._count(attempt.name)
+            self._count(attempt)
 
     def end(self) -> None:
         """Stop the clock."""
         with self._changed:
             self._ended = monotonic()
-
-    def evaluated_again(self) -> None:
-        """Count a task more that has evaluated what another one had evaluated."""
-        with self._changed:
-            self._again += 1
 
     def figures(self) -> JobFigures:
         """Return what is known at this moment; any thread may ask."""
@@ -144,14 +148,13 @@ class Tally:
 
     def _attempt(self, report: Report) -> _Attempt:
         if report.run not in self._attempts:
-            attempt = self._attempts[report.run] = _Attempt(report.name)
-            where = (report.name.stage, report.name.partition)
-            self._partitions.setdefault(where, _Partition()).attempts.append(attempt)
+            attempt = self._attempts[report.run] = _Attempt(report.name, report.operator)
+            self._partitions.setdefault(attempt.where, _Partition()).attempts.append(attempt)
         return self._attempts[report.run]
 
-    def _count(self, name: TaskName) -> None:
-        """Count a partition anew; all others are as they were."""
-        partition = self._partitions[name.stage, name.partition]
+    def _count(self, attempt: _Attempt) -> None:
+        """Count its partition anew; all others are as they were."""
+        partition = self._partitions[attempt.where]
         before, partition.counts = partition.counts, _counts(partition.attempts)
         changes = zip(self._counts, before, partition.counts, strict=True)
         self._counts = [count - old + new for count, old, new in changes]
@@ -167,7 +170,6 @@ class Tally:
             causes=most_frequent(self._causes, NAMED),
             costs={unit: cost for unit, cost in self._costs.items() if cost},
             limits=self.limits,
-            tasks_again=self._again,
             reported=self._heard is not None,
             total=self._total,
             seconds=seconds,
@@ -183,18 +185,28 @@ def _seconds_left(total: int | None, done: int, pace: float) -> float | None:
 
 
 def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
-    """Return what the attempts at one partition come to."""
-    latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
-    stand = [each for each in attempts if each.stands and each.name.attempt == latest]
+    """Return what the attempts at the rows of one partition come to."""
+    stages = {each.name.stage: [each] for each in attempts}
+    for stage in stages:
+        stages[stage] = _latest([each for each in attempts if each.name.stage == stage])
+    stand = [each for standing in stages.values() for each in standing]
+    furthest = max(stages.values(), key=lambda standing: sum(a.figures.rows_in for a in standing))
     given_up = [each for each in attempts if each not in stand]
     running = [each for each in stand if each.state == "running"]
     return (
         *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
-        *(sum(getattr(each.figures, name) for each in stand) for name in _OF_ROWS),
+        *(sum(getattr(each.figures, name) for each in furthest) for name in _OF_ROWS),
         *(sum(getattr(each.figures, name) for each in running) for name in _PRESENT),
         sum(each.figures.calls for each in given_up),
         len(running),
         len(stand) - len(running),
         int(not stand),
         len(given_up),
+        max(0, sum(map(bool, stages.values())) - 1),
     )
+
+
+def _latest(attempts: list[_Attempt]) -> list[_Attempt]:
+    """Return those that stand among the attempts of one stage."""
+    latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
+    return [each for each in attempts if each.stands and each.name.attempt == latest]

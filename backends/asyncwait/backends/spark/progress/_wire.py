@@ -16,17 +16,19 @@ _PREFIX = 4
 
 
 class Endpoint(Struct, frozen=True):
-    """Where tasks report to; it travels to the workers.
+    """Where the tasks of an operator report to; it travels to the workers.
 
     Args:
         host: of the driver, as workers know it.
         port: of TCP.
         secret: which each report has to carry. It is not shown, and travels as it is.
+        operator: which they are of; each report says so.
     """
 
     host: str
     port: int
     secret: bytes
+    operator: bytes = b""
 
     def __repr__(self) -> str:
         return f"Endpoint({self.host!r}, {self.port})"
@@ -45,6 +47,7 @@ class Report(Struct, frozen=True, array_like=True):
         state: of the attempt.
         name: of the task.
         figures: of its operator.
+        operator: which that is.
     """
 
     secret: bytes
@@ -53,6 +56,7 @@ class Report(Struct, frozen=True, array_like=True):
     state: State
     name: TaskName
     figures: TaskFigures
+    operator: bytes = b""
 
 
 class Refused(Exception):

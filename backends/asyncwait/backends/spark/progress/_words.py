@@ -67,7 +67,7 @@ def _pace(figures: JobFigures) -> list[str]:
 def _told(figures: JobFigures) -> list[str]:
     """Say what there is, beside what is in flight and the tasks."""
     counts = {
-        "found in the journal": figures.found,
+        "found, not called for": figures.found,
         "kept": figures.hits,
         "retried": figures.retries,
         "timed out": figures.timeouts,
@@ -115,7 +115,7 @@ def _calls(figures: JobFigures) -> str:
         attempts = _many(figures.attempts_failed, "attempt")
         calls += f", of which {figures.calls_in_vain:,} in {attempts} that failed"
     if figures.found:
-        calls += f"; {_many(figures.found, 'row')} found in the journal"
+        calls += f"; {_many(figures.found, 'row')} found, not called for"
     return calls
 
 
