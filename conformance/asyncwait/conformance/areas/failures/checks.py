@@ -136,7 +136,8 @@ def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iter
     """If no call fails, the source's own error object comes after all that was read."""
     ending = leg.ending
     source_raised = leg.source_ended is not None and leg.source_ended.raised
-    ours = ending.error in _OWN and leg.scenario.source_error != "contract"
+    theirs = {"CallFailed"} if leg.scenario.source_error == "contract" else set[str]()
+    ours = ending.error in _OWN - theirs
     if not source_raised or leg.fail_at != NEVER or ours or ending.how == "interrupted":
         return
     if ending.how == "finished":

@@ -139,4 +139,12 @@ FAIL-10
 FAIL-10: expected TimeoutError or none as the cause, got ValueError
     breaks: 0: waits, takes 0, calls a;
         80: asks a, #0 cancelled, ends failed CallTimedOut record=a cause=ValueError
+FAIL-7
+    # The source raises a CallFailed, and too many calls have run on before.
+    also: END-2
+    plan: capacity 1; timeout 40; handled; 0: a b; a b: outlives 80 late, late gives;
+        source_error contract
+    escapes: 0: waits, takes 0, calls a; 40: asks a, #0 told, takes 1, calls b;
+        80: asks b, #1 told, end raised; 85: ends failed TooManyAbandonedCalls again=same
+        after=same abandoned=2; 120: #0 gives late; 160: #1 gives late
 """)
