@@ -161,7 +161,7 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
     if leg.ending.how not in {"finished", "left", "failed"}:
         return
     told = leg.observed.abandoned
-    least = sum(_is_abandoned(leg, call) for call in leg.runs)
+    least = sum(_is_abandoned(leg, call, _gave_up_at(leg)) for call in leg.runs)
     most = sum(call.ended_at > call.cancelled_at for call in leg.runs)
     if told < least:
         outlived = counted(least, "call outlived its record", "calls outlived their records")
@@ -172,9 +172,15 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-def _is_abandoned(leg: LegHistory, call: Call) -> bool:
+def _gave_up_at(leg: LegHistory) -> float:
+    """Return from when on calls may have been told to end as the operator was through."""
+    is_overloaded = leg.ending.error == "TooManyAbandonedCalls"
+    return leg.may_be_over_at if is_overloaded else leg.over_at
+
+
+def _is_abandoned(leg: LegHistory, call: Call, over_at: float) -> bool:
     """Whether the call ran on after its deadline for so long that the operator must know."""
-    until = min(call.ended_at, leg.over_at, leg.end_at)
+    until = min(call.ended_at, over_at, leg.end_at)
     # A loop that is blocked gives nobody a turn.
     return call.cancelled_at + TURN + leg.facts.blocked_between(call.cancelled_at, until) < until
 
@@ -211,7 +217,7 @@ def _overtaken(leg: LegHistory) -> Iterable[tuple[float, float]]:
 
 def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
     """Return the most calls that surely were abandoned at once, and since when."""
-    abandoned = [call for call in leg.runs if _is_abandoned(leg, call)]
+    abandoned = [call for call in leg.runs if _is_abandoned(leg, call, leg.over_at)]
     # From when the operator must know of it: a loop that is blocked gives nobody a turn.
     known = ((leg.facts.instants(c.cancelled_at)[-1], c.ended_at - TURN) for c in abandoned)
     most, since = 0, NEVER
