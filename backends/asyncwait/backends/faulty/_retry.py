@@ -83,7 +83,9 @@ class BeginsAnewForAll(ResultHandler):
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
         level = 1 if self.attempts == 1 else vars(self.operator)["level"] + 1
         vars(self.operator)["level"] = level
-        return pause if pause is None or retry is None else min(pause, retry.back_off(level))
+        if pause is None or retry is None or pause > retry.back_off(self.attempts):
+            return pause  # What the service asks for stays as it is.
+        return min(pause, retry.back_off(level))
 
 
 @breaks("RETRY-4")

@@ -313,8 +313,9 @@ def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> 
     for pos, course in calls.of.items():
         own = course.standing(by_limit=pos in limited)
         decision = _decide(facts, course, own, asked.get(pos), blamed=pos in blamed)
-        until = overloaded if decision.wrong else known
-        if pos in asked or min(course.deadline, NEVER if own is None else own.at) <= until:
+        at = min(course.deadline, NEVER if own is None else own.at)
+        # What fails in the very instant may have come first, or not: then it is no failure.
+        if pos in asked or (at < overloaded if decision.wrong else at <= known):
             decisions[pos] = decision
     return decisions
 

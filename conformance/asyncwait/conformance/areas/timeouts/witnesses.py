@@ -106,4 +106,12 @@ TIME-8
         80: asks b, #1 told, blocked 120; 120: #0 gives late, takes 2, calls c, #2 told;
         160: #1 gives late, waits, ends failed TooManyAbandonedCalls again=same after=same
         abandoned=2; 200: #2 gives late
+TIME-9
+    # c gives None as it is told to end, in the instant in which two abandoned calls are too many.
+    plan: capacity 1; timeout 40; handled; 0: a b c; a b: outlives 80 late, late gives;
+        c: never with swallow
+    keeps: 0: waits, takes 0, calls a, takes 1; 40: asks a, #0 told, calls b, takes 2;
+        80: asks b, #1 told, calls c, #2 told, #2 misreturns,
+        ends failed TooManyAbandonedCalls again=same after=same abandoned=2;
+        120: #0 gives late; 160: #1 gives late
 """)
