@@ -6,7 +6,14 @@ import anyio
 import pytest
 
 from asyncwait.backends import pool, threads
-from asyncwait.backends.services import Budget, Hedge, HedgeFigures, InFlight, StandIns
+from asyncwait.backends.services import (
+    Budget,
+    BudgetSpent,
+    Hedge,
+    HedgeFigures,
+    InFlight,
+    StandIns,
+)
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
@@ -113,6 +120,32 @@ def test_another_function_is_asked_where_one_fails(loop: str) -> None:
         run(fn, 3, loop, capacity=1, retry=Retry(max_attempts=2))
     assert " ".join(asked) == "a0 b0 a1 b1 c1 a2 b2 c2 a2 b2 c2"
     assert fn.figures() == HedgeFigures(calls=11, fell_back=4)
+
+
+def test_what_the_first_function_has_already_takes_no_turn() -> None:
+    """It says so by `is_paid`, and each of the others for itself, when it is its turn."""
+    asked: list[str] = []
+
+    class Journaled:
+        def __init__(self, name: str, kept: range) -> None:
+            self.name, self.kept = name, kept
+
+        def is_paid(self, value: int) -> bool:
+            return value in self.kept
+
+        async def __call__(self, value: int) -> int:
+            if value in self.kept and self.name == "a" and value >= 8:
+                raise LookupError("a failure that is kept")
+            if value not in self.kept:
+                asked.append(f"{self.name}{value}")
+            return value
+
+    fn = StandIns(Journaled("a", range(2, 10)), Journaled("b", range(9, 10)))
+    assert run(fn, 10, limits=[Budget(3)])[0] == list(range(10))
+    assert asked == ["a0", "a1", "b8"]
+    fn = StandIns(Journaled("a", range(2, 10)), Journaled("b", range(9, 10)))
+    with pytest.raises(BudgetSpent):
+        run(fn, 10, limits=[Budget(2)])
 
 
 def test_what_takes_no_loop_has_no_stand_ins() -> None:

@@ -86,6 +86,7 @@ def _marked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         _BEGUN.get([]).append(True)
         return function(value)
 
+    call.is_paid = getattr(function, "is_paid", None)  # type: ignore[attr-defined]
     return call
 
 
@@ -170,6 +171,8 @@ class StandIns:
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
                 setattr(self, name, part)
+        if (is_paid := getattr(fn, "is_paid", None)) is not None:
+            self.is_paid = is_paid
         self.functions: Sequence[Callable[[Any], Any]] = [*map(_marked, (fn, *others))]
         """Those that are asked, in this order."""
         self.hedge = hedge

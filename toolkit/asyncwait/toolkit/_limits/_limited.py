@@ -87,16 +87,21 @@ class Limited:
         """Wait for a turn, and call; raise what the call raises."""
         token = IN_TURN.set(True)
         try:
-            return await self._on_the_loop(self._call, value)
+            return await self._on_the_loop(self._call, self.is_paid, value)
         finally:
             IN_TURN.reset(token)
 
     def calling(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return another function, whose calls have turns like those of the first."""
-        return partial(self._on_the_loop, call)
+        """Return another function, whose calls have turns like those of the first.
 
-    async def _on_the_loop(self, call: Callable[[Any], Any], value: Any) -> Any:
-        turn, asked = self._turn_of(value)
+        An `is_paid` of its own says which of them would not ask the service.
+        """
+        return partial(self._on_the_loop, call, getattr(call, "is_paid", None) or _never)
+
+    async def _on_the_loop(
+        self, call: Callable[[Any], Any], is_paid: Callable[[Any], bool], value: Any
+    ) -> Any:
+        turn, asked = self._turn_of(value, is_paid)
         if not asked:
             return await _awaited(call(value))
         if turn is None:
@@ -122,7 +127,7 @@ class Limited:
 
     def in_a_thread(self, value: Any) -> Any:
         """Do the same in a thread."""
-        turn, asked = self._turn_of(value)
+        turn, asked = self._turn_of(value, self.is_paid)
         if not asked:
             return self._call(value)
         if turn is None:
@@ -142,10 +147,12 @@ class Limited:
                 self._spent.update(spent)
         self.turns.end(turn, error)
 
-    def _turn_of(self, value: Any) -> tuple[Turn | None, list[Any]]:
+    def _turn_of(
+        self, value: Any, is_paid: Callable[[Any], bool]
+    ) -> tuple[Turn | None, list[Any]]:
         """Return the turn with which a value was read, and the values that the service is asked."""
         values = value if self._batched else [value]
-        asked = [each for each in values if not self.is_paid(each)]
+        asked = [each for each in values if not is_paid(each)]
         if not asked:
             self.skip(value)
             return None, asked
