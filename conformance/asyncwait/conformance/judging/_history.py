@@ -24,7 +24,7 @@ from asyncwait.conformance.judging._observe import (
     identity_of,
     key_of,
 )
-from asyncwait.conformance.judging._rest import Rest, rests
+from asyncwait.conformance.judging._rest import Rest, lost, rests
 from asyncwait.spec import InvalidConfig, Record
 from asyncwait.spec.scenario import Ending, Event, Leg, Scenario, SourceEnded, Trace, identity
 
@@ -322,6 +322,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def snapshots(self) -> tuple[SnapshotOut, ...]:
         """The Snapshots among the outputs."""
         return snapshots_out(self.items, self.outputs)
+
+    @cached_property
+    def lost(self) -> frozenset[int]:
+        """The places of records that were never called, though one behind them was."""
+        return lost(self.facts, self.items)
 
     @cached_property
     def rests(self) -> tuple[Rest, ...]:

@@ -273,7 +273,7 @@ def rests(
     """
     moments = Moments(facts)
     there = tuple(stays(facts, items, moments))
-    present = _present(facts, there, moments)
+    present = _present(facts, there, moments, lost(facts, items))
     answers: _Answers = {
         "at": [moment.at for moment in moments.all],
         "seq": [moment.seq for moment in moments.all],
@@ -288,11 +288,38 @@ def rests(
     return tuple(starmap(Rest, zip(*columns, strict=True)))
 
 
-def _present(facts: Facts, there: Sequence[Stay], moments: Moments) -> _Answers:
+_LOSES = {"finished", "crashed", "left", "failed"}
+
+
+def lost(facts: Facts, items: Sequence[Item]) -> frozenset[int]:
+    """Return the places of records that were never called, though one behind them was.
+
+    They do not wait for anything, and nobody is called before them: ORD-5 says what is wrong. In
+    a leg that does not come to an end, such a record may be why.
+    """
+    if facts.leg.ending.how not in _LOSES or facts.scenario.batch is not None:
+        return frozenset()
+    by_key = facts.leg.mode == "key-ordered"
+    called: set[Any] = set()
+    found = []
+    for item in reversed(items):
+        if item.is_record:
+            line = key_of(item) if by_key else None
+            if item.call is not None:
+                called.add(line)
+            elif line in called:
+                found.append(item.pos)
+    return frozenset(found)
+
+
+def _present(
+    facts: Facts, there: Sequence[Stay], moments: Moments, are_lost: frozenset[int]
+) -> _Answers:
     """Count what is there, and find the first that waits for its call."""
     counted = partial(count, moments=moments.never)
     records = [stay for stay in there if stay.item.is_record]
-    uncalled = [((max(s.since, s.is_free), min(s.called, s.until)), s.item) for s in records]
+    wait = [s for s in records if s.item.pos not in are_lost]
+    uncalled = [((max(s.since, s.is_free), min(s.called, s.until)), s.item) for s in wait]
     called = counted((max(s.since, s.called), s.until) for s in records)
     silent = [s for s in records if s.item.results == () and facts.leg.mode != "ordered"]
     gone = counted((max(s.since, s.called, s.decided), s.until) for s in silent)

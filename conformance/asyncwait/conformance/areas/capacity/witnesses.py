@@ -72,4 +72,10 @@ CAP-6
 CAP-6: 4 markers and snapshots wait, capacity 1
     # A Snapshot is made when its barrier is read, or when it is taken: nobody can tell.
     breaks: 0: takes 0 1 2 3; 40: ends crashed
+CAP-3
+    # Nobody waits for room: b was lost, as its own rule says.
+    also: ORD-5
+    plan: 0: a b c d; a b c d: 40 gives *1
+    escapes: 0: waits, takes 0 1 2 3, calls a c d;
+        40: #0 gives a1, #1 gives c1, #2 gives d1, out a1 c1 d1, end, ends finished
 """)

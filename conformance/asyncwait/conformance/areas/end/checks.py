@@ -28,6 +28,8 @@ def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Findin
     if leg.source_ended is None or leg.source_ended.at > leg.end_at:
         yield "the stream ended before its source", leg.end_at
     for item in leg.records:
+        if item.pos in leg.lost:
+            continue
         if item.decided_at > leg.end_at:
             yield f"the stream ended while {item} was undecided", leg.end_at
         else:

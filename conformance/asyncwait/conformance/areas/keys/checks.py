@@ -48,8 +48,9 @@ def a_finished_record_waits_for_no_other_key(leg: LegHistory) -> Iterator[Findin
 @leg_check("KEY-4")
 def first_calls_of_a_key_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """Before the call of each record the one of its predecessor with its key has started."""
+    lost = leg.lost if leg.ran_to_its_end else ()
     for before, item in leg.pairs_of_keys:
-        if item.call is not None:
+        if item.call is not None and before.pos not in lost:
             if _start(before) > item.call.seq:
                 yield f"{item} was called before {before}", item.call.at
             else:

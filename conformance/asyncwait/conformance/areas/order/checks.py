@@ -37,7 +37,8 @@ def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """Before the call of each record the one of its predecessor has started."""
     if leg.key_ordered:
         return
-    for before, item in pairwise(leg.records):
+    lost = leg.lost if leg.ran_to_its_end else ()
+    for before, item in pairwise(item for item in leg.records if item.pos not in lost):
         if item.call is not None:
             if _start(before) > item.call.seq:
                 yield f"{item} was called before {before}", item.call.at

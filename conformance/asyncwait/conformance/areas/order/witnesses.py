@@ -29,7 +29,6 @@ ORD-5: Record 'a' (input 1) was never called
 NEAR_MISSES = near_misses("""
 ORD-4: Record 'b' (input 1) was called before Record 'a' (input 0)
     # A call in front of one that never starts is out of order, in an unfinished leg too.
-    also: CAP-3
     plan: 0: a b
     breaks: 0: takes 0 1, calls b; 40: ends crashed
 ORD-4
