@@ -28,6 +28,11 @@ def declares():
     return stream_backend(lacking, profiles=["ordered", "timeouts", "event-time"])
 
 
+def refuses_retries():
+    lacking = refusing(Capability.RETRY)
+    return stream_backend(lacking, profiles=["ordered", "timeouts", "retry"])
+
+
 def honest():
     return stream_backend(lacking, profiles=["ordered", "timeouts"])
 
@@ -47,6 +52,13 @@ def lacking(outside: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
 def notes(verdict: Verdict) -> set[str]:
     """Return what is noted beside failures."""
     return {result.note for result in verdict.failed if result.note}
+
+
+def test_a_profile_that_check_arguments_may_refuse_is_told_with_the_way_to_have_it() -> None:
+    """Who has written retries, and not said so there, is not sent to leave them out."""
+    told = notes(verify("lacking:refuses_retries", SOME))
+    way = '; if it has, `check_arguments(..., "retry")` lets it be asked for'
+    assert any(note.endswith(f"leave out retry{way}") for note in told)
 
 
 def test_who_declares_nothing_and_fails_at_a_watermark_is_told_to_declare() -> None:

@@ -67,13 +67,14 @@ def test_failures_are_shown_by_cause_and_dropped(on_disk: Journal) -> None:
     """The most frequent first; what is there beside stays."""
     fill(on_disk, entries(1))
     with on_disk.attempt("run") as attempt:
-        for number, why in enumerate(["no such city", "no quota", "no such city"]):
+        for number, why in enumerate(["no such city: Ys", "no such city: Thule"]):
             attempt.add_failure(Failure(key_of("row", number), "LookupError", why))
+        attempt.add_failure(Failure(key_of("row", 2), "HTTPStatusError", "bad", 1, 400))
     assert summary(on_disk.path).failed == 3
     assert run("show", on_disk.path).splitlines()[2:5] == [
         "3 failures that are not called again:",
-        "2 LookupError: no such city",
-        "1 LookupError: no quota",
+        "2 LookupError, for example: no such city: Ys",
+        "1 HTTPStatusError 400, for example: bad",
     ]
     assert "1 entry of 1 key" in run("drop-failures", on_disk.path)
     assert (summary(on_disk.path).failed, summary(on_disk.path).keys) == (0, 1)

@@ -249,6 +249,8 @@ def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result
             for _ in range(2):
                 with pytest.raises(BudgetSpent, match="5 of a budget of 5 calls are spent"):
                     await anext(results)
+            # The attempt that could not be paid is no call.
+            assert (results.statistics().calls, results.statistics().retries) == (5, 0)
 
     run_virtual(main, loop)
     assert run(fn, range(9), loop, limits=[Budget(5, then="stop")], **options) == [1, 2, 3, 4]
@@ -396,6 +398,20 @@ def test_a_list_that_costs_too_much_is_split_where_that_is_asked_for() -> None:
     assert max(sizes) <= 5
     with pytest.raises(CallFailed, match="a call for 8 values costs 8, and 5 are allowed"):
         run(fn, range(8), limits=limits, batch=Batch(max_size=8))
+
+
+@pytest.mark.parametrize("used", [{"USD": None}, -1, {"tokens": 1}], ids=str)
+def test_a_call_that_tells_no_cost_is_not_repeated(used: Any) -> None:
+    """It was made, and the next one would tell the same; what it was thought to cost counts."""
+    calls = []
+
+    async def fn(value: int) -> Any:
+        calls.append(value)
+        return Cost(value, used)
+
+    with pytest.raises(CallFailed, match="CostMistold"):
+        run(fn, range(1), limits=[Budget(9.0, "USD")], retry=Retry(initial=0.01))
+    assert calls == [0]
 
 
 def test_what_a_function_has_already_takes_no_turn() -> None:

@@ -74,5 +74,23 @@ def _advice(verdict: Verdict, result: RuleResult, missing: Collection[Capability
     why = "; without `profiles` a backend is held to all of them" if is_all else ""
     return (
         f"next to no scenario with {them} holds{why}: if the operator does not have that, "
-        f"declare the profiles that it has, and leave out {them}"
+        f"declare the profiles that it has, and leave out {them}{_refused(names)}"
     )
+
+
+def _refused(names: Collection[Capability]) -> str:
+    """Return where an operator that has a profile may refuse it by the toolkit's hand."""
+    settings = [_SETTINGS[name] for name in names if name in _SETTINGS]
+    if not settings:
+        return ""
+    named = ", ".join(f'"{setting}"' for setting in settings)
+    return f"; if it has, `check_arguments(..., {named})` lets it be asked for"
+
+
+_SETTINGS = {
+    Capability.RETRY: "retry",
+    Capability.MAX_HELD: "max_held",
+    Capability.BATCHES: "batch",
+    Capability.CACHE: "cache",
+}
+"""Settings that `check_arguments` refuses unless it is told of them, by profile."""

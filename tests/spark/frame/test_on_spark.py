@@ -357,6 +357,22 @@ def test_a_spent_budget_ends_the_job_and_the_journal_goes_on_from_there(
     assert (tmp_path / "calls").stat().st_size <= 60 + 20
 
 
+def test_a_budget_that_is_spent_on_further_attempts_blames_no_row(spark: EmbeddedSpark) -> None:
+    """And what was not called is counted as no call."""
+
+    async def fn(row: Row) -> tuple[int]:
+        raise OSError("always")
+
+    df = spark.session.range(0, 60, 1, 2)
+    options: dict[str, Any] = {"retry": Retry(initial=0.01, max_attempts=9), "on_error": "skip"}
+    with Progress(show=False) as progress:
+        out = ordered_wait(df, fn, "out long", limits=[Budget(20)], progress=progress, **options)
+        with pytest.raises(Exception, match="BudgetSpent") as raised:
+            out.collect()
+    assert "CallFailed" not in str(raised.value)
+    assert progress.figures().calls == 20
+
+
 def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark, tmp_path: Path) -> None:
     """While the job runs, which goes on only when the driver has heard of it, and afterwards."""
     heard = tmp_path / "heard"

@@ -449,15 +449,16 @@ def test_a_kept_failure_is_counted_as_at_first(journal: Journal) -> None:
             told: dict[str, Any] = {"on_error": "skip", "endpoint": progress.endpoint}
             rows_of(refuse, replace(journal, failures=True), [1, 2], **told)
         assert progress.figures().causes == {"HTTPError 400": 2}
-    (first, _) = summary(journal.path).failures
-    assert first.startswith("HTTPError 400: the call failed: ")
+    shown = summary(journal.path)
+    assert shown.failures == {"HTTPError 400": 2}
+    assert shown.reasons["HTTPError 400"].startswith("the call failed: ")
 
 
 def test_kept_failures_are_counted_and_dropped(journal: Journal) -> None:
     """Results stay; a result that came later counts; who does not ask for failures calls again."""
     keeping, service = replace(journal, failures=True), Failing()
     rows_of(service, keeping, on_error="skip")
-    assert summary(journal.path).failures == {"LookupError: the call failed: LookupError(2)": 1}
+    assert summary(journal.path).failures == {"LookupError": 1}
     service.calls.clear()
     rows_of(service, journal, on_error="skip")
     assert service.calls == [1, 2, 3]

@@ -1,5 +1,6 @@
 """An action that evaluates its input twice: it is told, and `once=True` has no row called twice."""
 
+import asyncio
 import gc
 import sys
 import warnings
@@ -95,6 +96,32 @@ def test_once_has_no_row_called_twice_as_long_as_the_session_lives(
         assert frame.count() == ROWS
     assert [each for each in told if each.category is EvaluatedTwice] == []
     assert counted.calls.value == ROWS
+
+
+class Failing(Counted):
+    """Fails for every tenth number, as a service that is busy; another one takes for ever."""
+
+    async def __call__(self, value: int) -> dict[str, int]:
+        """Answer, maybe."""
+        self.calls.add(1)
+        if value == 1:
+            await asyncio.sleep(1_000)
+        if value % 10 == 0:
+            raise ConnectionError("busy")
+        return {"opposite": -value}
+
+
+@pytest.mark.parametrize("on_error", ["skip", "column"])
+def test_once_holds_for_rows_that_have_failed(spark: EmbeddedSpark, on_error: str) -> None:
+    """Whatever they failed of: another call might succeed, and would be another one."""
+    fn = Failing(spark.session.sparkContext.accumulator(0))
+    frame = waits(spark, fn, once=True, on_error=on_error, timeout=2)
+    shown = [frame.orderBy("id").collect() for _ in range(2)]
+    assert shown[0] == shown[1]
+    assert fn.calls.value == ROWS
+    if on_error == "column":
+        errors = [row.error.type for row in shown[0] if row.error is not None]
+        assert errors == ["ConnectionError", "CallTimedOut", *["ConnectionError"] * 9]
 
 
 def test_the_folder_goes_with_the_session() -> None:

@@ -34,6 +34,7 @@ from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
 from asyncwait.toolkit._limits._exchange import Ledger, LedgerLost, Reply, Told
 from asyncwait.toolkit._limits._limited import (
     Limited,
+    LimitedResults,
     LimitedValues,
     asked_of_no_budget,
     unless_not_called,
@@ -90,6 +91,7 @@ __all__ = [
     "Ledger",
     "LedgerLost",
     "Limited",
+    "LimitedResults",
     "LimitedValues",
     "LimitsTogether",
     "ManyResults",

@@ -9,7 +9,7 @@ import msgspec
 
 from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
-from asyncwait.backends.services._causes import tell_causes
+from asyncwait.backends.services._causes import most_frequent
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.texts import joined, json_text, name_of, one_line
 
@@ -93,7 +93,9 @@ def _lines(shown: JournalSummary) -> Iterator[str]:
     yield ", ".join(counts)
     if shown.failed:
         yield f"{_counted(shown.failed, 'failure', 'failures')} that are not called again:"
-        yield from tell_causes(dict([*shown.failures.items()][:_CAUSES]))
+        for cause, count in most_frequent(shown.failures, _CAUSES).items():
+            reason = shown.reasons.get(cause, "")
+            yield one_line(f"{count:,} {cause}" + (f", for example: {reason}" if reason else ""))
     files = (*shown.merged, *shown.loose)
     if files:
         yield ""

@@ -24,6 +24,7 @@ from asyncwait.backends.journal._files import (
 from asyncwait.backends.journal._format import KEY_BYTES, RECORD, Header, Owner
 from asyncwait.backends.journal._store import LOOSE, Store, entry_files, need_identity, undisturbed
 from asyncwait.backends.journal._writers import open_store
+from asyncwait.backends.services._causes import most_frequent
 
 _CAUSES = 100
 """Causes of failures that a summary tells at most."""
@@ -65,9 +66,10 @@ class JournalSummary(Struct, frozen=True):
         merged: those that were made of others.
         settings: what else the results depend on, by name.
         format: version of the format in which it was begun; in 1 there were no settings.
-        failures: calls that have failed for good, by class, status and reason, the most frequent
-            first; at most a hundred of them. See `Journal`.
+        failures: calls that have failed for good by cause, which is class and HTTP status, the most
+            frequent first; behind a hundred of them "other". See `Journal`.
         failed: all such calls.
+        reasons: of one call of each cause.
     """
 
     path: str
@@ -85,6 +87,7 @@ class JournalSummary(Struct, frozen=True):
     format: int = 2
     failures: dict[str, int] = {}
     failed: int = 0
+    reasons: dict[str, str] = {}
 
 
 def summary(path: str) -> JournalSummary:
@@ -111,6 +114,7 @@ def _summary(store: Store, identity: Header) -> JournalSummary:
     sizes = sorted(entry_files(store).items())
     files = [_of_file(store, name, size, meta.owner, seen) for name, size in sizes]
     failures = seen.failures()
+    causes = most_frequent(Counter(each.cause for each in failures), _CAUSES)
     return JournalSummary(
         path=store.path,
         job=meta.job,
@@ -125,8 +129,9 @@ def _summary(store: Store, identity: Header) -> JournalSummary:
         merged=tuple(file for file in files if not file.name.endswith(LOOSE)),
         settings=dict(meta.settings),
         format=identity.format,
-        failures=dict(failures.most_common(_CAUSES)),
-        failed=failures.total(),
+        failures=causes,
+        failed=len(failures),
+        reasons={each.cause: each.reason for each in reversed(failures) if each.cause in causes},
     )
 
 
@@ -147,13 +152,12 @@ class _Seen:
         """Return how many keys are different."""
         return sum(len(_distinct(keys)) for keys in self._keys)
 
-    def failures(self) -> Counter[str]:
-        """Return the failures by what was wrong, but for those of calls with results."""
+    def failures(self) -> list[Failure]:
+        """Return the failures, but for those of calls with results."""
         results: set[bytes] = set()
         for first in {key[0] for key in self._failures}:
             results |= _distinct(self._keys[first]) & self._failures.keys()
-        told = (each for key, each in self._failures.items() if key not in results)
-        return Counter(f"{each.cause}: {each.reason}" for each in told)
+        return [each for key, each in self._failures.items() if key not in results]
 
 
 def _of_file(store: Store, name: str, size: int, owner: Owner, seen: _Seen) -> FileSummary:

@@ -121,6 +121,7 @@ async def open_operator(
     config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
 ) -> AsyncIterator[Window]:
     """Open a window; see `asyncwait.spec.OpenOperator`."""
+    # It refuses a `config` with `retry`; once you have that, name it: (..., "mypkg", "retry").
     parts = check_arguments(config, fn, elements, restore, "mypkg")
     try:
         await run_hook(parts.open)

@@ -11,6 +11,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     CostUnknown,
     InFlight,
     Limit,
+    NotCalled,
 )
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "Limit",
     "Limits",
     "LimitsTogether",
+    "NotCalled",
 ]

@@ -34,6 +34,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     Budget,
     BudgetSpent,
     Cost,
+    CostMistold,
     CostTooLarge,
     NotCalled,
     require_limits,
@@ -71,6 +72,8 @@ class Limited:
         self._spent: Counter[str] = Counter() if spent is None else spent
         self._call = call
         self._batched = batched
+        self.paces = False
+        """Whether first calls have their turns before their values are read."""
         self._adding = Lock()
         self.unpaid: BudgetSpent | None = None
         """Why a value was left out whose further attempt was not paid; None if none was."""
@@ -123,6 +126,7 @@ class Limited:
                 await anyio.lowlevel.checkpoint_if_cancelled()
             except BaseException:
                 self.turns.end(turn)
+                self.turns.unmade += 1
                 raise
 
     def in_a_thread(self, value: Any) -> Any:
@@ -147,9 +151,7 @@ class Limited:
                 self._spent.update(spent)
         self.turns.end(turn, error)
 
-    def _turn_of(
-        self, value: Any, is_paid: Callable[[Any], bool]
-    ) -> tuple[Turn | None, list[Any]]:
+    def _turn_of(self, value: Any, is_paid: Callable[[Any], bool]) -> tuple[Turn | None, list[Any]]:
         """Return the turn with which a value was read, and the values that the service is asked."""
         values = value if self._batched else [value]
         asked = [each for each in values if not is_paid(each)]
@@ -167,9 +169,12 @@ class Limited:
         """Return the result of a call, which may be a `Cost`.
 
         Raises:
-            TypeError: it tells no cost where one is needed, or what is none.
+            CostMistold: it tells no cost where one is needed, or what is none.
         """
-        turn.told = self._costs.told(given)
+        try:
+            turn.told = self._costs.told(given)
+        except TypeError as error:
+            raise CostMistold(str(error)) from None
         return given.result if isinstance(given, Cost) else given
 
     def leaving_unpaid(self, handler: FailureHandler | None, *, stops: bool) -> FailureHandler:
@@ -192,6 +197,13 @@ class Limited:
             return handler(value, error)
 
         return handle
+
+    def figures(self, told: Statistics) -> Statistics:
+        """Return the figures of the operator, but for calls that were given no turn."""
+        unmade = self.turns.unmade
+        again = unmade if self.paces else 0
+        calls, retries = max(0, told.calls - unmade), max(0, told.retries - again)
+        return replace(told, calls=calls, retries=retries)
 
     def leave(self) -> None:
         """Wake whoever waits for a turn; there is none any more."""
@@ -226,8 +238,7 @@ class LimitedResults(AsyncIterator[Any]):
 
     def statistics(self) -> Statistics:
         """Return the figures of the operator."""
-        figures: Statistics = self._results.statistics()
-        return figures
+        return self._limited.figures(self._results.statistics())
 
     def __getattr__(self, name: str) -> Any:
         """Return what results of single operators can do besides."""
@@ -246,6 +257,7 @@ class LimitedValues(AsyncIterator[Any]):
     def __init__(self, source: PlainSource, limited: Limited, *, stops: bool = False) -> None:
         self._source = source
         self._limited = limited
+        limited.paces = True
         self._stops = stops
 
     async def __anext__(self) -> Any:
@@ -338,7 +350,7 @@ def asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
 
 
 def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry | None:
-    """Return `retry` for calls that may not be made: another attempt would be in vain.
+    """Return `retry` for calls that may not be made, or tell no cost: another would be in vain.
 
     But for a batch that costs too much, and is split for the next one.
     """
@@ -350,6 +362,8 @@ def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry 
     def is_reason(error: BaseException) -> bool | RetryAfter:
         if isinstance(error, NotCalled):
             return splits and isinstance(error, CostTooLarge)
+        if isinstance(error, CostMistold):
+            return False
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
     return replace(retry, on_error=is_reason)

@@ -42,6 +42,8 @@ class Turns:
         self._asyncio = asyncio.get_running_loop() if self._trio is None else None
         self._thread = get_ident()
         self._waiting: deque[Bell] = deque()
+        self.unmade = 0
+        """Further calls that wait for a turn, or were given none: the operator counts them."""
         self._source = Bell()
         self._read: list[tuple[Any, Turn | Exception]] = []
         """Values that have their turns, and whose calls have not begun."""
@@ -132,10 +134,11 @@ class Turns:
             CostTooLarge: this one never may.
             TurnsClosed: the operator is left.
         """
-        amounts = self._costs.of(values)
         bell = Bell()
+        self.unmade += 1
         self._waiting.append(bell)
         try:
+            amounts = self._costs.of(values)
             while True:
                 if self._is_closed:
                     raise TurnsClosed("the operator is left: no further call begins")
@@ -147,6 +150,7 @@ class Turns:
                     if self._exchange is not None:  # which does not say whether there is room
                         self._give_back_all()
                     await self._granted(got)
+                    self.unmade -= 1
                     return got
                 if not self._give_back():
                     await self._rest(bell, got)

@@ -185,6 +185,10 @@ class CostTooLarge(NotCalled):
     """A call costs more by itself than a limit allows: it is not made."""
 
 
+class CostMistold(TypeError):
+    """What a call tells of its cost is none. It was made, and another one would tell the same."""
+
+
 def require_limits(limits: Any) -> tuple[AnyLimit, ...]:
     """Return limits as they are given.
 

@@ -13,6 +13,7 @@ from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import CallFailed, OperatorError, Retry
+from asyncwait.toolkit._limits import NotCalled
 
 _MOST_CAUSES = 1_000
 """Different ones that a task tells apart: a function may make a class for each error."""
@@ -79,10 +80,12 @@ class Failures:
     Args:
         attempt: the journal, open.
         retry: of rows; what it does not name is final.
+        keeps_all: whatever a row has failed of is final.
     """
 
-    def __init__(self, attempt: Attempt, retry: Retry | None) -> None:
+    def __init__(self, attempt: Attempt, retry: Retry | None, *, keeps_all: bool = False) -> None:
         self._attempt = attempt
+        self._keeps_all = keeps_all
         self._may_pass = transient if retry is None else retry.on_error
 
     def keep(self, row: InputRow, error: OperatorError) -> None:
@@ -103,6 +106,8 @@ class Failures:
 
     def _is_final(self, error: OperatorError) -> bool:
         cause = error.__cause__
+        if self._keeps_all:
+            return not isinstance(cause, NotCalled | JournalError)
         try:
             if not isinstance(error, CallFailed) or is_open(cause):
                 return False

@@ -15,7 +15,7 @@ from asyncwait.backends.spark.frame._ledger import ProcessLimits, serve
 from asyncwait.backends.spark.frame._rows import Around, InputRow
 from asyncwait.backends.spark.progress._progress import reach_of
 from asyncwait.spec import InvalidConfig
-from asyncwait.toolkit import AnyLimit, Limited, LimitedValues, PlainSource
+from asyncwait.toolkit import AnyLimit, Limited, LimitedResults, LimitedValues, PlainSource
 
 
 class Kept(Struct, frozen=True):
@@ -222,6 +222,6 @@ async def keeping(
     with closing(limited):
         async with opened as results:
             try:
-                yield results
+                yield LimitedResults(results, limited)
             finally:
                 limited.leave()

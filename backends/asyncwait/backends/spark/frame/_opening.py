@@ -54,7 +54,7 @@ from asyncwait.toolkit import (
 class Options(Struct, frozen=True):
     """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`.
 
-    `endpoint` is where it tells how far it is.
+    `endpoint` is where it tells how far it is. With `once` a row that has failed is decided, too.
     """
 
     mode: Mode
@@ -71,6 +71,7 @@ class Options(Struct, frozen=True):
     batch: Batch | None = None
     cache: Cache | None = None
     fail_after: Share | None = None
+    once: bool = False
 
 
 class Opening:
@@ -98,7 +99,10 @@ class Opening:
         self._blocks = is_plain_function(self._parts.call)
         self._retry = unless_not_called(repeating(options.retry, many=options.many), options.batch)
         self._limited: LimitedFunction | None = None
-        self._failures = None if attempt is None else Failures(attempt, self._retry)
+        if attempt is None:
+            self._failures = None
+        else:
+            self._failures = Failures(attempt, self._retry, keeps_all=options.once)
         self._results = Results(
             shape.results,
             zone,

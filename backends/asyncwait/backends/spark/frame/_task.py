@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, KeptFailure
+from asyncwait.backends.services import BudgetSpent
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
@@ -203,15 +204,16 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches; whatever is raised is one that PySpark can be told of: see `require_text`.
 
     What is wrong with a row says so without our frames, which Spark would print twice, and its last
-    line is the one that people look for. Where too many rows have failed, no row is to blame.
+    line is the one that people look for. Where too many rows have failed, or a budget is spent, no
+    row is to blame.
     """
     try:
         yield from rows
     except TooManyFailed as error:
         raise error.with_traceback(None) from None
     except OperatorError as error:
-        if isinstance(too_many := error.__cause__, TooManyFailed):
-            raise too_many.with_traceback(None) from None
+        if isinstance(reason := error.__cause__, TooManyFailed | BudgetSpent):
+            raise reason.with_traceback(None) from None
         if isinstance(error.record, RowRecord):
             error.add_note(last_line(error, error.record))
         require_text(error)

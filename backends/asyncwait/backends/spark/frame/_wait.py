@@ -188,7 +188,9 @@ def frame_wait(mode: Mode) -> FrameWait:
                 called again. Calls that have failed are made again, but see `Journal.failures`.
             once: whether rows are called for once as long as the session lives, however often an
                 action evaluates its input, or another one asks again: a journal in a folder of this
-                machine, which goes with the session. For sessions in local mode.
+                machine, which goes with the session. For sessions in local mode. With `on_error`
+                "skip" or "column" rows that have failed are not called again, either; with a
+                function, and with `batch`, they are.
             fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes
                 of them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
                 more than 5 % have failed; see `asyncwait.backends.spark.Share`. The error names
@@ -255,6 +257,7 @@ def frame_wait(mode: Mode) -> FrameWait:
             batch=batch,
             cache=cache,
             fail_after=fail_after,
+            once=once and isinstance(on_error, str) and on_error != "fail",
         )
         results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
         if carry is None:
