@@ -66,11 +66,7 @@ class StartsCallsInAnyOrder(StreamTask):
             super().process_input(controller)
 
 
-@breaks(
-    "ORD-5",
-    behind="CAP-3",
-    why="the second of two equal records waits for room that there is",
-)
+@breaks("ORD-5")
 class TakesEqualRecordsForOne(ResultHandler):
     """Calls the function once for equal records in flight, like a set of pending items by value."""
 
@@ -127,7 +123,7 @@ class NumbersRecordsInText(OrderedQueue):
         del self._numbers[entry]
 
 
-@breaks("ORD-5", behind="RETRY-3", why="a call more than was configured is an attempt")
+@breaks("ORD-5")
 class TriesFailedCallsAgain(Attempt):
     """Calls once more where a call has failed: nearly always that helps."""
 

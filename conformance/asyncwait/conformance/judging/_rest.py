@@ -273,7 +273,10 @@ def rests(
     """
     moments = Moments(facts)
     there = tuple(stays(facts, items, moments))
-    present = _present(facts, there, moments, lost(facts, items))
+    are_lost = lost(facts, items)
+    if facts.leg.ending.how == "finished":  # Whoever is never called did not wait for it.
+        are_lost |= {item.pos for item in items if item.is_record and item.call is None}
+    present = _present(facts, there, moments, are_lost)
     answers: _Answers = {
         "at": [moment.at for moment in moments.all],
         "seq": [moment.seq for moment in moments.all],
