@@ -82,12 +82,17 @@ const lateness = (fn) => (record) => {
 const resultsOf = (record, given) =>
   collect({ record, attempts: 1 }, given).map((value) => ({ ...record, value }));
 
-/** What comes out of a peer, one result after the other. */
+/**
+ * What comes out of a peer, one result after the other. A read can't be cancelled in JavaScript: who
+ * has given up, and reads again, waits for the same promise.
+ */
 class Results {
   #peer;
   #source;
   #fn;
   #begun = [];
+  #read; // a promise that nobody has waited for to the end
+  #hasFailed = false;
 
   constructor(results, source, fn) {
     this.#peer = results[Symbol.asyncIterator]?.() ?? results;
@@ -95,27 +100,32 @@ class Results {
     this.#fn = fn;
   }
 
-  /** The next result; who aborts `signal` does not wait for the promise any more. */
-  next({ signal } = {}) {
-    return signal ? Promise.race([this.#next(), aborted(signal)]) : this.#next();
+  async next({ signal } = {}) {
+    this.#read ??= this.#next().finally(() => (this.#read = undefined));
+    return signal ? Promise.race([this.#read, aborted(signal)]) : this.#read;
   }
 
   async #next() {
-    while (this.#begun.length === 0) {
-      const { done, value } = await this.#peer.next();
-      if (done) return END;
-      this.#begun.push(...value);
+    try {
+      while (this.#begun.length === 0) {
+        const { done, value } = await this.#peer.next();
+        if (done) return END;
+        this.#begun.push(...value);
+      }
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
     }
     return { done: false, value: this.#begun.shift() };
   }
 
+  /** Leave; what fails on the way out is told unless a read has failed. */
   async return() {
-    try {
-      await this.#peer.return?.();
-    } finally {
-      await this.#fn.close?.();
-      await this.#source.return();
+    const raised = [];
+    for (const part of [() => this.#peer.return?.(), () => this.#fn.close?.(), () => this.#source.return()]) {
+      await Promise.resolve().then(part).catch((error) => raised.push(error));
     }
+    if (raised.length > 0 && !this.#hasFailed) throw raised[0];
     return END;
   }
 }
