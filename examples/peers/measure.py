@@ -141,13 +141,16 @@ def broken_by(backend: Served, scenario: Scenario) -> Mapping[str, Failure]:
 
 def main(names: list[str]) -> None:
     """Measure, and write it down with what has changed; say on standard error how far it is."""
-    if unknown := {*names} - {row.name for row in ROWS}:
-        raise SystemExit(f"expected names of rows, got {unknown}: {[row.name for row in ROWS]}")
+    known = [row.name for row in ROWS]
+    if unknown := sorted({*names} - {*known}):
+        raise SystemExit(f"no row is named {', '.join(unknown)}: give some of {', '.join(known)}")
     there = [row for row in ROWS if (row.name in names or not names) and is_installed(row)]
-    before = {each.name: each for each in all_measured()}
     with ProcessPoolExecutor(1 if any(row.needs for row in there) else None) as pool:
         new = {each.name: each for each in pool.map(measure, there) if each is not None}
-    told = {name: replace(each, changed=changes(before.get(name), each)) for name, each in new.items()}
+    before = {each.name: each for each in all_measured()}  # only now: another run may have ended
+    told = {
+        name: replace(each, changed=changes(before.get(name), each)) for name, each in new.items()
+    }
     found = {**before, **told}
     write([found[row.name] for row in ROWS if row.name in found])
     print(*chain.from_iterable(lines_of(each) for each in told.values()), sep="\n")

@@ -83,6 +83,7 @@ _UNHURRIED = "only where a call went on behind its time, which `fail_after` wait
 _BLOCKED = "only where the loop was blocked while a timer was due"
 _SCOPED = "only where two tasks enter and leave a cancel scope round the yields of the source"
 _ALL_READ = "only where the input has not ended, and it promises this of what it was given"
+_ALL_BEFORE = "It takes all awaitables at once, so all of the input is read before."
 
 PEERS = (
     Peer(
@@ -144,7 +145,7 @@ PEERS = (
         backend="asyncio_as_completed:backend",
         package="Python",
         promises=FOR_ALL | {"Results and errors come as soon as they are there": ("ORD-3", "FAIL-2")},
-        otherwise=("It takes all awaitables at once, so all of the input is read before.",),
+        otherwise=(_ALL_BEFORE,),
         varies="It keeps tasks in a set: what is ready in one instant comes in any order.",
         outside={"ORD-3": _ALL_READ, "FAIL-2": _ALL_READ, "ORD-5": GIVEN_UP},
     ),
@@ -155,5 +156,36 @@ PEERS = (
         promises=FOR_ALL | IN_ORDER,
         otherwise=("It is no library: nobody promises anything but what stands in its 12 lines.",),
         outside={"ORD-5": GIVEN_UP},
+    ),
+    Peer(
+        title="asyncio, `gather` and a semaphore",
+        backend="asyncio_gather:gathering",
+        package="Python",
+        promises=FOR_ALL | IN_ORDER,
+        otherwise=(_ALL_BEFORE, "Nothing comes out before everything is there."),
+        outside={"ORD-5": GIVEN_UP},
+    ),
+    Peer(
+        title="asyncio, `TaskGroup` and a semaphore",
+        backend="asyncio_gather:grouping",
+        package="Python",
+        promises=FOR_ALL | IN_ORDER,
+        otherwise=(_ALL_BEFORE, "A task group raises exception groups."),
+        outside={"ORD-5": GIVEN_UP},
+    ),
+    Peer(
+        title="aioitertools, `gather(limit)`",
+        backend="aioitertools_gather:backend",
+        package="aioitertools",
+        promises=FOR_ALL | IN_ORDER,
+        otherwise=(_ALL_BEFORE, "Nothing comes out before everything is there."),
+        outside={"ORD-5": GIVEN_UP},
+    ),
+    Peer(
+        title="streamz, `map_async(parallelism)`",
+        backend="streamz_map_async:backend",
+        package="streamz",
+        promises=FOR_ALL | IN_ORDER,
+        otherwise=("An error of a call is logged, and the stream stops or goes on.",),
     ),
 )
