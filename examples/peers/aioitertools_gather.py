@@ -16,8 +16,8 @@ async def gathered(
     records: Source, function: Function, capacity: int
 ) -> AsyncIterator[list[Record]]:
     """Read everything, gather, and give the results."""
-    calls = [function.call(record) async for record in records]
-    for results in await gather(*calls, limit=capacity):
+    listed = [record async for record in records]
+    for results in await gather(*map(function.call, listed), limit=capacity):
         yield results
 
 

@@ -8,7 +8,6 @@ each with its version and date. `peer_pages.py` makes the pages of it.
 """
 
 import json
-import logging
 import os
 import platform
 import subprocess
@@ -20,13 +19,12 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
 
-from measured import Measured, all_measured, changes, write
+from measured import Measured, all_measured, changes, hush, write
 from msgspec.structs import replace
 from peers import Peer
 from rows import ROWS
 
-HERE = Path(__file__).resolve().parent
-sys.path += [str(HERE.parents[1] / "tests" / "support")]
+sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
 from smallest_failures import drawn, search
 
@@ -37,6 +35,8 @@ from asyncwait.conformance.running import Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import Case, Failure, Verdict, failures_of
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
+
+HERE = Path(__file__).resolve().parent
 
 GENERATED = 300
 """Scenarios beside the examples of the rules and the shapes."""
@@ -75,8 +75,7 @@ def measure(peer: Peer) -> Measured | None:
         None if there is no verdict; standard error says why.
     """
     os.chdir(HERE / "javascript" if peer.is_program else HERE)
-    # Of errors that nobody has asked a task for; whatever they mean, a rule says it.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+    hush()
     verdict = verify(peer.backend, Coverage(GENERATED, shrinks=False))
     if verdict.errors:
         print(f"{verdict.line}\n{verdict.errors[0]}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """What was measured of the rows, as `measured.json` has it."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -62,12 +63,20 @@ def all_measured() -> list[Measured]:
     """Return all that was measured, in the order of the rows; rules that are gone are left out."""
     if not FILE.exists():
         return []
-    found = {each.name: each for each in msgspec.json.decode(FILE.read_bytes(), type=list[Measured])}
+    found = {
+        each.name: each for each in msgspec.json.decode(FILE.read_bytes(), type=list[Measured])
+    }
     there = [found[row.name] for row in ROWS if row.name in found]
     return [
         msgspec.structs.replace(each, status={r: s for r, s in each.status.items() if r in rules()})
         for each in there
     ]
+
+
+def hush() -> None:
+    """Have nobody log errors that nobody has asked for; whatever they mean, a rule says it."""
+    for name in ("asyncio", "streamz.core"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def write(measured: Sequence[Measured]) -> None:

@@ -1,12 +1,11 @@
 """Makes the pages of what was measured: `peers.md`, the matrix, and a page for each row."""
 
-import logging
 import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from measured import Measured, all_measured
+from measured import Measured, all_measured, hush
 from reports import reports_of
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
@@ -27,8 +26,7 @@ TRIES = 20
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each page, with where it stands among the docs."""
-    # Of errors that nobody has asked a task for; whatever they mean, a rule says it.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+    hush()
     for each in all_measured():
         yield f"peers/{each.name}.md", "\n".join(page(each))
     yield "peers.md", "\n".join(overview(all_measured()))
@@ -80,9 +78,8 @@ def row(measured: Measured) -> Iterator[str]:
     for area in areas().values():
         told = measured.passed(area.id)
         yield told and f"[{told}]({page}#{area.folder})"
-    promised = measured.peer.promised & measured.status.keys()
-    kept = len(promised - measured.broken.keys())
-    yield f"{kept}/{len(promised)}" if promised else ""
+    promised = {rule for rules in measured.peer.promises.values() for rule in rules}
+    yield f"{len(promised - measured.broken.keys())}/{len(promised)}" if promised else ""
     yield measured.version
     yield measured.date
 
@@ -110,8 +107,8 @@ def _about(measured: Measured) -> Iterator[str]:
     peer = measured.peer
     yield f"{peer.package} {measured.version}, measured on {measured.date}"
     if peer.adapter:
-        folder, _, file = peer.adapter.rpartition("/")
-        yield f"by [`{file}`](../../examples/peers/{peer.adapter}); commands are given in its folder"
+        link = f"[`{peer.adapter}`](../../examples/peers/{peer.adapter})"
+        yield f"by {link}; commands are given in its folder"
     yield f"with `asyncwait verify {_verified(measured)} --count 300 --no-shrink`."
     if peer.more:
         yield f"More stands on [its page](../{peer.more})."
@@ -138,7 +135,9 @@ def section(measured: Measured, area: str, anchor: str, title: str) -> Iterator[
     if not said:
         return
     yield from (f"## {title} {{ #{anchor} }}", "")
-    for status, those in groupby(sorted(said, key=lambda rule: (said[rule], of_area.index(rule))), said.get):
+    for status, those in groupby(
+        sorted(said, key=lambda rule: (said[rule], of_area.index(rule))), said.get
+    ):
         yield f"* {status}: {', '.join(those)}"
     yield ""
     for rule in said:
@@ -151,7 +150,12 @@ def failing(measured: Measured, rule: str) -> Iterator[str]:
     yield from (f"### {rule}: {rules()[rule].title}", "", rules()[rule].sentence, "")
     yield f"Broken in {counted(measured.broken[rule], 'scenario')}{_why(measured, rule)}."
     yield from ("", "```text", shown(measured, rule), "```", "")
-    yield from ("```", f"asyncwait play {measured.peer.command} '{measured.smallest[rule]}'", "```", "")
+    yield from (
+        "```",
+        f"asyncwait play {measured.peer.command} '{measured.smallest[rule]}'",
+        "```",
+        "",
+    )
 
 
 def _why(measured: Measured, rule: str) -> str:

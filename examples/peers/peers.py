@@ -80,7 +80,7 @@ IN_ORDER = {"Results come in the order of the input": ("ORD-1",)}
 AS_COMPLETED = {"Results come as soon as they are there": ("ORD-3",)}
 GIVEN_UP = "only where a wait for a result was given up, of which it says nothing"
 _UNHURRIED = "only where a call went on behind its time, which `fail_after` waits for"
-_BLOCKED = "only where the loop was blocked while a timer was due"
+BLOCKED = "only where the loop was blocked while a timer was due"
 _SCOPED = "only where two tasks enter and leave a cancel scope round the yields of the source"
 _ALL_READ = "only where the input has not ended, and it promises this of what it was given"
 _ALL_BEFORE = "It takes all awaitables at once, so all of the input is read before."
@@ -133,10 +133,10 @@ PEERS = (
             "`timeout` counts from the subscription, and looks when the loop comes to it.",
         ),
         outside={
-            "CAP-2": _BLOCKED,
-            "ELEM-3": _BLOCKED,
-            "ELEM-4": _BLOCKED,
-            "ORD-3": _BLOCKED,
+            "CAP-2": BLOCKED,
+            "ELEM-3": BLOCKED,
+            "ELEM-4": BLOCKED,
+            "ORD-3": BLOCKED,
             "ORD-5": GIVEN_UP,
         },
     ),
@@ -144,7 +144,8 @@ PEERS = (
         title="asyncio, `as_completed` and a semaphore",
         backend="asyncio_as_completed:backend",
         package="Python",
-        promises=FOR_ALL | {"Results and errors come as soon as they are there": ("ORD-3", "FAIL-2")},
+        promises=FOR_ALL
+        | {"Results and errors come as soon as they are there": ("ORD-3", "FAIL-2")},
         otherwise=(_ALL_BEFORE,),
         varies="It keeps tasks in a set: what is ready in one instant comes in any order.",
         outside={"ORD-3": _ALL_READ, "FAIL-2": _ALL_READ, "ORD-5": GIVEN_UP},

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from peers import AS_COMPLETED, FOR_ALL, GIVEN_UP, IN_ORDER, PEERS, Peer
+from peers import AS_COMPLETED, BLOCKED, FOR_ALL, IN_ORDER, PEERS, Peer
 
 _ours = partial(Peer, package="asyncwait", promises={}, group="asyncwait")
 _flinks = partial(Peer, promises={}, group="Apache Flink")
@@ -43,6 +43,7 @@ FLINK = (
 
 _NO_CANCEL = "A promise can't be cancelled: who leaves waits for calls, or lets them run on."
 _ALL_AT_ONCE = "Its results are one promise: nothing comes out before everything is there."
+_BLOCKED = dict.fromkeys(("ELEM-3", "ELEM-4", "ORD-3"), BLOCKED)
 _PUSHES = "It pushes: nobody who reads slowly slows it down."
 
 JAVASCRIPT = (
@@ -52,6 +53,7 @@ JAVASCRIPT = (
         package="rxjs",
         promises=FOR_ALL | AS_COMPLETED,
         otherwise=(_PUSHES, "To unsubscribe is to ask for no more; nothing is waited for."),
+        outside=_BLOCKED,
     ),
     _in_javascript(
         title="RxJS, `concatMap`",
@@ -59,6 +61,7 @@ JAVASCRIPT = (
         package="rxjs",
         promises=FOR_ALL | IN_ORDER,
         otherwise=(_PUSHES, "One call runs at a time, whatever the capacity."),
+        outside=_BLOCKED,
     ),
     _in_javascript(
         title="p-map, `pMapIterable`",
@@ -80,6 +83,7 @@ JAVASCRIPT = (
         package="p-queue",
         promises=FOR_ALL | AS_COMPLETED,
         otherwise=("A queue has no results; whoever adds a task has a promise of each.",),
+        outside=_BLOCKED,
     ),
     _in_javascript(
         title="Node, `Readable.map(concurrency)`",
@@ -108,6 +112,7 @@ JAVASCRIPT = (
         package="effect",
         promises=FOR_ALL | IN_ORDER,
         otherwise=("To interrupt a fiber is to wait for it.",),
+        outside=_BLOCKED,
     ),
     _in_javascript(
         title="Effect, `Stream.mapEffect(unordered)`",
@@ -115,6 +120,7 @@ JAVASCRIPT = (
         package="effect",
         promises=FOR_ALL | AS_COMPLETED,
         otherwise=("To interrupt a fiber is to wait for it.",),
+        outside=_BLOCKED,
     ),
 )
 

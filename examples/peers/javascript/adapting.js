@@ -91,7 +91,7 @@ class Results {
   #source;
   #fn;
   #begun = [];
-  #read; // a promise that nobody has waited for to the end
+  #read; // what nobody has got yet
   #hasFailed = false;
 
   constructor(results, source, fn) {
@@ -101,8 +101,10 @@ class Results {
   }
 
   async next({ signal } = {}) {
-    this.#read ??= this.#next().finally(() => (this.#read = undefined));
-    return signal ? Promise.race([this.#read, aborted(signal)]) : this.#read;
+    const read = (this.#read ??= this.#next());
+    if (signal) await Promise.race([read.catch(() => {}), aborted(signal)]);
+    this.#read = undefined;
+    return read;
   }
 
   async #next() {
@@ -122,6 +124,8 @@ class Results {
   /** Leave; what fails on the way out is told unless a read has failed. */
   async return() {
     const raised = [];
+    this.#begun = [];
+    this.#read = undefined;
     for (const part of [() => this.#peer.return?.(), () => this.#fn.close?.(), () => this.#source.return()]) {
       await Promise.resolve().then(part).catch((error) => raised.push(error));
     }
