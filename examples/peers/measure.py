@@ -31,7 +31,7 @@ from smallest_failures import drawn, search
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import Broken, Served, adapted, open_backend
+from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import Case, Failure, Verdict, failures_of
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
@@ -43,6 +43,10 @@ GENERATED = 300
 
 PLAYED = 150
 """Scenarios in which a smaller failure of a rule is looked for: no clock decides what is found."""
+
+
+JAVA_SECONDS = 60.0
+"""How long a scenario may take of what starts a Java, which a busy machine does slowly."""
 
 
 def is_installed(peer: Peer) -> bool:
@@ -76,11 +80,12 @@ def measure(peer: Peer) -> Measured | None:
     """
     os.chdir(HERE / "javascript" if peer.is_program else HERE)
     hush()
-    verdict = verify(peer.backend, Coverage(GENERATED, shrinks=False))
+    patience = JAVA_SECONDS if peer.needs else REAL_SECONDS
+    verdict = verify(peer.backend, Coverage(GENERATED, shrinks=False, patience=patience))
     if verdict.errors:
         print(f"{verdict.line}\n{verdict.errors[0]}", file=sys.stderr)
         return None
-    with open_backend(peer.backend, jobs=1) as backend:
+    with open_backend(peer.backend, jobs=1, patience=patience) as backend:
         found = dict(smallest(backend, verdict))
     told = told_of(peer, verdict, found)
     print(f"{told.name}: {told.line}", file=sys.stderr)
@@ -144,6 +149,7 @@ def main(names: list[str]) -> None:
     if unknown := sorted({*names} - {*known}):
         raise SystemExit(f"no row is named {', '.join(unknown)}: give some of {', '.join(known)}")
     there = [row for row in ROWS if (row.name in names or not names) and is_installed(row)]
+    # What starts a Java takes the machine for itself.
     with ProcessPoolExecutor(1 if any(row.needs for row in there) else None) as pool:
         new = {each.name: each for each in pool.map(measure, there) if each is not None}
     before = {each.name: each for each in all_measured()}  # only now: another run may have ended
@@ -152,7 +158,8 @@ def main(names: list[str]) -> None:
     }
     found = {**before, **told}
     write([found[row.name] for row in ROWS if row.name in found])
-    print(*chain.from_iterable(lines_of(each) for each in told.values()), sep="\n")
+    lines = [*chain.from_iterable(map(lines_of, told.values()))]
+    print(*(lines or ["nothing has changed"]), sep="\n")
     if len(new) < len(there):
         raise SystemExit("of some there is no verdict; their rows stay as they were")
 

@@ -54,8 +54,8 @@ def overview(all_measured: list[Measured]) -> Iterator[str]:
     yield from matrix(all_measured)
     yield from ("", "## What has changed", "", "Since each was measured the time before:", "")
     for each in all_measured:
-        if each.changed:
-            yield f"* [{each.peer.title}](peers/{each.name}.md): {'; '.join(each.changed)}"
+        told = "; ".join(each.changed) or "nothing"
+        yield f"* [{each.peer.title}](peers/{each.name}.md): {told}"
     yield from ("", heading + after)
 
 
