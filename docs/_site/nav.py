@@ -49,6 +49,7 @@ _TUTORIALS = [
     "your-loop.md",
 ]
 _GUIDES = [
+    "which-operator.md",
     "operators.md",
     "lookup.md",
     {"DataFrames": ["spark.md", "spark-figures.md"]},
@@ -98,7 +99,7 @@ def _evidence() -> list[Any]:
     return [
         {"The gallery": "faults/index.md"},
         {"Bugs that operators have had": "bugs.md"},
-        {"Other libraries": ["peers.md", *(f"peers/{name}.md" for name in _peers())]},
+        {"The matrix": ["peers.md", *(f"peers/{name}.md" for name in _peers())]},
         {"Faulty operators": [{title: f"faults/{name}.md"} for title, name in faulty.items()]},
         {"Examples": [{title: f"spec/examples/{name}.md"} for title, name in folders.items()]},
     ]

@@ -14,7 +14,15 @@ search:
   exclude: true
 ---
 """
-LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown"}
+CODE = (".py", ".js")
+LANGUAGES = {
+    ".py": "python",
+    ".js": "javascript",
+    ".toml": "toml",
+    ".json": "json",
+    ".md": "markdown",
+}
+_NOT_OURS = (".", "__py", "node_modules")
 
 
 def source_pages(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -39,8 +47,8 @@ def source_pages(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _shown(folder: Path) -> list[Path]:
     """Return what is worth a page: code, and folders of it."""
-    found = [each for each in folder.iterdir() if not each.name.startswith((".", "__py"))]
-    return sorted(each for each in found if each.suffix == ".py" or any(each.rglob("*.py")))
+    found = [each for each in folder.iterdir() if not each.name.startswith(_NOT_OURS)]
+    return sorted(each for each in found if each.suffix in CODE or (each.is_dir() and _shown(each)))
 
 
 def _folder(path: str, inside: list[str]) -> Iterator[str]:

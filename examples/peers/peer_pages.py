@@ -1,163 +1,164 @@
-"""Makes the pages on peers of what was measured: `peers.md` and a page for each, for the site."""
+"""Makes the pages of what was measured: `peers.md`, the matrix, and a page for each row."""
 
-import logging
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
-from measured import Measured, all_measured
+from measured import Measured, all_measured, hush
+from reports import reports_of
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
 from flink_runs import run_of
-from smallest_failures import evidence
+from smallest_failures import drawn
 
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.running import StreamBackend, load_backend
-from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import scenarios_from_json
 
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8")
+CHAPTERS = "spec/asyncwait/spec/rules"
 TRIES = 20
 """Of a scenario, until it shows what it shows now and then."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each page, with where it stands among the docs."""
-    # Of errors that nobody has asked a task for; whatever they mean, a rule says it.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+    hush()
     for each in all_measured():
         yield f"peers/{each.name}.md", "\n".join(page(each))
     yield "peers.md", "\n".join(overview(all_measured()))
 
 
-def shown(backend: StreamBackend, rule: str, scenario: str) -> Failure:
-    """Play a scenario until it breaks a rule, as it did when it was measured.
+def shown(measured: Measured, rule: str) -> str:
+    """Return what the smallest scenario showed when it was measured; play it where that can be.
 
     Raises:
-        StopIteration: it does not any more.
+        StopIteration: it does not break the rule any more.
     """
-    (planned,) = scenarios_from_json(scenario.encode())
+    if rule in measured.drawn:
+        return measured.drawn[rule]
+    backend = load_backend(measured.peer.backend)
+    assert isinstance(backend, StreamBackend)
+    (planned,) = scenarios_from_json(measured.smallest[rule].encode())
     runs = (run_of(backend, planned).broken for _ in range(TRIES))
-    return next(broken[rule] for broken in runs if rule in broken)
+    return "\n".join(drawn(next(broken[rule] for broken in runs if rule in broken)))
 
 
 def overview(all_measured: list[Measured]) -> Iterator[str]:
-    """Yield the lines of the page on all peers."""
-    yield INTRODUCTION
-    yield "## Areas"
-    yield ""
-    yield "Rules that hold, of those that apply: a peer is held to what it claims, and to the core."
-    yield ""
-    yield from table("area", all_measured, areas_of(all_measured))
-    yield "## Rules"
-    yield ""
-    yield (
-        "**broken**: the peer promises it, and it does not hold. broken: it does not hold, and "
-        "nobody has promised it. (ID): broken only where ID is, or a rule that explains more."
-    )
-    yield ""
-    yield from table("rule", all_measured, rules_of(all_measured))
+    """Yield the lines of the page with the matrix."""
+    before, heading, after = INTRODUCTION.partition("## How it is measured")
+    yield before
+    yield from matrix(all_measured)
+    yield from ("", "## What has changed", "", "Since each was measured the time before:", "")
+    for each in all_measured:
+        told = "; ".join(each.changed) or "nothing"
+        yield f"* [{each.peer.title}](peers/{each.name}.md): {told}"
+    yield from ("", heading + after)
 
 
-def table(
-    first: str, all_measured: list[Measured], rows: Iterator[tuple[str, ...]]
-) -> Iterator[str]:
-    """Yield a table with a column for each peer."""
-    links = [f"[{each.peer.title}](peers/{each.peer.name}.md)" for each in all_measured]
-    yield f"| {first} | {' | '.join(links)} |"
-    yield "|---" * (len(links) + 1) + "|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
+def matrix(all_measured: list[Measured]) -> Iterator[str]:
+    """Yield the table: operators are rows, areas columns."""
+    chapters = enumerate(areas().values(), 1)
+    heads = [f"[{a.id}](../{CHAPTERS}/{n:02}-{a.folder}.md)" for n, a in chapters]
+    yield f"| operator | {' | '.join(heads)} | promised | version | measured |"
+    yield f"|---{'|---' * len(heads)}|---|---|---|"
+    for group, members in groupby(all_measured, lambda each: each.peer.group):
+        yield f"| **{group}** |{' |' * (len(heads) + 3)}"
+        for each in members:
+            yield f"| {' | '.join(row(each))} |"
 
 
-def areas_of(all_measured: list[Measured]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows: an area, and how many of its rules hold."""
+def row(measured: Measured) -> Iterator[str]:
+    """Yield the cells of a row; each number leads to what stands behind it."""
+    page = f"peers/{measured.name}.md"
+    yield f"[{measured.peer.title}]({page})"
     for area in areas().values():
-        cells = tuple(_held(each, area.id) for each in all_measured)
-        if any(cells):
-            yield f"{area.id} {area.title}", *cells
-    yield "scenarios", *(f"{each.scenarios:,}" for each in all_measured)
-    yield "version", *(each.version for each in all_measured)
-
-
-def _held(measured: Measured, area: str) -> str:
-    of_area = [measured.status[rule.id] for rule in rules().values() if rule.area == area]
-    applying = [status for status in of_area if status != "not-applicable"]
-    passed = applying.count("pass")
-    return f"{passed}/{len(applying)}" if applying else ""
-
-
-def rules_of(all_measured: list[Measured]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows: a rule that somebody breaks, and who does."""
-    for rule in rules().values():
-        cells = tuple(_said(each, rule.id) for each in all_measured)
-        if any(rule.id in each.smallest for each in all_measured):
-            yield f"{rule.id} {rule.title}", *cells
-
-
-def _said(measured: Measured, rule: str) -> str:
-    status = measured.status[rule]
-    if status == "fail" and rule not in measured.smallest:
-        return "now and then"
-    if status != "fail":
-        return {"pass": "holds", "not-applicable": ""}.get(status, status)
-    cause = measured.cause(rule)
-    word = "**broken**" if rule in measured.peer.promised else "broken"
-    return word if cause == rule else f"{word} ({cause})"
+        told = measured.passed(area.id)
+        yield told and f"[{told}]({page}#{area.folder})"
+    promised = {rule for rules in measured.peer.promises.values() for rule in rules}
+    yield f"{len(promised - measured.broken.keys())}/{len(promised)}" if promised else ""
+    yield measured.version
+    yield measured.date
 
 
 def page(measured: Measured) -> Iterator[str]:
-    """Yield the lines of the page on one peer."""
+    """Yield the lines of the page on one operator."""
     peer = measured.peer
-    yield f"# {peer.title}"
-    yield ""
-    yield f"{measured.line}."
-    yield ""
-    module = peer.backend.split(":")[0]
-    yield (
-        f"{peer.package} {measured.version}, by [`{module}.py`](../../examples/peers/{module}.py); "
-        "the commands below are given in its folder. How it was measured, and who else was, stands "
-        "on [the page on all peers](../peers.md)."
-    )
-    yield ""
-    yield "What it promises, and the rules in which that would show:"
-    yield ""
-    for promise, where in peer.promises.items():
-        yield f"* {promise}: {'; '.join(_kept(measured, rule) for rule in where)}."
-    yield ""
-    yield "What it does otherwise by design:"
-    yield ""
-    yield from (f"* {each}" for each in (*peer.otherwise, peer.varies) if each)
-    yield ""
-    backend = load_backend(peer.backend)
-    assert isinstance(backend, StreamBackend)
-    for rule, scenario in measured.smallest.items():
-        yield from section(measured, rule, shown(backend, rule, scenario))
+    yield from (f"# {peer.title}", "", f"{measured.line}, in {measured.scenarios:,} scenarios.", "")
+    yield from (" ".join(_about(measured)), "")
+    if peer.promises:
+        yield from ("What it promises, and the rules in which that would show:", "")
+        for promise, where in peer.promises.items():
+            yield f"* {promise}: {'; '.join(_kept(measured, rule) for rule in where)}."
+        yield ""
+    if otherwise := [each for each in (*peer.otherwise, peer.varies) if each]:
+        yield from ("What it does otherwise by design:", "")
+        yield from (f"* {each}" for each in otherwise)
+        yield ""
+    yield from reports_of(measured, lambda rule: shown(measured, rule))
+    for area in areas().values():
+        yield from section(measured, area.id, area.folder, area.title)
+
+
+def _about(measured: Measured) -> Iterator[str]:
+    peer = measured.peer
+    yield f"{peer.package} {measured.version}, measured on {measured.date}"
+    if peer.adapter:
+        link = f"[`{peer.adapter}`](../../examples/peers/{peer.adapter})"
+        yield f"by {link}; commands are given in its folder"
+    yield f"with `asyncwait verify {_verified(measured)} --count 300 --no-shrink`."
+    if peer.more:
+        yield f"More stands on [its page](../{peer.more})."
+    yield "How it was measured, and who else was, stands on [the matrix](../peers.md)."
+
+
+def _verified(measured: Measured) -> str:
+    peer = measured.peer
+    return peer.command.replace("'exec:", "--exec '") if peer.is_program else peer.backend
 
 
 def _kept(measured: Measured, rule: str) -> str:
-    if measured.status[rule] != "fail":
-        return f"{rule} holds"
+    status = measured.status.get(rule)
+    if status != "fail":
+        return f"{rule} holds" if status == "pass" else f"{rule} was not to be seen"
     where = measured.peer.outside.get(rule)
     return f"{rule} is **broken**" if where is None else f"{rule} is broken {where}"
 
 
-def section(measured: Measured, rule: str, failure: Failure) -> Iterator[str]:
-    """Yield the lines on one rule."""
-    book, cause = rules()[rule], measured.cause(rule)
-    yield f"## {rule}: {book.title}"
+def section(measured: Measured, area: str, anchor: str, title: str) -> Iterator[str]:
+    """Yield the lines on the rules of one area, if there are any that apply."""
+    of_area = [rule.id for rule in rules().values() if rule.area == area]
+    said = {rule: measured.status[rule] for rule in of_area if rule in measured.status}
+    if not said:
+        return
+    yield from (f"## {title} {{ #{anchor} }}", "")
+    for status, those in groupby(
+        sorted(said, key=lambda rule: (said[rule], of_area.index(rule))), said.get
+    ):
+        yield f"* {status}: {', '.join(those)}"
     yield ""
-    yield book.sentence
-    yield ""
-    where = counted(measured.broken[rule], "scenario")
-    yield f"Broken in {where}{_why(measured, rule, cause)}."
-    yield ""
-    yield from evidence(measured.peer.backend, failure)
+    for rule in said:
+        if rule in measured.smallest:
+            yield from failing(measured, rule)
 
 
-def _why(measured: Measured, rule: str, cause: str) -> str:
+def failing(measured: Measured, rule: str) -> Iterator[str]:
+    """Yield the lines on a rule that is broken."""
+    yield from (f"### {rule}: {rules()[rule].title}", "", rules()[rule].sentence, "")
+    yield f"Broken in {counted(measured.broken[rule], 'scenario')}{_why(measured, rule)}."
+    yield from ("", "```text", shown(measured, rule), "```", "")
+    yield from (
+        "```",
+        f"asyncwait play {measured.peer.command} '{measured.smallest[rule]}'",
+        "```",
+        "",
+    )
+
+
+def _why(measured: Measured, rule: str) -> str:
+    cause = measured.cause(rule)
     promised = "; promised" if rule in measured.peer.promised else "; not promised"
     return promised if cause == rule else f"{promised}; explained by {cause} and what is above it"

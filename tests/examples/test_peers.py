@@ -1,22 +1,35 @@
 """The pages on peers: each failure on them is played again, and no rule is missing."""
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from node import NODE
 from sample import some
 
 from asyncwait.conformance import _verify
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate
+from asyncwait.conformance.running import open_backend
 from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import scenarios_from_json
 
 PEERS = Path(__file__).resolve().parents[2] / "examples" / "peers"
-NAMES = [each["name"] for each in json.loads((PEERS / "measured.json").read_bytes())]
+MEASURED = json.loads((PEERS / "measured.json").read_bytes())
+NAMES = [each["name"] for each in MEASURED]
+REPLAYED = [each["name"] for each in MEASURED if each["smallest"] and not each["drawn"]]
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [
+    pytest.mark.timeout(300),
+    # Some peers drop coroutines that nobody has awaited.
+    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -27,17 +40,21 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listed() -> Any:
-    """What was measured, by the name of the peer."""
+    """What was measured, by the name of the row."""
     import measured  # pyright: ignore[reportMissingImports]
 
+    measured.hush()
     return {each.name: each for each in measured.all_measured()}
 
 
 def test_every_peer_is_measured(listed: Any) -> None:
-    """In the order of the list."""
-    import peers  # pyright: ignore[reportMissingImports]
+    """In the order of the rows; of ours and Flink's those that somebody could measure."""
+    import rows  # pyright: ignore[reportMissingImports]
 
-    assert list(listed) == [peer.name for peer in peers.PEERS] == NAMES
+    names = [row.name for row in rows.ROWS]
+    assert [name for name in names if name in listed] == NAMES
+    assert {row.name for row in rows.ROWS if row.group in {"Python", "JavaScript"}} <= {*listed}
+    assert len([each for each in listed.values() if each.peer.promises]) >= 16
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,17 +65,31 @@ def test_what_its_page_draws_happens(name: str, listed: Any) -> None:
     text = "\n".join(peer_pages.page(listed[name]))
 
     for rule, scenario in listed[name].smallest.items():
-        assert f"## {rule}: {rules()[rule].title}" in text
-        assert f"asyncwait play {listed[name].peer.backend} '{scenario}'" in text
+        assert f"### {rule}: {rules()[rule].title}" in text
+        assert f"asyncwait play {listed[name].peer.command} '{scenario}'" in text
     assert text.count(">>>") >= len(listed[name].smallest)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", NAMES)
-def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the examples show broken was measured, and each has its cell in the overview."""
-    import peer_pages  # pyright: ignore[reportMissingImports]
+def test_a_program_still_does_what_was_measured(
+    listed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Node's own map needs no package: what was drawn of it is drawn again."""
+    import measure  # pyright: ignore[reportMissingImports]
 
+    monkeypatch.setenv("PATH", str(NODE.parent), prepend=os.pathsep)
+    monkeypatch.chdir(PEERS / "javascript")
+    measured = listed["node-readable"]
+    with open_backend(measured.peer.backend, jobs=1) as backend:
+        for rule, scenario in measured.smallest.items():
+            (planned,) = scenarios_from_json(scenario.encode())
+            failure = measure.broken_by(backend, planned)[rule]
+            assert "\n".join(measure.drawn(failure)) == measured.drawn[rule]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", REPLAYED)
+def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the examples show broken was measured."""
     measured = listed[name]
     monkeypatch.setattr(_verify, "EXAMPLES", tuple(some(EXAMPLES, 4, name)))
     monkeypatch.setattr(_verify, "_drawn", lambda count, seed: ((), generate(count, seed)))
@@ -66,10 +97,41 @@ def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPa
 
     assert {result.rule.id for result in verdict.failed} <= set(measured.smallest)
     assert not verdict.errors
-    rows = {rule.split()[0]: "**" in said for rule, said in peer_pages.rules_of([measured])}
-    assert rows == {rule: rule in measured.peer.promised for rule in measured.smallest}
 
 
-def test_what_is_promised_are_rules(listed: Any) -> None:
-    """By their ids."""
+def test_the_matrix_adds_up(listed: Any) -> None:
+    """The cells of a row are all rules that apply, and lead to a section of its page."""
+    import peer_pages  # pyright: ignore[reportMissingImports]
+
+    for each in listed.values():
+        cells = re.findall(r"\[(\d+)/(\d+)\]\((.*?)#(.*?)\)", " | ".join(peer_pages.row(each)))
+        text = "\n".join(peer_pages.page(each))
+        passed = [*each.status.values()].count("pass")
+        assert [sum(int(cell[n]) for cell in cells) for n in (0, 1)] == [passed, len(each.status)]
+        assert all(f"{{ #{anchor} }}" in text for *_, anchor in cells)
+
+
+def test_what_is_otherwise_than_before_is_told(listed: Any) -> None:
+    """The version, and what the suite says of a rule; nothing if all is as it was."""
+    import measured  # pyright: ignore[reportMissingImports]
+
+    now = listed["aiostream-map-ordered"]
+    before = replace(now, version="0.1", status=now.status | {"ORD-1": "fail"})
+
+    assert measured.changes(now, now) == []
+    assert measured.changes(None, now) == ["measured for the first time"]
+    told = [f"version 0.1 -> {now.version}", "ORD-1 fail -> pass"]
+    assert measured.changes(before, now) == told
+
+
+def test_what_is_promised_or_worth_a_report_are_rules(listed: Any) -> None:
+    """By their ids; and each library has reports, and no more than three."""
+    import reports  # pyright: ignore[reportMissingImports]
+
     assert all(each.peer.promised <= set(rules()) for each in listed.values())
+    assert all({*said} <= set(rules()) for said in reports.SAID.values())
+    for each in listed.values():
+        told = "\n".join(reports.reports_of(each, lambda _: ""))
+        assert told.count("    ````markdown") == (
+            3 if each.peer.promises and each.name != "asyncio-window" else 0
+        )

@@ -7,6 +7,12 @@ export class Clock {
   #timers = []; // the next one stands last
   #set = 0;
   #elsewhere = 0;
+  #turns;
+
+  /** @param {number} [turns] of the loop in which all that can be done in an instant is done */
+  constructor(turns = 1) {
+    this.#turns = turns;
+  }
 
   /** Milliseconds since the leg began; rounded, so that equal instants are equal. */
   now = () => Math.round(this.#now * 1000) / 1000;
@@ -61,8 +67,8 @@ export class Clock {
     };
     promise.then(settled, settled);
     for (;;) {
-      await turn(); // all that can be done in this instant is done
-      if (isSettled) return true;
+      for (let n = 0; n < this.#turns && !isSettled; n += 1) await turn();
+      if (isSettled) return true; // else all that can be done in this instant is done
       if (this.#elsewhere > 0) continue;
       const timer = this.#timers.pop();
       if (!timer) return false;

@@ -17,28 +17,29 @@ const PARTS = ['restore', 'crashes', 'requests', 'figures_at', 'failures_handled
  *
  * @param {Function} openOperator what is held to the suite
  * @param {object} declaration its profiles, and what it lacks
+ * @param {number} [turns] of the loop in one instant, for an operator that hands on by `setImmediate`
  */
-export async function serve(openOperator, declaration) {
+export async function serve(openOperator, declaration, turns) {
   write({ protocol: PROTOCOL, ...declaration });
   for await (const line of lines(process.stdin)) {
     const { scenario, number } = parse(line);
-    write({ number, ...(await reply(openOperator, scenario)) });
+    write({ number, ...(await reply(openOperator, scenario, turns)) });
   }
 }
 
-async function reply(openOperator, scenario) {
+async function reply(openOperator, scenario, turns) {
   const foreign = scenario.form === 'callback' ? 'callback' : PARTS.find((name) => name in scenario);
   if (foreign) return { error: `this harness plays no ${foreign}` };
   try {
-    return { trace: await play(openOperator, scenario) };
+    return { trace: await play(openOperator, scenario, turns) };
   } catch (error) {
     return { error: String(error?.stack ?? error) };
   }
 }
 
 /** Play a scenario, which has one leg: nothing here is restored. */
-export async function play(openOperator, scenario) {
-  const clock = new Clock();
+export async function play(openOperator, scenario, turns) {
+  const clock = new Clock(turns);
   const recorder = new Recorder(scenario, clock);
   const consumer = new Consumer(scenario, recorder);
   const operators = watched(clock);

@@ -1,0 +1,26 @@
+"""`aioitertools.asyncio.gather`, which takes all coroutines, and has a limit.
+
+asyncwait verify aioitertools_gather:backend
+"""
+
+from collections.abc import AsyncIterator
+
+from adapting import Function, Source, peer_backend
+from aioitertools.asyncio import gather
+
+from asyncwait.conformance import StreamBackend
+from asyncwait.spec import Record
+
+
+async def gathered(
+    records: Source, function: Function, capacity: int
+) -> AsyncIterator[list[Record]]:
+    """Read everything, gather, and give the results."""
+    listed = [record async for record in records]
+    for results in await gather(*map(function.call, listed), limit=capacity):
+        yield results
+
+
+def backend() -> StreamBackend:
+    """Say what it has: results in the order of the input."""
+    return peer_backend(gathered, "ordered")
