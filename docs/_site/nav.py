@@ -68,7 +68,7 @@ _DESIGN = [
     "threads.md",
     "emitter.md",
 ]
-_PROJECT = ["stability.md", "changelog.md"]
+_PROJECT = ["stability.md", "security.md", "tour.md", "changelog.md"]
 _FLINK = ["flink.md", "flink-defects.md", "spec/departures.md", "spec/sources.md", "upstream.md"]
 
 
