@@ -39,6 +39,7 @@ def _places() -> list[Any]:
         {"Protocol": [{"JSON lines": "protocol/json-lines.md"}, {"How judging works": _JUDGING}]},
         {"Design": _DESIGN},
         {"Flink": _FLINK},
+        {"Project": _PROJECT},
     ]
 
 
@@ -67,8 +68,8 @@ _DESIGN = [
     "growth.md",
     "threads.md",
     "emitter.md",
-    "changelog.md",
 ]
+_PROJECT = ["stability.md", "security.md", "tour.md", "changelog.md"]
 _FLINK = ["flink.md", "flink-defects.md", "spec/departures.md", "spec/sources.md", "upstream.md"]
 
 

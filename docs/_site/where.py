@@ -21,6 +21,7 @@ ELSEWHERE = {
     f"{SCENARIO}/schema.json": "protocol/schema.json",
     f"{SUITE}/judging/README.md": "judging-steps.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
 }
 """What is brought in from outside of `docs`: its path in the repository, and on the site."""
 

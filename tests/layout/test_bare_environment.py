@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -98,6 +99,73 @@ def test_what_runs_in_production_needs_no_extra_and_loads_no_test(name: str) -> 
 
     assert name in loaded
     assert {"asyncwait.spec.scenario", "asyncwait.conformance"}.isdisjoint(loaded)
+
+
+WINDOWS = """
+import os, select, signal, sys
+import asyncio, subprocess, tempfile  # of this system
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for owner, names in (
+    (os, "fork getuid pread setsid sched_getaffinity O_CLOEXEC"),
+    (select, "poll POLLIN POLLOUT epoll"),
+    (signal, "SIGHUP SIGKILL SIGQUIT SIGPIPE SIGXFSZ SIGCHLD SIGCONT pthread_sigmask"),
+):
+    for name in names.split():
+        vars(owner).pop(name, None)
+"""
+"""Takes away what Python lacks on Windows."""
+
+USED = """
+import asyncwait.backends.spark, asyncwait.conformance.plugin
+from asyncio import run
+from asyncwait.backends.journal import Journal
+from asyncwait.backends.pool import ordered_wait
+from asyncwait.backends.threads import unordered_wait
+from asyncwait.conformance import stream_backend
+from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.running import ChildProcess
+from asyncwait.backends.services import Budget
+from asyncwait.spec.checks import NeedsPosix
+
+async def echo(value):
+    return value
+
+async def main():
+    async with ordered_wait("abc", echo) as results:
+        print([each async for each in results])
+    async with ordered_wait("abc", echo, limits=[Budget(1, path="spent")]) as results:
+        pass
+
+with unordered_wait([1], str) as results:
+    print(list(results))
+for refused in (lambda: run(main()), Journal("kept", "job", "1").prepare, lambda: ChildProcess([])):
+    try:
+        refused()
+    except NeedsPosix as error:
+        print(error)
+"""
+
+
+def test_operators_run_where_nothing_is_posix_and_the_rest_says_so(tmp_path: Path) -> None:
+    """On Windows, which is played here: a line says what to do, whatever is asked for."""
+    done = subprocess.run(
+        [sys.executable, "-c", WINDOWS + USED],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    way_out = "needs Linux or macOS; on Windows, use the Windows Subsystem for Linux"
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "['1']",
+        "['a', 'b', 'c']",
+        f"a Budget with a file {way_out}",
+        f"a journal in a folder, and not behind fsspec, {way_out}",
+        f"a backend that plays in a process of its own {way_out}",
+    ]
 
 
 def test_what_is_blocked_is_missing() -> None:

@@ -11,12 +11,9 @@ from typing import Any
 import pytest
 from msgspec import Struct
 from package_modules import Module
+from public_names import FILE, public_modules, told
 
 from asyncwait.spec import Snapshot
-
-# Modules that a tool runs, or that are found and collected; nobody imports names from them.
-COLLECTED = re.compile(r"\.(__main__|conftest|test_\w+|areas\.\w+\.\w+)$")
-
 
 MOST_NAMES = 30
 """Of `asyncwait.spec`: the contract, which one reads in a sitting."""
@@ -25,11 +22,7 @@ MOST_NAMES = 30
 @pytest.fixture(scope="session")
 def public(modules: dict[str, Module]) -> list[Module]:
     """The modules whose names users may import."""
-    found = [
-        module
-        for module in modules.values()
-        if module.is_public and module.bound and not COLLECTED.search(module.name)
-    ]
+    found = public_modules(modules.values())
 
     assert {"asyncwait.spec", "asyncwait.reference"} <= {module.name for module in found}
     return found
@@ -65,6 +58,14 @@ def sort_key(name: str) -> tuple[int, list[tuple[int, str]]]:
     return kind, [
         (int(step), "") if step.isdigit() else (0, step) for step in re.split(r"(\d+)", name)
     ]
+
+
+def test_public_names_are_those_that_are_promised(public: list[Module]) -> None:
+    """A name that goes, or takes something else, breaks somebody: see docs/stability.md.
+
+    `python tests/support/public_names.py --write` writes the list anew.
+    """
+    assert told(public).splitlines() == FILE.read_text(encoding="utf-8").splitlines()
 
 
 def test_every_public_module_says_what_it_exports(public: list[Module]) -> None:

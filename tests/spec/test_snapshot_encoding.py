@@ -291,6 +291,16 @@ class ReversedCodec:
         return literal_eval(data.decode()[::-1])
 
 
+@pytest.mark.parametrize("depth", [3_000, 300_000])
+def test_snapshots_in_snapshots_without_end_are_corrupt(depth: int) -> None:
+    """The stack of whoever reads them stays."""
+    payload = b"\x94\x01\x90\xc0" * depth + b"\xc0"
+    head = struct.pack(">4sHII", b"AWSN", 1, len(payload), zlib.crc32(payload))
+
+    with pytest.raises(SnapshotCorrupt, match="recursion"):
+        decode_snapshot(head + payload)
+
+
 def test_decoding_executes_nothing() -> None:
     """A value that spells a pickle is a value that spells a pickle."""
     hostile = pickle.dumps(print).decode("latin-1")

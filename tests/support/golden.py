@@ -40,6 +40,7 @@ VARYING = (
     (re.compile(r"(?<=│ )(scenarios|seconds)( +│) .*"), r"\1\2 #"),
     (re.compile(r"\d+(\.\d+)? s\b"), "# s"),
     (re.compile(r"asyncwait \S+ on Python [^;]*;"), "asyncwait # on Python #;"),
+    (re.compile(r'name="asyncwait" value="[^"]*"'), 'name="asyncwait" value="#"'),
     (re.compile(r'"(asyncwait|python|platform|version|sha256)":"[^"]*"'), r'"\1":"#"'),
 )
 """What differs from run to run, or from machine to machine."""

@@ -1,5 +1,6 @@
 """Streams of a real Spark: what they need of a session, a source, and a way to wait for them."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -7,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql.functions import col, concat, lit
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from asyncwait.backends.spark import EmbeddedSpark
+from asyncwait.backends.spark import Carry, EmbeddedSpark, unordered_wait
+from asyncwait.backends.spark.carry._reading import STATE
 
 WITHIN = 250.0
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -65,3 +68,71 @@ def feed(folder: Path, number: int, ids: range) -> None:
     fresh = folder / f".{number}"
     fresh.write_text("\n".join(json.dumps({"id": each}) for each in ids))
     fresh.rename(folder / f"{number}.json")
+
+
+SLOW = {3, 5}
+"""Ids of rows that wait, of the streams below."""
+
+
+class Stream:
+    """A stream of a folder, with a call for each row; slow ones wait for a file."""
+
+    def __init__(self, spark: EmbeddedSpark, home: Path, restore: str | None = None) -> None:
+        self.spark, self.home, self.goes = spark, home, home / "goes"
+        self.source, self.out, self.kept = home / "in", home / "out", home / "kept"
+        self.notes = home / "calls"
+        for folder in (self.source, self.out):
+            folder.mkdir(parents=True)
+        self.carry = Carry(pause=0.2, budget=0.1, restore=restore)
+
+    def start(self, interval: str = "100 milliseconds") -> Started:
+        """Start it, or go on."""
+        goes, notes = self.goes, self.notes
+
+        async def fn(row: Any) -> dict[str, int]:
+            with notes.open("a") as file:
+                file.write(f"{row.id}\n")
+            while row.id in SLOW and not goes.exists():
+                await asyncio.sleep(0.05)
+            return {"twice": 2 * row.id}
+
+        rows = self.spark.session.readStream.schema("id long").json(str(self.source))
+        named = rows.withColumn("name", concat(lit("n"), col("id")))
+        out = unordered_wait(named, fn, "twice long", carry=self.carry)
+        writer = out.writeStream.format("parquet").option("path", str(self.out))
+        kept = writer.option("checkpointLocation", str(self.kept))
+        return Started(kept.trigger(processingTime=interval))
+
+    def found(self) -> list[tuple[int, str, int]]:
+        """Return what has come out."""
+        rows = self.spark.session.read.schema("id long, name string, twice long")
+        return sorted(tuple(row) for row in rows.parquet(str(self.out)).collect())
+
+    def run_until(self, count: int) -> None:
+        """Run it until so many rows are out, and stop it between two micro-batches."""
+        query = self.start()
+        try:
+            until(lambda: len(self.found()) == count, query)
+        finally:
+            query.stop()
+        query = self.start("7 days")
+        try:
+            until(lambda: self.begun() == self.committed() and bool(query.lastProgress), query)
+        finally:
+            query.stop()
+
+    def begun(self) -> int:
+        """Return the last micro-batch that has begun."""
+        return max(int(each.name) for each in (self.kept / "offsets").glob("[0-9]*"))
+
+    def committed(self) -> int:
+        """Return the last micro-batch that is committed."""
+        return max(int(each.name) for each in (self.kept / "commits").glob("[0-9]*"))
+
+
+def states_of(spark: EmbeddedSpark, checkpoint: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Yield micro-batch, lane and bytes of each state that a checkpoint still has."""
+    for batch in sorted(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*")):
+        reader = spark.session.read.format("statestore").option("stateVarName", STATE)
+        for row in reader.option("batchId", batch).load(str(checkpoint)).collect():
+            yield batch, row.key.lane, bytes(row.value.state)

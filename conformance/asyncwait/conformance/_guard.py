@@ -107,8 +107,9 @@ def _leaving_on_signals() -> Generator[None]:
     """Leave in order on signals that would end this process at once: children, terminal, files."""
     ours = [
         number
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if threading.current_thread() is threading.main_thread()
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None))
+        if number is not None
+        and threading.current_thread() is threading.main_thread()
         and signal.getsignal(number) is signal.SIG_DFL
     ]
     for number in ours:

@@ -5,7 +5,7 @@ import math
 import sys
 from typing import Any
 
-from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 
 
 def at_most_infinite(value: float) -> float:
@@ -67,11 +67,33 @@ def require_timeout(name: str, value: Any) -> None:
         raise InvalidConfig.of(name, value, "a number of seconds > 0, or None for none")
 
 
+class NeedsPosix(AsyncWaitError):
+    """What is asked for runs on Linux and macOS, and not on Windows."""
+
+
+def require_posix(what: str) -> None:
+    """Refuse what needs locks of files, signals, forks or polls where there are none.
+
+    Args:
+        what: begins the sentence that says so.
+
+    Raises:
+        NeedsPosix: this is such a system.
+    """
+    try:
+        import fcntl  # noqa: F401 - it stands for all of them
+    except ImportError:
+        text = f"{what} needs Linux or macOS; on Windows, use the Windows Subsystem for Linux"
+        raise NeedsPosix(text) from None
+
+
 __all__ = [
+    "NeedsPosix",
     "at_most_infinite",
     "is_number",
     "is_plain_function",
     "is_whole",
+    "require_posix",
     "require_seconds",
     "require_timeout",
     "require_whole",

@@ -15,8 +15,7 @@ import pytest
 from carried import KINDS
 from click.testing import CliRunner
 from msgspec.structs import replace
-from pyspark.sql.functions import col, concat, lit
-from streams import Started, feed, two_lanes, until
+from streams import SLOW, Stream, feed, two_lanes
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import Carry, EmbeddedSpark, unordered_wait
@@ -36,64 +35,7 @@ from asyncwait.spec import Barrier, InvalidConfig, OperatorConfig, Record, Snaps
 from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, encode_lane
 from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 
-SLOW = {3, 5}
 IDS = range(8)
-
-
-class Stream:
-    """A stream of a folder, with a call for each row; slow ones wait for a file."""
-
-    def __init__(self, spark: EmbeddedSpark, home: Path, restore: str | None = None) -> None:
-        self.spark, self.home, self.goes = spark, home, home / "goes"
-        self.source, self.out, self.kept = home / "in", home / "out", home / "kept"
-        self.notes = home / "calls"
-        for folder in (self.source, self.out):
-            folder.mkdir(parents=True)
-        self.carry = Carry(pause=0.2, budget=0.1, restore=restore)
-
-    def start(self, interval: str = "100 milliseconds") -> Started:
-        """Start it, or go on."""
-        goes, notes = self.goes, self.notes
-
-        async def fn(row: Any) -> dict[str, int]:
-            with notes.open("a") as file:
-                file.write(f"{row.id}\n")
-            while row.id in SLOW and not goes.exists():
-                await asyncio.sleep(0.05)
-            return {"twice": 2 * row.id}
-
-        rows = self.spark.session.readStream.schema("id long").json(str(self.source))
-        named = rows.withColumn("name", concat(lit("n"), col("id")))
-        out = unordered_wait(named, fn, "twice long", carry=self.carry)
-        writer = out.writeStream.format("parquet").option("path", str(self.out))
-        kept = writer.option("checkpointLocation", str(self.kept))
-        return Started(kept.trigger(processingTime=interval))
-
-    def found(self) -> list[tuple[int, str, int]]:
-        """Return what has come out."""
-        rows = self.spark.session.read.schema("id long, name string, twice long")
-        return sorted(tuple(row) for row in rows.parquet(str(self.out)).collect())
-
-    def run_until(self, count: int) -> None:
-        """Run it until so many rows are out, and stop it between two micro-batches."""
-        query = self.start()
-        try:
-            until(lambda: len(self.found()) == count, query)
-        finally:
-            query.stop()
-        query = self.start("7 days")
-        try:
-            until(lambda: self.begun() == self.committed() and bool(query.lastProgress), query)
-        finally:
-            query.stop()
-
-    def begun(self) -> int:
-        """Return the last micro-batch that has begun."""
-        return max(int(each.name) for each in (self.kept / "offsets").glob("[0-9]*"))
-
-    def committed(self) -> int:
-        """Return the last micro-batch that is committed."""
-        return max(int(each.name) for each in (self.kept / "commits").glob("[0-9]*"))
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from asyncwait.backends.journal._format import Owner
 from asyncwait.backends.journal._store import Store, is_remote
+from asyncwait.spec.checks import require_posix
 
 
 class Writer(Protocol):
@@ -62,7 +63,8 @@ def open_store(path: str) -> Store:
         from asyncwait.backends.journal._remote import RemoteStore
 
         return RemoteStore(path)
-    from asyncwait.backends.journal._local import LocalStore  # Windows has no locks of this kind.
+    require_posix("a journal in a folder, and not behind fsspec,")
+    from asyncwait.backends.journal._local import LocalStore
 
     return LocalStore(path)
 

@@ -1,9 +1,7 @@
 """A Spark session that starts on any machine: this process, a JVM of its own, two worker slots."""
 
 import atexit
-import fcntl
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from asyncwait.backends.java import find_java
 from asyncwait.backends.spark._gateway import Jvm, SparkNotStarted, start_jvm, tail
 from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.checks import require_posix
 from asyncwait.spec.texts import joined, one_line
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
             on this machine, which reaches this process at 127.0.0.1.
 
     Raises:
+        NeedsPosix: this is Windows; give the operators a session of your own there.
         MissingExtra: pyspark is not installed.
         MissingJava: there is no usable Java runtime.
         SparkNotStarted: the JVM did not come up, or this process has another Spark session.
@@ -93,6 +93,7 @@ def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
 
 
 def _start(master: str) -> EmbeddedSpark:
+    require_posix("the embedded Spark")
     require_pyspark()
     from pyspark import SparkContext
 
@@ -166,6 +167,8 @@ def _short_folder() -> Path:
 @contextmanager
 def _owned(folder: Path) -> Generator[None]:
     """Hold a lock in the folder of a session; the system lets go of it when this process dies."""
+    import fcntl  # which Windows lacks
+
     fresh = folder / "fresh"
     with fresh.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -175,6 +178,8 @@ def _owned(folder: Path) -> Generator[None]:
 
 def _sweep(parent: Path) -> None:
     """Remove the folders of sessions whose processes were killed; those of others stay."""
+    import fcntl
+
     for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError), lock.open() as file:
             if lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
@@ -263,6 +268,8 @@ def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> 
 def _log_in(gateway: "JavaGateway") -> None:
     """Give Hadoop a user name where the system has none for us, as in many containers."""
     try:
+        import pwd
+
         pwd.getpwuid(os.getuid())
     except KeyError:
         users = gateway.jvm.org.apache.hadoop.security.UserGroupInformation

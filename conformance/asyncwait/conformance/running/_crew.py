@@ -4,12 +4,12 @@ Each has a slot of the crew, which knows what is wanted of it.
 """
 
 import os
+import select
 import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from select import poll
 from typing import Self
 
 import msgspec
@@ -389,7 +389,7 @@ class Crew:
     def _attend(self, seconds: float) -> list[Said]:
         """Listen to all for so long, or until one says something."""
         began = time.monotonic()
-        by = poll()
+        by = select.poll()
         left = seconds
         for slot in self._slots:
             slot.send()

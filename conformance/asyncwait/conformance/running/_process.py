@@ -1,8 +1,8 @@
 """One child process as its parent sees it: three pipes, and a supervisor that ends all below it."""
 
-import fcntl
 import os
 import secrets
+import select
 import shutil
 import signal
 import subprocess
@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from select import POLLIN, POLLOUT, poll
 from typing import Self
 
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.running._supervisor import KNOWS_PROCESSES, below
+from asyncwait.spec.checks import require_posix
 from asyncwait.spec.scenario import LIMITS
 from asyncwait.spec.texts import one_line
 
@@ -57,9 +56,13 @@ class ChildProcess:
 
     Args:
         memory: bytes of data that each of its processes may have; 0 for no limit.
+
+    Raises:
+        NeedsPosix: this is Windows.
     """
 
     def __init__(self, command: Sequence[str], memory: int = 0) -> None:
+        require_posix("a backend that plays in a process of its own")
         self._word = secrets.token_hex(8)
         self.folder = Path(tempfile.mkdtemp(prefix="asyncwait-"))
         """Where it has its temporary files."""
@@ -108,14 +111,14 @@ class ChildProcess:
         self._unsent += line
         self._write()
 
-    def watch(self, by: poll) -> None:
+    def watch(self, by: "select.poll") -> None:
         """Register everything that `attend` would do something about."""
         if not self.is_mute:
-            by.register(self._replies, POLLIN)
+            by.register(self._replies, select.POLLIN)
         if not self._errors.closed:
-            by.register(self._errors, POLLIN)
+            by.register(self._errors, select.POLLIN)
         if self._unsent:
-            by.register(self._requests, POLLOUT)
+            by.register(self._requests, select.POLLOUT)
 
     def attend(self) -> None:
         """Read and write what can be read and written without waiting."""
@@ -184,7 +187,7 @@ class ChildProcess:
 
     def _wait(self, seconds: float) -> None:
         """Attend to it when there is something to do, or after so long."""
-        by = poll()
+        by = select.poll()
         self.watch(by)
         by.poll(seconds * 1000)
         self.attend()
@@ -192,6 +195,8 @@ class ChildProcess:
     @property
     def starved(self) -> float:
         """Seconds for which what runs there has had to wait for a processor; 0 if nobody knows."""
+        from asyncwait.conformance.running._supervisor import KNOWS_PROCESSES, below
+
         pids = below(self._process.pid) if KNOWS_PROCESSES else ()
         return max(map(_starved, pids), default=0.0)
 
@@ -238,6 +243,8 @@ class ChildProcess:
 
 def _pipe() -> tuple[int, int]:
     """Return a pipe whose ends are no standard streams, even if one of those is closed here."""
+    import fcntl
+
     ends = os.pipe()
     moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
     for end in ends:

@@ -2,6 +2,7 @@
 
 from math import inf
 
+from asyncwait.spec.checks import require_posix
 from asyncwait.toolkit._limits._meters import ROUNDING, Turn
 from asyncwait.toolkit._limits._vocabulary import Budget, BudgetSpent
 
@@ -28,9 +29,8 @@ class Purse:
         self._open = 0
         self._file = None
         if budget.path is not None:
-            from asyncwait.toolkit._limits._spending import (
-                SpendingFile,  # Windows has no such locks.
-            )
+            require_posix("a Budget with a file")
+            from asyncwait.toolkit._limits._spending import SpendingFile
 
             self._file = SpendingFile(budget.path, budget.unit)
 

@@ -7,13 +7,13 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
-import msgspec
 from pyspark import cloudpickle
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from asyncwait.backends.spark.carry._client import HostClient, end_host
 from asyncwait.backends.spark.carry._folder import HostFolder
+from asyncwait.backends.spark.carry._reading import STATE, read_state
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._paid import ENCODER
@@ -29,12 +29,6 @@ from asyncwait.spec.carry import (
 )
 from asyncwait.spec.texts import joined
 from asyncwait.toolkit import Lane
-
-STATE = "lane"
-"""The name of the state's one value."""
-
-read_state = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
-"""Returns what it holds: the columns of its rows, in words, and the lane."""
 
 
 class CarryFailed(AsyncWaitError):

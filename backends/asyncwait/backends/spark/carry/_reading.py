@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+STATE = "lane"
+"""The name of the state's one value."""
+
+read_state = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
+"""Returns what it holds: the columns of its rows, in words, and the lane."""
+
+
 class CheckpointUnreadable(AsyncWaitError):
     """A folder is no checkpoint of carried calls, or not one that can be read or moved."""
 
@@ -89,8 +96,6 @@ def read_checkpoint(
     Raises:
         CheckpointUnreadable: there is none, or it is torn, or of another version.
     """
-    from asyncwait.backends.spark.carry._processor import STATE
-
     with _told(path):
         begun = _last_begun(session, path)
         known = session.read.format("state-metadata").load(path).collect()
@@ -151,8 +156,6 @@ def lanes_of(path: str, states: Iterable[tuple[int, bytes]]) -> tuple[LaneRead, 
 
 
 def _lane(lane: int, data: bytes) -> LaneRead:
-    from asyncwait.backends.spark.carry._processor import read_state
-
     decode, (words, held) = msgspec.msgpack.decode, read_state(data)
     state, (columns, results) = decode_lane(held), column_names(words)
     in_flight = [_held(each, columns, decode(each.record)) for each in state.in_flight]
