@@ -104,8 +104,9 @@ class LetsTheFirstBackOffPassTheCap(ResultHandler):
 
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         pause, retry = super().pause_after_failure(failure), self.operator.config.retry
-        told = isinstance(failure.__cause__, RetryAfter)
-        return retry.initial if pause and retry and self.attempts == 1 and not told else pause
+        if retry is None or self.attempts != 1 or pause != retry.back_off(1):
+            return pause  # What the service asks for stays as it is.
+        return retry.initial
 
 
 @breaks("RETRY-4")
