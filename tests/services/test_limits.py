@@ -314,6 +314,23 @@ def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
     assert run(service, range(99), limits=[budget]) == []
 
 
+def test_the_file_of_a_budget_knows_what_the_dearest_call_has_cost(tmp_path: Path) -> None:
+    """So a program that starts again makes no call for which nothing is left."""
+    budget = Budget(10, "USD", path=str(tmp_path / "job.budget"))
+    calls = 0
+
+    async def fn(value: int) -> Cost[int]:
+        nonlocal calls
+        calls += 1
+        return Cost(value, 3)
+
+    for _ in range(3):
+        said = "9 of a budget of 10 USD are spent, as .* has it: the next call, of 3, is not made"
+        with pytest.raises(BudgetSpent, match=said):
+            run(fn, range(9), limits=[budget])
+    assert calls == 3
+
+
 @pytest.mark.parametrize(
     ("text", "unit", "said"),
     [

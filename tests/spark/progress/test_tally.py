@@ -168,6 +168,20 @@ def test_causes_of_all_tasks_are_added_up() -> None:
     }
 
 
+def test_causes_of_rows_that_are_evaluated_again_count_once() -> None:
+    """As the errors do; those of an attempt that failed count besides."""
+
+    def failed(run: str, stage: int, state: State, **causes: int) -> Report:
+        report = of(said(run, 0, state, rows_in=9, errors=sum(causes.values())), stage, "x")
+        return replace(report, figures=replace(report.figures, causes=causes))
+
+    tally = Tally()
+    tally.heard(1, failed("a", 1, "ended", A=2, B=1))
+    tally.heard(2, failed("b", 2, "failed", A=1))
+    tally.heard(3, failed("c", 2, "ended", A=2, B=1))
+    assert (tally.figures().errors, tally.figures().causes) == (4, {"A": 3, "B": 1})
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_known_after_each_report(case: str) -> None:
     """All counts that are not 0; no report is the end of a connection."""

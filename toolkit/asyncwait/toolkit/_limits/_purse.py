@@ -40,23 +40,27 @@ class Purse:
         Raises:
             BudgetSpent: nothing more is left for such a call.
         """
-        budget, amount = self._budget, self._thought(turn)
+        budget = self._budget
         spent = self._spent if self._file is None else self._file.spent()
-        is_blind = self._is_told and self._dearest is None and self._open > 0
+        amount = self._thought(turn)
+        is_blind = self._is_told and not amount and self._dearest is None and self._open > 0
         if spent < budget.amount and spent + amount <= budget.amount * ROUNDING and not is_blind:
             return 0
         if self._open:
             return inf
         place = "" if budget.path is None else f", as {budget.path} has it"
+        cost = f", of {amount:.10g}," if amount else ""
         raise BudgetSpent(
             f"{spent:.10g} of a budget of {budget.amount:.10g} {budget.unit} are spent{place}: "
-            f"the next call, of {amount:.10g}, is not made; go on with a larger Budget, and with a "
+            f"the next call{cost} is not made; go on with a larger Budget, and with a "
             "journal, which has the results so far"
         )
 
     def _thought(self, turn: Turn) -> float:
-        """Return what a call will cost, as far as one knows."""
-        return (self._dearest or 0.0) if self._is_told else turn.amounts[self._place]
+        """Return what a call will cost, as far as one knows: the file may know of dearer ones."""
+        if not self._is_told:
+            return turn.amounts[self._place]
+        return max(self._dearest or 0.0, 0.0 if self._file is None else self._file.largest)
 
     def take(self, turn: Turn) -> None:
         """Count a call."""

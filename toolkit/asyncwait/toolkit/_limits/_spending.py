@@ -25,6 +25,8 @@ class SpendingFile:
         self._path = path
         self._head = f"asyncwait budget {shown(unit)}\n".encode()
         self._sum = 0.0
+        self.largest = 0.0
+        """The largest cost among what was read."""
         self._read = 0
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -60,7 +62,9 @@ class SpendingFile:
             whole = chunk[: chunk.rfind(b"\n") + 1]
             if not whole:
                 break  # The rest of a line is on its way; or a machine has stopped amid a write.
-            self._sum += sum(map(self._amount, whole.split()))
+            amounts = [*map(self._amount, whole.split())]
+            self._sum += sum(amounts)
+            self.largest = max(self.largest, *amounts)
             self._read += len(whole)
         return self._sum
 

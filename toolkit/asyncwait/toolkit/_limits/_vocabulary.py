@@ -124,8 +124,9 @@ class Budget(Struct, frozen=True):
             tells by a `Cost`: the first one runs alone then, and each of the others is thought to
             cost as much as the dearest so far.
         path: a file that remembers what was spent, so that the budget holds for several runs, one
-            after the other or side by side on one machine. A call counts there from its turn on,
-            and whatever becomes of the process. None for the budget of this run.
+            after the other or side by side on one machine. A call counts there from its turn on
+            as what it is thought to cost, and whatever becomes of the process; for nothing while
+            there is no `cost` and no call has told any. None for the budget of this run.
         then: what happens when it is spent: "fail" raises a `BudgetSpent` behind the last result;
             "stop" ends the results, as if the source had ended.
 

@@ -187,8 +187,9 @@ def frame_wait(mode: Mode) -> FrameWait:
                 the session. A result of more than 64 MiB is not kept: its row fails, and is not
                 called again. Calls that have failed are made again, but see `Journal.failures`.
             once: whether rows are called for once as long as the session lives, however often an
-                action evaluates its input, or another one asks again: a journal in a folder of this
-                machine, which goes with the session. For sessions in local mode. With `on_error`
+                action evaluates its input, or another one asks this DataFrame again: a journal of
+                its own, in a folder of this machine, which goes with the session. What this call
+                returns the next time has another one. For sessions in local mode. With `on_error`
                 "skip" or "column" rows that have failed are not called again, either; with a
                 function, and with `batch`, they are.
             fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes

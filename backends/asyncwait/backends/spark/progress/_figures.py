@@ -78,8 +78,8 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """What all tasks together are doing, and have done, as far as they have told.
 
     Of each partition the rows of one attempt count: the latest that was not given up; and of one
-    evaluation, if an action has several. Whatever was called counts, in whichever it was: it has
-    cost something.
+    evaluation, if an action has several; and so do their errors, with those of attempts that
+    failed. Whatever was called counts, in whichever it was: it has cost something.
     """
 
     rows_in: int = 0
@@ -117,11 +117,11 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     timeouts: int = 0
     """Rows decided by their deadline, in all attempts."""
     failures_handled: int = 0
-    """Rows for which the failure handler gave results, in all attempts."""
+    """Rows for which the failure handler gave results, in attempts that failed, too."""
     abandoned: int = 0
     """Calls that ran on after they were cancelled, in all attempts."""
     errors: int = 0
-    """Rows for which everything has failed, in all attempts."""
+    """Rows for which everything has failed, in attempts that failed, too."""
     causes: dict[str, int] = {}
     """These by cause, for example `{"HTTPStatusError 400": 12, "TimeoutError": 3}`: the class of
     the error, and its HTTP status if it has one. The eight most frequent; the rest is "other"."""

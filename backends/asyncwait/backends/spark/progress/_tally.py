@@ -22,14 +22,14 @@ _WHATEVER_BECAME_OF_IT = (
     "batches",
     "retries",
     "timeouts",
-    "failures_handled",
     "abandoned",
-    "errors",
 )
+_BUT_FOR_OTHER_EVALUATIONS = ("failures_handled", "errors")
 _OF_ROWS = ("rows_in", "rows_out", "rows_done", "found", *LOOKED_UP)
 _PRESENT = ("in_flight", "waiting", "held")
 _COUNTS = (
     *_WHATEVER_BECAME_OF_IT,
+    *_BUT_FOR_OTHER_EVALUATIONS,
     *_OF_ROWS,
     *_PRESENT,
     "calls_in_vain",
@@ -78,6 +78,7 @@ class _Partition:
 
     attempts: list[_Attempt] = field(default_factory=list)
     counts: tuple[int, ...] = (0,) * len(_COUNTS)
+    causes: Counter[str] = field(default_factory=Counter)
 
 
 class Tally:
@@ -113,8 +114,6 @@ class Tally:
             attempt = self._attempt(report)
             if report.number <= attempt.number:
                 return
-            self._causes.subtract(attempt.figures.causes)
-            self._causes.update(report.figures.causes)
             self._costs.subtract(attempt.figures.costs)
             self._costs.update(report.figures.costs)
             attempt.number, attempt.figures = report.number, report.figures
@@ -155,7 +154,10 @@ class Tally:
     def _count(self, attempt: _Attempt) -> None:
         """Count its partition anew; all others are as they were."""
         partition = self._partitions[attempt.where]
-        before, partition.counts = partition.counts, _counts(partition.attempts)
+        before = partition.counts
+        self._causes.subtract(partition.causes)
+        partition.counts, partition.causes = _counts(partition.attempts)
+        self._causes.update(partition.causes)
         changes = zip(self._counts, before, partition.counts, strict=True)
         self._counts = [count - old + new for count, old, new in changes]
         self._changed.notify_all()
@@ -184,8 +186,8 @@ def _seconds_left(total: int | None, done: int, pace: float) -> float | None:
     return max(0, total - done) / pace
 
 
-def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
-    """Return what the attempts at the rows of one partition come to."""
+def _counts(attempts: list[_Attempt]) -> tuple[tuple[int, ...], Counter[str]]:
+    """Return what the attempts at the rows of one partition come to, and causes of errors."""
     stages = {each.name.stage: [each] for each in attempts}
     for stage in stages:
         stages[stage] = _latest([each for each in attempts if each.name.stage == stage])
@@ -193,8 +195,11 @@ def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
     furthest = max(stages.values(), key=lambda standing: sum(a.figures.rows_in for a in standing))
     given_up = [each for each in attempts if each not in stand]
     running = [each for each in stand if each.state == "running"]
+    counted = [each for each in attempts if each in furthest or each in given_up]
+    causes = sum((Counter(each.figures.causes) for each in counted), Counter[str]())
     return (
         *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
+        *(sum(getattr(a.figures, name) for a in counted) for name in _BUT_FOR_OTHER_EVALUATIONS),
         *(sum(getattr(each.figures, name) for each in furthest) for name in _OF_ROWS),
         *(sum(getattr(each.figures, name) for each in running) for name in _PRESENT),
         sum(each.figures.calls for each in given_up),
@@ -203,7 +208,7 @@ def _counts(attempts: list[_Attempt]) -> tuple[int, ...]:
         int(not stand),
         len(given_up),
         max(0, sum(map(bool, stages.values())) - 1),
-    )
+    ), causes
 
 
 def _latest(attempts: list[_Attempt]) -> list[_Attempt]:
