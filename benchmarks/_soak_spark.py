@@ -1,9 +1,4 @@
-"""A DataFrame job with a journal that is killed and started again until it has ended.
-
-    python benchmarks/_soak_spark.py FOLDER
-
-is the job.
-"""
+"""A DataFrame job with a journal that is killed and started again; as a script, the job itself."""
 
 import asyncio
 import os
@@ -18,6 +13,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
+from _streams_kills import MARK, processes
+
+from asyncwait.backends.journal import Journal
+from asyncwait.backends.spark import embedded_spark, ordered_wait
 
 ROWS, LANES, CAPACITY, KILLS = 20_000, 2, 100, 3
 
@@ -36,9 +37,6 @@ def calling(calls: str) -> Any:
 
 
 def job(folder: Path) -> None:
-    from asyncwait.backends.journal import Journal
-    from asyncwait.backends.spark import embedded_spark, ordered_wait
-
     rows = embedded_spark(f"local[{LANES}]").session.range(ROWS, numPartitions=4)
     done = ordered_wait(
         rows,
@@ -57,7 +55,7 @@ def killed(folder: Path, seed: int) -> Mapping[str, int]:
     rng = random.Random(seed)
     for moment in sorted(rng.random() * 0.9 * ROWS for _ in range(KILLS)):
         process = _started(folder)
-        while process.poll() is None and _calls(folder).total() < moment:
+        while process.poll() is None and _calls(folder) < moment:
             time.sleep(0.05)
         time.sleep(rng.random() / 2)
         end(folder)
@@ -68,11 +66,9 @@ def killed(folder: Path, seed: int) -> Mapping[str, int]:
 
 
 def _counted(folder: Path) -> Mapping[str, int]:
-    import pyarrow.parquet as pq
-
     out = pq.read_table(folder / "out").to_pylist()
     ids = Counter(row["id"] for row in out)
-    again = _calls(folder).total() - ROWS
+    again = _calls(folder) - ROWS
     return {
         "lost": ROWS - len(ids),
         "twice": ids.total() - len(ids),
@@ -83,14 +79,12 @@ def _counted(folder: Path) -> Mapping[str, int]:
     }
 
 
-def _calls(folder: Path) -> Counter[bytes]:
+def _calls(folder: Path) -> int:
     notes = folder / "calls"
-    return Counter(notes.read_bytes().splitlines() if notes.exists() else ())
+    return notes.read_bytes().count(b"\n") if notes.exists() else 0
 
 
 def _started(folder: Path) -> subprocess.Popen[bytes]:
-    from _streams_kills import MARK
-
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, __file__, str(folder)],
@@ -104,8 +98,6 @@ def _started(folder: Path) -> subprocess.Popen[bytes]:
 
 def end(folder: Path) -> None:
     """Kill every process of a job."""
-    from _streams_kills import processes
-
     for pid, _ in processes(folder):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

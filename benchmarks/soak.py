@@ -25,7 +25,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-import _soak_spark as spark
 from _machine import machine
 from _page import shown, write
 from _soak_records import UNDER, Checker, Soaked, flat
@@ -58,9 +57,9 @@ start: tasks, threads, descriptors. Memory is what is resident then: the median 
 of readings and of the last one, without the first tenth; it is flat if it grew by no more than 5 %,
 or by 5 MB if that is more. All readings are of one process, the one that has most of them.
 
-`{spark}` is a DataFrame job of {rows:,} rows with a journal, every process of which is killed by
+`spark-journal` is a DataFrame job of 20,000 rows with a journal; all its processes are killed by
 SIGKILL three times at a random moment. Wrong includes calls that were made again though they were
-not in flight. The count of `verify` is of seeds of `asyncwait verify --full`; wrong are those whose
+not in flight. What `verify` counts are seeds of `asyncwait verify --full`; wrong are those whose
 verdict is not conformant.
 
 {finished} of {parts} parts are finished.{rest}
@@ -154,6 +153,8 @@ def do(part: str, work: Work, arguments: argparse.Namespace) -> None:
 
 
 def _in_spark(work: Work, jobs: int, folder: Path) -> None:
+    import _soak_spark as spark  # Spark is needed for nothing else.
+
     so_far = work.so_far
     for number in range(so_far.get("done", 0), jobs):
         work.tick(number, jobs)
@@ -228,8 +229,6 @@ def report(state: State, page: Path | None, names: list[str]) -> int:
         rest = [("Stopped on their way are", behind), ("Not begun are", missing)]
         told = {
             **state.run,
-            "spark": SPARK,
-            "rows": spark.ROWS,
             "finished": finished,
             "parts": len(names),
             "rest": "".join(f" {what} {', '.join(those)}." for what, those in rest if those),
