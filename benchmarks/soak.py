@@ -46,7 +46,7 @@ PARTS = (
 
 PAGE = """# Soak
 
-By `python benchmarks/soak.py`, on {run}; asyncwait {version}, {machine}, beside other work.
+By `python benchmarks/soak.py`, on {run}; asyncwait {version}, {machine}.
 
 Each operator has a plan that fails one call in fifty once and one record in 97 for good, lets one
 in a thousand run into its deadline (with threads, on the real clock, one in 200,000), and is left
@@ -55,14 +55,15 @@ snapshot does not count. A checker knows which records were read and are not out
 snapshot with them. Left over is the most that any reading at a crash found beyond those before the
 start: tasks, threads, descriptors. Memory is what is resident then: the median of the first quarter
 of readings and of the last one, without the first tenth; it is flat if it grew by no more than 5 %,
-or by 5 MB if that is more. All readings are of one process, the one that has most of them.
+or by 5 MB if that is more. All readings are of one process, the one that has most of them. Minutes
+are those of the clock, whatever else the machine did.
 
 `spark-journal` is a DataFrame job of 20,000 rows with a journal; all its processes are killed by
 SIGKILL three times at a random moment. Wrong includes calls that were made again though they were
 not in flight. What `verify` counts are seeds of `asyncwait verify --full`; wrong are those whose
 verdict is not conformant.
 
-{finished} of {parts} parts are finished.{rest}
+{finished} of {parts} parts are finished; what was begun has {hours:.1f} h to go at its pace.{rest}
 """
 
 HEAD = (
@@ -133,7 +134,7 @@ class Work:
         """Tell the terminal how far it is, and the log once a minute."""
         text = f"{self._part}: {done:,} of {of:,}"
         if self._console.is_terminal:
-            self._console.print(f"{text}, {done / of:.1%}", end="\r", highlight=False)
+            self._console.print(f"{text}, {done / of:.1%}".ljust(72), end="\r", highlight=False)
         if time.monotonic() >= self._told:
             self._told = time.monotonic() + 60
             now = dt.datetime.now().astimezone()
@@ -194,7 +195,7 @@ def row(lines: list[dict[str, Any]]) -> list[str]:
     is_bad = any(counts) or any(each > 0 for each in over) or memory.endswith("grows")
     is_whole = last["done"] == last["of"]
     error = lines[-1].get("error")
-    verdict = "broken" if is_bad else "held" if is_whole else "unfinished"
+    verdict = "broken" if is_bad else "held" if is_whole else "held so far"
     return [
         last["part"],
         f"{last['done']:,}",
@@ -217,6 +218,11 @@ def _memory(notes: list[dict[str, Any]]) -> str:
     return flat(max(by_process.values(), key=len)) if by_process else ""
 
 
+def _ahead(last: Mapping[str, Any]) -> float:
+    """Return how many seconds a part needs yet, at the pace that it had."""
+    return float(last["seconds"] / last["done"] * (last["of"] - last["done"]))
+
+
 def report(state: State, page: Path | None, names: list[str]) -> int:
     """Print the table, write the page, and return the exit code."""
     begun = [name for name in names if state.last(name) or state.of(name)]
@@ -224,14 +230,14 @@ def report(state: State, page: Path | None, names: list[str]) -> int:
     Console().print(shown(HEAD, rows))
     finished = sum(each[1] == each[2] for each in rows)
     if page:
-        behind = [f"`{each[0]}` ({each[1]} of {each[2]})" for each in rows if each[1] != each[2]]
-        missing = [f"`{name}`" for name in names if not state.last(name)]
-        rest = [("Stopped on their way are", behind), ("Not begun are", missing)]
+        missing = ", ".join(f"`{name}`" for name in names if not state.last(name))
+        hours = sum(_ahead(state.last(each[0])) for each in rows) / 3600
         told = {
             **state.run,
             "finished": finished,
             "parts": len(names),
-            "rest": "".join(f" {what} {', '.join(those)}." for what, those in rest if those),
+            "hours": hours,
+            "rest": f" Not begun are {missing}." if missing else "",
         }
         write(page, PAGE.format(**told), (HEAD, rows))
     if any("broken" in each[-1] for each in rows):

@@ -66,6 +66,7 @@ _DESIGN = [
     "growth.md",
     "threads.md",
     "emitter.md",
+    "soak.md",
     "changelog.md",
 ]
 _FLINK = ["flink.md", "flink-defects.md", "spec/departures.md", "spec/sources.md", "upstream.md"]
