@@ -68,6 +68,7 @@ _DESIGN = [
     "growth.md",
     "threads.md",
     "emitter.md",
+    "soak.md",
 ]
 _PROJECT = ["stability.md", "security.md", "tour.md", "changelog.md"]
 _FLINK = ["flink.md", "flink-defects.md", "spec/departures.md", "spec/sources.md", "upstream.md"]
