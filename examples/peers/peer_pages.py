@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from measured import Measured, all_measured, hush
-from reports import reports_of
+from peer_reports import reports_of
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ def start(tmp_path: Path) -> Start:
             [*COMMAND, str(tmp_path / "state.jsonl"), *parts, *SIZE, page],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")},  # it may be kept off
         )
 
     return begin

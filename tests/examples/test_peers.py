@@ -43,9 +43,6 @@ def listed() -> Any:
     """What was measured, by the name of the row."""
     import measured  # pyright: ignore[reportMissingImports]
 
-    measured.hush()
-    return {each.name: each for each in measured.all_measured()}
-
 
 def test_every_peer_is_measured(listed: Any) -> None:
     """In the order of the rows; of ours and Flink's those that somebody could measure."""
@@ -126,12 +123,12 @@ def test_what_is_otherwise_than_before_is_told(listed: Any) -> None:
 
 def test_what_is_promised_or_worth_a_report_are_rules(listed: Any) -> None:
     """By their ids; and each library has reports, and no more than three."""
-    import reports  # pyright: ignore[reportMissingImports]
+    import peer_reports  # pyright: ignore[reportMissingImports]
 
     assert all(each.peer.promised <= set(rules()) for each in listed.values())
-    assert all({*said} <= set(rules()) for said in reports.SAID.values())
+    assert all({*said} <= set(rules()) for said in peer_reports.SAID.values())
     for each in listed.values():
-        told = "\n".join(reports.reports_of(each, lambda _: ""))
+        told = "\n".join(peer_reports.reports_of(each, lambda _: ""))
         assert told.count("    ````markdown") == (
             3 if each.peer.promises and each.name != "asyncio-window" else 0
         )

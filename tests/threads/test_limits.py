@@ -62,8 +62,14 @@ def test_an_attempt_that_waits_for_its_turn_ends_when_the_stream_is_left() -> No
         tried.set()
         raise LookupError(value)
 
-    limits = [Limit(calls=1, per=3600)]
+    def cost(value: int) -> int:
+        asked.append(value)
+        return value
+
+    asked: list[int] = []
+    limits = [Limit(cost=cost, up_to=1, per=3600)]
     with ordered_wait([1], fn, retry=Retry(initial=0.001), limits=limits) as results:
         await_event(tried)
-        wait_until(lambda: results.statistics().calls > 1)
+        wait_until(lambda: len(asked) > 1)
+        assert results.statistics().calls == 1
     assert calls == [1]

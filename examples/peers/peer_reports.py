@@ -9,7 +9,7 @@ from measured import Measured
 from asyncwait.spec.rules import rules
 
 SAID: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    (Path(__file__).with_name("reports.toml")).read_text(encoding="utf-8")
+    (Path(__file__).with_name("peer_reports.toml")).read_text(encoding="utf-8")
 )
 """By package or row, and by rule: what its own documentation says."""
 
