@@ -43,6 +43,8 @@ def listed() -> Any:
     """What was measured, by the name of the row."""
     import measured  # pyright: ignore[reportMissingImports]
 
+    return {each.name: each for each in measured.all_measured()}
+
 
 def test_every_peer_is_measured(listed: Any) -> None:
     """In the order of the rows; of ours and Flink's those that somebody could measure."""
