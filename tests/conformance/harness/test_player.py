@@ -132,18 +132,11 @@ async def _raises(elements: Any) -> Any:
         raise OSError("gone")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (_loses, f"{Record('c')!r}, expected {Record('b')!r}"),
-        (_doubles, f"{Record('a')!r}, expected {Record('b')!r}"),
-        (_raises, f"the error OSError('gone'), expected {Record('b')!r}"),
-    ],
-)
+@pytest.mark.parametrize("wrong", [_loses, _doubles, _raises])
 def test_what_an_operator_before_gets_wrong_is_no_input_of_the_one_behind_it(
-    wrong: Any, said: str
+    wrong: Any,
 ) -> None:
-    """That one reads what is planned, and the leg says what its company did."""
+    """That one reads what is planned, whatever the other one does."""
     opened = []
 
     def second_is_right(config: Any, fn: Any, elements: Any, *restore: Any) -> Any:
@@ -153,7 +146,7 @@ def test_what_an_operator_before_gets_wrong_is_no_input_of_the_one_behind_it(
 
     trace = play(second_is_right, BEFORE)
     [leg] = trace.legs
-    assert leg.company == f"an operator before this one gave {said}"
+    assert leg.company == ""
     assert [e.element.value for e in leg.events if isinstance(e, SinkTook)] == ["a1", "b1", "c1"]
     assert impossible(BEFORE, trace) is None
 

@@ -72,12 +72,12 @@ class PassedOn:
     """What an operator passes on to the one that is judged, which reads as planned in any case.
 
     From the first element on that is not as planned, the elements of the plan are given instead:
-    what is wrong with the one operator is no input of the other, and is noted as its company's.
+    what is wrong with the one operator is no input of the other, and other scenarios show it.
 
     Args:
         results: of the operator before.
         plan: of the leg.
-        recorder: which is told what was wrong.
+        recorder: whose clock it is.
     """
 
     def __init__(self, results: AsyncIterator[Any], plan: LegStart, recorder: Recorder) -> None:
@@ -103,7 +103,6 @@ class PassedOn:
         except Exception as error:
             came = f"the error {shown(error)}"
         if came != due:
-            self._recorder.company = f"an operator before this one gave {came}, expected {due}"
             self._planned = TimedElements(self._plan, self._recorder, first=self._passed)
             return await self._planned.__anext__()
         if came == _THE_END:

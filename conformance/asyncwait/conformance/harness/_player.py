@@ -398,7 +398,7 @@ class _LegPlayer:
         """Blame nobody's company for what it gives alone, too: other rules say what is wrong."""
         if found := self._recorder.company:
             alone = await errand(self._open_operator, self._plan.config, takes=ERRAND)
-            if found == alone or (alone and self._plan.scenario.company == "before"):
+            if found == alone:
                 self._recorder.company = ""
 
     def _set_alarms(self) -> None:
