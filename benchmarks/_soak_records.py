@@ -106,7 +106,7 @@ class Awaited(Plan):
 class Blocking(Plan):
     def __call__(self, number: int) -> list[int]:
         if seconds := self.seconds(number):
-            time.sleep(seconds)
+            time.sleep(seconds)  # it stands in for a call that blocks its thread
         return self.answer(number)
 
 
@@ -182,7 +182,7 @@ def left(threads: float = float("inf")) -> list[int]:
     gc.collect()
     give_up = time.monotonic() + 5
     while threading.active_count() > threads and time.monotonic() < give_up:
-        time.sleep(0.01)
+        time.sleep(0.01)  # nothing tells when the last thread has gone
     return [len(anyio.get_running_tasks()), threading.active_count(), len(os.listdir("/dev/fd"))]  # noqa: PTH208 - names will do
 
 

@@ -56,8 +56,8 @@ def killed(folder: Path, seed: int) -> Mapping[str, int]:
     for moment in sorted(rng.random() * 0.9 * ROWS for _ in range(KILLS)):
         process = _started(folder)
         while process.poll() is None and _calls(folder) < moment:
-            time.sleep(0.05)
-        time.sleep(rng.random() / 2)
+            time.sleep(0.05)  # another process calls, and tells it by a file
+        time.sleep(rng.random() / 2)  # the kill comes at no moment of the job's choosing
         end(folder)
         process.wait()
     if _started(folder).wait():

@@ -47,7 +47,7 @@ def test_a_run_that_is_killed_goes_on_from_its_last_crash(tmp_path: Path, start:
     with start("pool-asyncio ordered") as killed:
         while len(readings(tmp_path)) < 3:
             assert killed.poll() is None
-            time.sleep(0.01)
+            time.sleep(0.01)  # the real process writes its state to a file
         killed.kill()
     seen = len(readings(tmp_path))
     with (tmp_path / "state.jsonl").open("ab") as state:

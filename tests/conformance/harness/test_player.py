@@ -5,12 +5,10 @@ What is written down of a leg is held against its plan with every trace, and aga
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import scenario_of, told
 from asyncwait.conformance.harness import play, play_leg
-from asyncwait.conformance.judging import impossible
 from asyncwait.reference import open_operator
 from asyncwait.spec import OperatorConfig, Record, Snapshot
 from asyncwait.spec.scenario import (
@@ -19,7 +17,6 @@ from asyncwait.spec.scenario import (
     Leg,
     LegStart,
     Scenario,
-    SinkTook,
     Timed,
     last_snapshot,
     next_leg,
@@ -109,61 +106,3 @@ def test_a_batch_that_goes_on_when_it_is_cancelled_answers_then() -> None:
 
     ended = [event for event in leg.events if isinstance(event, CallEnded)]
     assert [(event.call, event.how) for event in ended] == [(0, "returned"), (1, "returned")]
-
-
-BEFORE = scenario_of("0: a b; 80: c; a b c: 40 gives *1; company before")
-
-
-async def _loses(elements: Any) -> Any:
-    async for element in elements:
-        if element != Record("b"):
-            yield element
-
-
-async def _doubles(elements: Any) -> Any:
-    async for element in elements:
-        yield element
-        yield element
-
-
-async def _raises(elements: Any) -> Any:
-    async for element in elements:
-        yield element
-        raise OSError("gone")
-
-
-@pytest.mark.parametrize("wrong", [_loses, _doubles, _raises])
-def test_what_an_operator_before_gets_wrong_is_no_input_of_the_one_behind_it(
-    wrong: Any,
-) -> None:
-    """That one reads what is planned, whatever the other one does."""
-    opened = []
-
-    def second_is_right(config: Any, fn: Any, elements: Any, *restore: Any) -> Any:
-        opened.append(elements)
-        first = config.capacity == 64 and len(opened) == 1
-        return open_operator(config, fn, wrong(elements) if first else elements, *restore)
-
-    trace = play(second_is_right, BEFORE)
-    [leg] = trace.legs
-    assert leg.company == ""
-    assert [e.element.value for e in leg.events if isinstance(e, SinkTook)] == ["a1", "b1", "c1"]
-    assert impossible(BEFORE, trace) is None
-
-
-def test_an_operator_that_is_wrong_alone_has_no_company_to_blame() -> None:
-    """Other rules say what is wrong with it."""
-
-    def loses(config: Any, fn: Any, elements: Any, *restore: Any) -> Any:
-        return open_operator(config, fn, _without_every_second(elements), *restore)
-
-    [leg] = play(loses, BEFORE).legs
-    assert leg.company == ""
-
-
-async def _without_every_second(elements: Any) -> Any:
-    is_given = False
-    async for element in elements:
-        is_given = not is_given
-        if is_given:
-            yield element

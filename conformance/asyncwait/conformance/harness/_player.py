@@ -223,7 +223,7 @@ class _LegPlayer:
         """Return where the source has its elements from: maybe another operator."""
         elements = TimedElements(self._plan, self._recorder)
         if self._plan.scenario.company == "before":
-            return passing_on(self._open_operator, self._plan, elements, self._recorder)
+            return passing_on(self._open_operator, self._plan.config, elements)
         return nullcontext(elements)
 
     async def _use_with(self, source: Any) -> None:
@@ -396,10 +396,9 @@ class _LegPlayer:
 
     async def _forgive_company(self) -> None:
         """Blame nobody's company for what it gives alone, too: other rules say what is wrong."""
-        if found := self._recorder.company:
-            alone = await errand(self._open_operator, self._plan.config, takes=ERRAND)
-            if found == alone:
-                self._recorder.company = ""
+        found = self._recorder.company
+        if found and found == await errand(self._open_operator, self._plan.config, takes=ERRAND):
+            self._recorder.company = ""
 
     def _set_alarms(self) -> None:
         for at, how in self._consumer.planned_ends:

@@ -152,11 +152,11 @@ class WatchedSource:
 class TimedElements:
     """The inputs of a leg: each is given in the instant in which it is due and somebody asks."""
 
-    def __init__(self, plan: LegStart, recorder: Recorder, *, first: int = 0) -> None:
+    def __init__(self, plan: LegStart, recorder: Recorder) -> None:
         self._inputs = plan.inputs
         self._ends_at = max(0, plan.scenario.source_ends_at - plan.began_at)
         self._recorder = recorder
-        self._next = first
+        self._next = 0
 
     def __aiter__(self) -> AsyncIterator[Element]:
         return self

@@ -188,9 +188,10 @@ def _seconds_left(total: int | None, done: int, pace: float) -> float | None:
 
 def _counts(attempts: list[_Attempt]) -> tuple[tuple[int, ...], Counter[str]]:
     """Return what the attempts at the rows of one partition come to, and causes of errors."""
-    stages = {each.name.stage: [each] for each in attempts}
-    for stage in stages:
-        stages[stage] = _latest([each for each in attempts if each.name.stage == stage])
+    stages = {
+        stage: _latest([each for each in attempts if each.name.stage == stage])
+        for stage in {each.name.stage: None for each in attempts}
+    }
     stand = [each for standing in stages.values() for each in standing]
     furthest = max(stages.values(), key=lambda standing: sum(a.figures.rows_in for a in standing))
     given_up = [each for each in attempts if each not in stand]
