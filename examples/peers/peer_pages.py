@@ -36,15 +36,20 @@ def shown(measured: Measured, rule: str) -> str:
     """Return what the smallest scenario showed when it was measured; play it where that can be.
 
     Raises:
-        StopIteration: it does not break the rule any more.
+        LookupError: it does not break the rule any more, so the peer has to be measured again.
     """
     if rule in measured.drawn:
         return measured.drawn[rule]
     backend = load_backend(measured.peer.backend)
     assert isinstance(backend, StreamBackend)
     (planned,) = scenarios_from_json(measured.smallest[rule].encode())
-    runs = (run_of(backend, planned).broken for _ in range(TRIES))
-    return "\n".join(drawn(next(broken[rule] for broken in runs if rule in broken)))
+    for _ in range(TRIES):
+        if rule in (broken := run_of(backend, planned).broken):
+            return "\n".join(drawn(broken[rule]))
+    raise LookupError(
+        f"{measured.name} does not break {rule} any more in {TRIES} runs of its scenario; "
+        f"measure it again: python examples/peers/measure.py {measured.name}"
+    )
 
 
 def overview(all_measured: list[Measured]) -> Iterator[str]:
