@@ -93,7 +93,7 @@ def _tasks(figures: JobFigures) -> str:
     counts = {
         "running": running,
         "done": done,
-        "failed": figures.tasks_failed,
+        "failed, their rows not counted": figures.tasks_failed,
         "evaluated twice": figures.tasks_again,
     }
     return ", ".join(
