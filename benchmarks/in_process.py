@@ -182,15 +182,16 @@ def _round(flows: Mapping[str, Flow], title: str) -> dict[str, float]:
 
 def cost(flow: Flow) -> float:
     """Return microseconds a record; a short run goes before, for what is done once."""
-    _run(flow, flow.count // 20)
+    run(flow, flow.count // 20)
     gc.collect()
     clock = time.process_time if flow.clock == "processor" else time.perf_counter
     began = clock()
-    _run(flow, flow.count)
+    run(flow, flow.count)
     return (clock() - began) / flow.count * 1e6
 
 
-def _run(flow: Flow, count: int) -> None:
+def run(flow: Flow, count: int) -> None:
+    """Run so many records on the loop that the flow is for."""
     if flow.loop == "trio":
         trio.run(flow.run, count)
     else:

@@ -35,7 +35,8 @@ each; {machine}.
 
 0 ms: the call returns at once; 5 ms: it takes that long; tail: 20 ms, and one in a hundred twenty
 times as long. Each row has a payload of 100 B beside it, or 1 kB. By hand it is a window of tasks
-over the partition, narrow or wide (400 rows, or 4,000), gathered batches, or a pool of threads.
+over the partition, narrow or wide (400 rows, or 4,000), of rows or of the one column that the
+function needs, gathered batches, or a pool of threads.
 
 ![What rows cost]({picture})
 """
@@ -71,6 +72,11 @@ ROWS: tuple[tuple[str, Callable[[Seconds], float], str], ...] = (
         ">= 0.98 (1.02)",
     ),
     ("no latency, over no function", over("ordered, 0 ms", "no function"), ">= 0.60 (0.75)"),
+    (
+        "no latency, one column, over a window by hand of it",
+        over("ordered of one column, 0 ms", "window of one column, 0 ms"),
+        ">= 0.8 (1.0)",
+    ),
     (
         "1 kB carried along, cost over 100 B",
         lambda took: took["ordered, 5 ms, 1 kB"] / took["ordered, 5 ms"],
