@@ -51,7 +51,7 @@ from asyncwait.toolkit._loop import (
     start_task,
     supplied,
 )
-from asyncwait.toolkit._plain import plain_wait
+from asyncwait.toolkit._plain import plain_wait, require_options
 from asyncwait.toolkit._plain_parts import (
     Answers,
     KeyedWait,
@@ -137,6 +137,7 @@ __all__ = [
     "plain_error",
     "plain_wait",
     "raise_self_cancellation",
+    "require_options",
     "reraise_fatal",
     "results_at_deadline",
     "results_despite",

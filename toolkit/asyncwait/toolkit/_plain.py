@@ -1,7 +1,7 @@
 """Plain values in, plain values out: the contract without its elements."""
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, closing
 from difflib import get_close_matches
 from functools import wraps
@@ -165,6 +165,19 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
     return open_plain
 
 
+def require_options(function: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse an option that a function does not have.
+
+    Raises:
+        TypeError: there is one; the nearest that the function has is named.
+    """
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function}() has no option {shown(name)}{hint}")
+
+
 def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
     """Return `wait`, which says what is wrong with an option, or with how its context is used."""
     given = AbstractAsyncContextManager[PlainResults[Any]]
@@ -173,10 +186,7 @@ def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[A
 
     @wraps(wait)
     def enter_once(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
-        for name in kwargs.keys() - signature.parameters.keys():
-            near = get_close_matches(name, signature.parameters, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{wait.__name__}() has no option {shown(name)}{hint}")
+        require_options(wait.__name__, kwargs, signature.parameters)
         return _EnteredOnce(wait(*args, **kwargs), wait.__name__)
 
     enter_once.__signature__ = signature  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ _OF_STREAMS = frozenset(
 """What rows of a DataFrame have none of: they are records alone, and a function of rows gives what
 it returns."""
 
-WAITS: dict[Mode, FrameWait] = {
+WAITS: dict[Mode, FrameWait[...]] = {
     "ordered": ordered_wait,
     "unordered": unordered_wait,
     "key-ordered": key_ordered_wait,

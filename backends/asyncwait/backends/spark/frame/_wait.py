@@ -1,9 +1,9 @@
 """The operator on a DataFrame: a call for each row, many at a time, in every partition."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -16,7 +16,14 @@ from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
-from asyncwait.toolkit import AnyLimit, FunctionParts, LimitsTogether, StandIns, Store
+from asyncwait.toolkit import (
+    AnyLimit,
+    FunctionParts,
+    LimitsTogether,
+    StandIns,
+    Store,
+    require_options,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,6 +32,8 @@ if TYPE_CHECKING:
     from asyncwait.backends.spark.frame._limits import Kept
     from asyncwait.backends.spark.frame._plan import FramePlan
 
+P = ParamSpec("P")
+
 _HELD = 40
 """Times the capacity: as many finished rows wait, by default, for one in front of them."""
 
@@ -32,257 +41,216 @@ OnError: TypeAlias = Literal["fail", "skip", "column"] | Callable[[Any, Operator
 """What becomes of a row for which everything has failed."""
 
 
-class FrameWait(Protocol):
+class FrameWait(Protocol[P]):
     """An operator on DataFrames; see `asyncwait.backends.spark.ordered_wait`.
 
     Attributes:
         plan: takes the same, and returns what is planned, before Spark knows of it.
     """
 
-    plan: "Callable[..., FramePlan]"
+    plan: "Callable[P, FramePlan]"
 
-    def __call__(
-        self,
-        df: "DataFrame",
-        fn: Any,
-        schema: "str | StructType | None" = None,
-        *,
-        columns: str | Sequence[str] | None = None,
-        keep: Sequence[str] | None = None,
-        key: str | Sequence[str] | None = None,
-        timeout: float | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        retry: Retry | None = None,
-        on_error: OnError | None = None,
-        error_column: str = "error",
-        many: bool = False,
-        batch: Batch | None = None,
-        cache: Cache | None = None,
-        limits: Sequence[AnyLimit] | LimitsTogether | None = None,
-        max_in_flight: int | None = None,
-        calls_per_second: float | None = None,
-        adaptive: bool = False,
-        max_tasks: int | None = None,
-        progress: Progress | None = None,
-        journal: Journal | str | None = None,
-        once: bool = False,
-        fail_after: Share | None = None,
-        carry: Carry | None = None,
-    ) -> "DataFrame":
+    def __call__(self, *args: P.args, **options: P.kwargs) -> "DataFrame":
         """Return the DataFrame of the results."""
         ...
 
 
-def frame_wait(mode: Mode) -> FrameWait:
-    """Build the DataFrame form of a mode."""
+def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for help
+    mode: Mode,
+    df: "DataFrame",
+    fn: Any,
+    schema: "str | StructType | None" = None,
+    *,
+    columns: str | Sequence[str] | None = None,
+    keep: Sequence[str] | None = None,
+    key: str | Sequence[str] | None = None,
+    timeout: float | None = None,
+    capacity: int = 100,
+    max_held: int | None = None,
+    retry: Retry | None = None,
+    on_error: OnError | None = None,
+    error_column: str = "error",
+    many: bool = False,
+    batch: Batch | None = None,
+    cache: Cache | None = None,
+    limits: Sequence[AnyLimit] | LimitsTogether | None = None,
+    max_in_flight: int | None = None,
+    calls_per_second: float | None = None,
+    adaptive: bool = False,
+    max_tasks: int | None = None,
+    progress: Progress | None = None,
+    journal: Journal | str | None = None,
+    once: bool = False,
+    fail_after: Share | None = None,
+    carry: Carry | None = None,
+) -> "FramePlan":
+    """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
-    def plan(
-        df: "DataFrame",
-        fn: Any,
-        schema: "str | StructType | None" = None,
-        *,
-        columns: str | Sequence[str] | None = None,
-        keep: Sequence[str] | None = None,
-        key: str | Sequence[str] | None = None,
-        timeout: float | None = None,
-        capacity: int = 100,
-        max_held: int | None = None,
-        retry: Retry | None = None,
-        on_error: OnError | None = None,
-        error_column: str = "error",
-        many: bool = False,
-        batch: Batch | None = None,
-        cache: Cache | None = None,
-        limits: Sequence[AnyLimit] | LimitsTogether | None = None,
-        max_in_flight: int | None = None,
-        calls_per_second: float | None = None,
-        adaptive: bool = False,
-        max_tasks: int | None = None,
-        progress: Progress | None = None,
-        journal: Journal | str | None = None,
-        once: bool = False,
-        fail_after: Share | None = None,
-        carry: Carry | None = None,
-    ) -> "FramePlan":
-        """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
+    The rows stay in their partitions, and nothing is called before an action asks for rows.
+    Each action calls again, and one that sorts calls twice, as it samples its input first: give
+    `once` or `journal`, or write what has cost something, and sort that. It reads well as
+    `df.transform(ordered_wait, fn, "temp double", timeout=10)`, too. On a streaming DataFrame
+    each micro-batch is drained.
 
-        The rows stay in their partitions, and nothing is called before an action asks for rows.
-        Each action calls again, and one that sorts calls twice, as it samples its input first: give
-        `once` or `journal`, or write what has cost something, and sort that. It reads well as
-        `df.transform(ordered_wait, fn, "temp double", timeout=10)`, too. On a streaming DataFrame
-        each micro-batch is drained.
+    Args:
+        df: the input; on any session, embedded, of a cluster, or Connect.
+        fn: a coroutine function, or a plain function that may block, which is called in threads
+            then. It is given a Row, or the plain value where `columns` names one column. It
+            gives a dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to
+            import: it can't travel with a script. What a dict leaves out is null. It may be an
+            object with `open()` and `close()`, or a class of them, of which each task makes
+            one: a client that lives as long as its task. `timeout(value)` and
+            `failure(value, error)` are asked as everywhere.
+        schema: the columns that it gives: DDL, a StructType, or None for what its annotation
+            says that it returns.
+        columns: what it is given of each row: a name for that value alone, or several for a
+            Row; None for all. Timestamps have a time zone, structs and maps are dicts.
+        keep: the columns that go out as they came, in front of the results, and never become
+            Python's; None for all that `schema` does not name.
+        key: column or columns by which errors name a row; None for its place in its partition.
+            In key-ordered mode rows of equal keys are called one after the other; all NaN are
+            equal, as they are to Spark, and text is compared without its collation.
+        timeout: seconds from the start of the first call for a row to its deadline; None for
+            none.
+        capacity: calls at a time in each task, and so many times the slots of the cluster in
+            all.
+        max_held: finished rows of a task that may wait for one in front of them without keeping
+            others from being called; 0 for none, None for 40 times the capacity. With results
+            of 1 kB that is 4 MB for a capacity of 100.
+        retry: how calls are repeated; None for not at all. Results that do not fit `schema` are
+            not called for again.
+        on_error: what becomes of a row for which everything has failed, its retries too: "fail"
+            fails the task, "skip" leaves the row out, "column" gives nulls, and tells of the
+            error in one more column; a function of value and error gives the result. None for
+            what `fn.failure` says, or else "fail".
+        error_column: its name: a struct of `type`, `message` and `attempts`, null for results.
+        many: `fn` gives a list or another iterable of results for each row; none is fine.
+        batch: how many rows share a call: `fn` is given a list of what it else is given for
+            one, and returns a list in the same order, or a mapping from these values, of what
+            it else gives; an exception in there fails its row alone. None for a call for each
+            row. Capacity is to be several times the size of a batch. What the journal has is
+            in no list. With a journal, `split` is refused.
+        cache: has rows with equal values, of what `fn` is given, share calls, and keeps what
+            these give in the worker process, where the next task finds it whose function,
+            schema, columns, options and time zone are pickled to the same bytes; see
+            `asyncwait.spec.Cache`, whose `key` is a function of what `fn` is given. A process
+            keeps it for the eight functions, or tables of joins, that it used last. A row in
+            which a value is null or NaN has a call of its own, unless `key` gives something
+            else. Arrays, maps and structs are no keys, and need a `key`. `fn` has to be a
+            coroutine function, and `batch` and `journal` are refused. None for a call for each
+            row.
+        limits: what the service allows, and what may be spent, in the whole job: a list of
+            `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, or what
+            several jobs share: `Limits` in this process, `RedisLimits` elsewhere. Rows wait for
+            their turns before their deadlines run, but for those of a batch or a cache; further
+            attempts wait, too. The driver keeps the limits, exactly, for all tasks; with
+            `carry` it is each machine for itself. `Adaptive` is for each task by itself: it
+            looks for the limit of the service, from 4 calls at a time up to `capacity`; without
+            `retry` a 429 is final. A budget has to end the job, with then="fail".
+        max_in_flight: the same as `InFlight` among the limits.
+        calls_per_second: the same as a `Limit` of calls: so many in any second.
+        adaptive: the same as `Adaptive`.
+        max_tasks: where tasks can't reach the driver: how many run at a time, which share the
+            limits out between them; None for the driver, or with Connect, where nobody knows,
+            for an error.
+        progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
+            to be open for as long as they run.
+        journal: where results are kept as soon as a call completes, so that a task, an action
+            or a job that is killed and started again does not call twice: the path of a folder
+            that all workers see, or a URL for fsspec. The function may not change meanwhile:
+            its code as it runs, what is bound to it, and what it uses of your own modules; see
+            `asyncwait.backends.journal.version_of`. Or say yourself what it is:
+            `Journal(path, job, version)`. Nor may what else makes it another call,
+            or another result: the columns that it is given, their order and their types,
+            `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
+            the session. A result of more than 64 MiB is not kept: its row fails, and is not
+            called again. Calls that have failed are made again, but see `Journal.failures`.
+        once: whether rows are called for once as long as the session lives, however often an
+            action evaluates its input, or another one asks this DataFrame again: a journal of
+            its own, in a folder of this machine, which goes with the session. What this call
+            returns the next time has another one. For sessions in local mode. With `on_error`
+            "skip" or "column" rows that have failed are not called again, either; with a
+            function, and with `batch`, they are.
+        fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes
+            of them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
+            more than 5 % have failed; see `asyncwait.backends.spark.Share`. The error names
+            the counts and the most frequent causes. It is refused where the first failure
+            fails the task, as `on_error` says. None for any number.
+        carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
+            call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
+            above are for all calls on a machine then, `capacity` for those of a lane, and a
+            `cache` lives as long as the process that calls. `max_held`, `progress` and
+            `fail_after` are refused. None for micro-batches that are drained.
 
-        Args:
-            df: the input; on any session, embedded, of a cluster, or Connect.
-            fn: a coroutine function, or a plain function that may block, which is called in threads
-                then. It is given a Row, or the plain value where `columns` names one column. It
-                gives a dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to
-                import: it can't travel with a script. What a dict leaves out is null. It may be an
-                object with `open()` and `close()`, or a class of them, of which each task makes
-                one: a client that lives as long as its task. `timeout(value)` and
-                `failure(value, error)` are asked as everywhere.
-            schema: the columns that it gives: DDL, a StructType, or None for what its annotation
-                says that it returns.
-            columns: what it is given of each row: a name for that value alone, or several for a
-                Row; None for all. Timestamps have a time zone, structs and maps are dicts.
-            keep: the columns that go out as they came, in front of the results, and never become
-                Python's; None for all that `schema` does not name.
-            key: column or columns by which errors name a row; None for its place in its partition.
-                In key-ordered mode rows of equal keys are called one after the other; all NaN are
-                equal, as they are to Spark, and text is compared without its collation.
-            timeout: seconds from the start of the first call for a row to its deadline; None for
-                none.
-            capacity: calls at a time in each task, and so many times the slots of the cluster in
-                all.
-            max_held: finished rows of a task that may wait for one in front of them without keeping
-                others from being called; 0 for none, None for 40 times the capacity. With results
-                of 1 kB that is 4 MB for a capacity of 100.
-            retry: how calls are repeated; None for not at all. Results that do not fit `schema` are
-                not called for again.
-            on_error: what becomes of a row for which everything has failed, its retries too: "fail"
-                fails the task, "skip" leaves the row out, "column" gives nulls, and tells of the
-                error in one more column; a function of value and error gives the result. None for
-                what `fn.failure` says, or else "fail".
-            error_column: its name: a struct of `type`, `message` and `attempts`, null for results.
-            many: `fn` gives a list or another iterable of results for each row; none is fine.
-            batch: how many rows share a call: `fn` is given a list of what it else is given for
-                one, and returns a list in the same order, or a mapping from these values, of what
-                it else gives; an exception in there fails its row alone. None for a call for each
-                row. Capacity is to be several times the size of a batch. What the journal has is
-                in no list. With a journal, `split` is refused.
-            cache: has rows with equal values, of what `fn` is given, share calls, and keeps what
-                these give in the worker process, where the next task finds it whose function,
-                schema, columns, options and time zone are pickled to the same bytes; see
-                `asyncwait.spec.Cache`, whose `key` is a function of what `fn` is given. A process
-                keeps it for the eight functions, or tables of joins, that it used last. A row in
-                which a value is null or NaN has a call of its own, unless `key` gives something
-                else. Arrays, maps and structs are no keys, and need a `key`. `fn` has to be a
-                coroutine function, and `batch` and `journal` are refused. None for a call for each
-                row.
-            limits: what the service allows, and what may be spent, in the whole job: a list of
-                `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, or what
-                several jobs share: `Limits` in this process, `RedisLimits` elsewhere. Rows wait for
-                their turns before their deadlines run, but for those of a batch or a cache; further
-                attempts wait, too. The driver keeps the limits, exactly, for all tasks; with
-                `carry` it is each machine for itself. `Adaptive` is for each task by itself: it
-                looks for the limit of the service, from 4 calls at a time up to `capacity`; without
-                `retry` a 429 is final. A budget has to end the job, with then="fail".
-            max_in_flight: the same as `InFlight` among the limits.
-            calls_per_second: the same as a `Limit` of calls: so many in any second.
-            adaptive: the same as `Adaptive`.
-            max_tasks: where tasks can't reach the driver: how many run at a time, which share the
-                limits out between them; None for the driver, or with Connect, where nobody knows,
-                for an error.
-            progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
-                to be open for as long as they run.
-            journal: where results are kept as soon as a call completes, so that a task, an action
-                or a job that is killed and started again does not call twice: the path of a folder
-                that all workers see, or a URL for fsspec. The function may not change meanwhile:
-                its code as it runs, what is bound to it, and what it uses of your own modules; see
-                `asyncwait.backends.journal.version_of`. Or say yourself what it is:
-                `Journal(path, job, version)`. Nor may what else makes it another call,
-                or another result: the columns that it is given, their order and their types,
-                `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
-                the session. A result of more than 64 MiB is not kept: its row fails, and is not
-                called again. Calls that have failed are made again, but see `Journal.failures`.
-            once: whether rows are called for once as long as the session lives, however often an
-                action evaluates its input, or another one asks this DataFrame again: a journal of
-                its own, in a folder of this machine, which goes with the session. What this call
-                returns the next time has another one. For sessions in local mode. With `on_error`
-                "skip" or "column" rows that have failed are not called again, either; with a
-                function, and with `batch`, they are.
-            fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes
-                of them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
-                more than 5 % have failed; see `asyncwait.backends.spark.Share`. The error names
-                the counts and the most frequent causes. It is refused where the first failure
-                fails the task, as `on_error` says. None for any number.
-            carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
-                call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
-                above are for all calls on a machine then, `capacity` for those of a lane, and a
-                `cache` lives as long as the process that calls. `max_held`, `progress` and
-                `fail_after` are refused. None for micro-batches that are drained.
+    Returns:
+        A DataFrame of the columns kept and the results.
 
-        Returns:
-            A DataFrame of the columns kept and the results.
+    Raises:
+        InvalidConfig: an argument is wrong.
+        MissingExtra: pyspark is not installed, or older than 4.1; or there is a cache, and
+            cachetools is not installed.
+        JournalMismatch: the journal is of other calls: another job, another version of the
+            function, other columns, types, schema or time zone. An InvalidConfig, too.
+        JournalError: the journal can't be read, or a later version of asyncwait has written it.
+    """
+    require_pyspark()
+    from asyncwait.backends.spark.frame._limits import Ceilings
+    from asyncwait.backends.spark.frame._opening import Options
+    from asyncwait.backends.spark.frame._paid import journal_of
+    from asyncwait.backends.spark.frame._plan import Asked, FramePlan
+    from asyncwait.backends.spark.frame._schema import schema_of
+    from asyncwait.backends.spark.frame._twice import temporary_journal
 
-        Raises:
-            InvalidConfig: an argument is wrong.
-            MissingExtra: pyspark is not installed, or older than 4.1; or there is a cache, and
-                cachetools is not installed.
-            JournalMismatch: the journal is of other calls: another job, another version of the
-                function, other columns, types, schema or time zone. An InvalidConfig, too.
-            JournalError: the journal can't be read, or a later version of asyncwait has written it.
-        """
-        require_pyspark()
-        from asyncwait.backends.spark.frame._limits import Ceilings
-        from asyncwait.backends.spark.frame._opening import Options
-        from asyncwait.backends.spark.frame._paid import journal_of
-        from asyncwait.backends.spark.frame._plan import Asked, FramePlan
-        from asyncwait.backends.spark.frame._schema import schema_of
-        from asyncwait.backends.spark.frame._twice import temporary_journal
+    _require(fn, on_error, progress)
+    _require_fail_after(fail_after, on_error, fn)
+    held = _held(max_held, capacity)
+    OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
+    ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
+    capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
+    if keeps.limits and isinstance(fn, StandIns):
+        expected = "no StandIns with limits: a task knows no turns of its single calls"
+        raise InvalidConfig.of("fn", fn, expected)
+    if progress is not None:
+        progress.limits_kept(keeps.keeper)
+    if cache is not None:
+        _require_cache(cache, fn, keeps, journal)
+    kept = journal_of(journal, fn, retry)
+    if once:
+        _require_once(once, journal, cache)
+        handles = callable(on_error) or getattr(fn, "failure", None) is not None
+        kept = temporary_journal(df, failures=batch is None and not handles)
+    if batch is not None:
+        OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
+        _require_batches(batch, keeps, kept)
+    options = Options(
+        mode,
+        timeout,
+        capacity,
+        held,
+        retry,
+        on_error,
+        many=many,
+        error_column=error_column if on_error == "column" else None,
+        kept=keeps,
+        endpoint=None if progress is None else progress.endpoint,
+        journal=kept,
+        batch=batch,
+        cache=cache,
+        fail_after=fail_after,
+        once=once and isinstance(on_error, str) and on_error != "fail",
+    )
+    results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
+    if carry is None:
+        planned = FramePlan(df, fn, results, asked, options)
+    else:
+        from asyncwait.backends.spark.carry._plan import CarryPlan
 
-        _require(fn, on_error, progress)
-        _require_fail_after(fail_after, on_error, fn)
-        held = _held(max_held, capacity)
-        OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
-        ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
-        capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
-        if keeps.limits and isinstance(fn, StandIns):
-            expected = "no StandIns with limits: a task knows no turns of its single calls"
-            raise InvalidConfig.of("fn", fn, expected)
-        if progress is not None:
-            progress.limits_kept(keeps.keeper)
-        if cache is not None:
-            _require_cache(cache, fn, keeps, journal)
-        kept = journal_of(journal, fn, retry)
-        if once:
-            _require_once(once, journal, cache)
-            handles = callable(on_error) or getattr(fn, "failure", None) is not None
-            kept = temporary_journal(df, failures=batch is None and not handles)
-        if batch is not None:
-            OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
-            _require_batches(batch, keeps, kept)
-        options = Options(
-            mode,
-            timeout,
-            capacity,
-            held,
-            retry,
-            on_error,
-            many=many,
-            error_column=error_column if on_error == "column" else None,
-            kept=keeps,
-            endpoint=None if progress is None else progress.endpoint,
-            journal=kept,
-            batch=batch,
-            cache=cache,
-            fail_after=fail_after,
-            once=once and isinstance(on_error, str) and on_error != "fail",
-        )
-        results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
-        if carry is None:
-            planned = FramePlan(df, fn, results, asked, options)
-        else:
-            from asyncwait.backends.spark.carry._plan import CarryPlan
-
-            given: Any = {"max_held": max_held, "progress": progress, "fail_after": fail_after}
-            _require_carry(carry, given)
-            planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
-        if (kept := planned.work.options.journal) is not None:
-            kept.prepare()
-        return planned
-
-    plan.__name__ = plan.__qualname__ = f"{mode.replace('-', '_')}_wait"  # for errors of calls
-
-    @wraps(plan)
-    def wait(*args: Any, **options: Any) -> "DataFrame":
-        return plan(*args, **options).frame()
-
-    wait.__signature__ = signature(plan).replace(return_annotation="DataFrame")  # type: ignore[attr-defined]
-    wait.plan = plan  # type: ignore[attr-defined]
-    typed: Any = wait
-    return typed  # type: ignore[no-any-return]
+        given: Any = {"max_held": max_held, "progress": progress, "fail_after": fail_after}
+        _require_carry(carry, given)
+        planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
+    if (kept := planned.work.options.journal) is not None:
+        kept.prepare()
+    return planned
 
 
 def _held(max_held: Any, capacity: Any) -> Any:
@@ -416,6 +384,25 @@ def require_on_error(on_error: Any) -> None:
         raise InvalidConfig.of("on_error", on_error, expected)
 
 
-ordered_wait = frame_wait("ordered")
-unordered_wait = frame_wait("unordered")
-key_ordered_wait = frame_wait("key-ordered")
+def _waiting(plan: "Callable[Concatenate[Mode, P], FramePlan]", mode: Mode) -> FrameWait[P]:
+    """Return what makes a DataFrame of what is planned."""
+    planned: Any = partial(plan, mode)
+    planned.__name__ = planned.__qualname__ = f"{mode.replace('-', '_')}_wait"  # for errors
+    planned.__doc__, planned.__module__ = plan.__doc__, plan.__module__
+
+    takes = signature(planned)
+
+    @wraps(planned)
+    def wait(*args: P.args, **options: P.kwargs) -> "DataFrame":
+        require_options(planned.__name__, options, takes.parameters)
+        return plan(mode, *args, **options).frame()
+
+    typed: Any = wait
+    typed.__signature__ = takes.replace(return_annotation="DataFrame")
+    typed.plan = planned
+    return typed  # type: ignore[no-any-return]
+
+
+ordered_wait = _waiting(_plan, "ordered")
+unordered_wait = _waiting(_plan, "unordered")
+key_ordered_wait = _waiting(_plan, "key-ordered")
