@@ -1,6 +1,7 @@
 """Tables of what was measured, on a terminal and in Markdown."""
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +22,13 @@ def markdown(head: Sequence[str], rows: Rows) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def spread(rounds: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
+    """Yield each flow with what it has cost in some rounds: the median, the least, the most."""
+    for name in rounds[0]:
+        each = [costs[name] for costs in rounds]
+        yield name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each)))
 
 
 def write(path: Path, text: str, *tables: tuple[Sequence[str], Rows]) -> None:

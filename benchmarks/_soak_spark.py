@@ -4,18 +4,15 @@ import asyncio
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from _streams_kills import MARK, processes
+from _streams_kills import end, started
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark import embedded_spark, ordered_wait
@@ -54,13 +51,13 @@ def killed(folder: Path, seed: int) -> Mapping[str, int]:
     folder.mkdir(parents=True)
     rng = random.Random(seed)
     for moment in sorted(rng.random() * 0.9 * ROWS for _ in range(KILLS)):
-        process = _started(folder)
+        process = started(Path(__file__), folder)
         while process.poll() is None and _calls(folder) < moment:
             time.sleep(0.05)  # another process calls, and tells it by a file
         time.sleep(rng.random() / 2)  # the kill comes at no moment of the job's choosing
         end(folder)
         process.wait()
-    if _started(folder).wait():
+    if started(Path(__file__), folder).wait():
         raise RuntimeError((folder / "log").read_text()[-2_000:])
     return _counted(folder)
 
@@ -82,25 +79,6 @@ def _counted(folder: Path) -> Mapping[str, int]:
 def _calls(folder: Path) -> int:
     notes = folder / "calls"
     return notes.read_bytes().count(b"\n") if notes.exists() else 0
-
-
-def _started(folder: Path) -> subprocess.Popen[bytes]:
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, __file__, str(folder)],
-            env={**os.environ, MARK: str(folder)},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
-def end(folder: Path) -> None:
-    """Kill every process of a job."""
-    for pid, _ in processes(folder):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def sweep(folder: Path) -> None:

@@ -80,17 +80,8 @@ class Killed:
         self._job = self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        told = {MARK: str(self._folder), "TMPDIR": str(self._folder / "tmp")}
         job = Path(__file__).with_name("_streams_job.py")
-        with (self._folder / "log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, str(job), str(self._folder), *self._told],
-                env={**os.environ, **told},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        return started(job, self._folder, *self._told, TMPDIR=str(self._folder / "tmp"))
 
     def kill(self, kind: str) -> Count:
         """Bring rows, kill in the midst of them, and return what has become of them."""
@@ -236,11 +227,29 @@ class Killed:
         (self._folder / "stop").touch()
         with suppress(subprocess.TimeoutExpired):
             self._job.wait(60)
-        for pid, _ in processes(self._folder):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        end(self._folder)
         self._job.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def started(script: Path, folder: Path, *told: str, **environment: str) -> subprocess.Popen[bytes]:
+    """Start a job that works in a folder, where its log is, too."""
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, str(script), str(folder), *told],
+            env={**os.environ, MARK: str(folder), **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def end(folder: Path) -> None:
+    """Kill every process of the job in a folder."""
+    for pid, _ in processes(folder):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _part(command: bytes) -> str:

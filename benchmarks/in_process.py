@@ -22,7 +22,7 @@ import uvloop
 from _bounds import in_order
 from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, tail
 from _machine import machine
-from _page import shown, write
+from _page import shown, spread, write
 from rich.console import Console
 from rich.progress import track
 
@@ -144,9 +144,8 @@ def main() -> None:
     flows = FLOWS if len(rows) == len(ROWS) else _needed(rows)
     console = Console()
     rounds = [_round(flows, f"round {n + 1}") for n in range(arguments.runs)]
-    costs = {name: [each[name] for each in rounds] for name in rounds[0]}
     figures = [_figure(row, rounds) for row in rows]
-    flows_head, flow_rows = ("flow", "us a record", "from", "to"), _costs(costs)
+    flows_head, flow_rows = ("flow", "us a record", "from", "to"), [*spread(rounds)]
     figures_head = ("figure", "is", "must", "aim", "reached")
     console.print(shown(flows_head, flow_rows))
     console.print(shown(figures_head, figures))
@@ -155,7 +154,8 @@ def main() -> None:
     if arguments.plot:
         from _picture import draw  # matplotlib is needed for nothing else
 
-        draw({name: statistics.median(each) for name, each in costs.items()}, arguments.plot)
+        medians = {n: statistics.median(each[n] for each in rounds) for n in rounds[0]}
+        draw(medians, arguments.plot)
     if arguments.page:
         told = {"rounds": len(rounds), "machine": machine(), "picture": arguments.plot.name}
         tables = (figures_head, figures), (flows_head, flow_rows)
@@ -197,13 +197,6 @@ def run(flow: Flow, count: int) -> None:
     else:
         run = uvloop.run if flow.loop == "uvloop" else asyncio.run
         run(flow.run(count))
-
-
-def _costs(costs: Mapping[str, list[float]]) -> list[tuple[str, ...]]:
-    return [
-        (name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each))))
-        for name, each in costs.items()
-    ]
 
 
 def _figure(row: Row, rounds: list[dict[str, float]]) -> Sequence[str]:

@@ -28,7 +28,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
@@ -40,7 +39,7 @@ import anyio
 import redis
 import redis.asyncio
 from _machine import machine
-from _page import shown
+from _page import shown, spread
 from anyio import to_thread
 from rich.console import Console
 from rich.progress import track
@@ -363,13 +362,7 @@ def main() -> None:
     console = Console()
     console.print(machine())
     console.print(shown(("figure", "is", "goal"), figures))
-    console.print(shown(("flow", "us a row", "from", "to"), _per_flow(rounds)))
-
-
-def _per_flow(rounds: Sequence[Costs]) -> Iterator[tuple[str, ...]]:
-    for name in rounds[0]:
-        each = [costs[name] for costs in rounds]
-        yield name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each)))
+    console.print(shown(("flow", "us a row", "from", "to"), spread(rounds)))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
@@ -109,6 +109,21 @@ class Change(Struct, frozen=True):
         """What it does, or which bug it re-creates, in a sentence."""
         return " ".join((self.change.__doc__ or "").split())
 
+    def _instead_of(self, part: T) -> T:
+        """Return what takes the place of a part: the part itself where it is not changed."""
+        found = (each for each in (self.change, *self.also) if issubclass(each, part))
+        return cast("T", next(found, part))
+
+
+class Slip(Change, frozen=True, kw_only=True):
+    """A change that breaks a rule.
+
+    Args:
+        rule: id of the rule that has to convict it; others may do so too.
+    """
+
+    rule: str
+
 
 class Variation(Change, frozen=True):
     """A sound operator with one small change to its mechanism, or with a mechanism of its own.
@@ -166,8 +181,30 @@ class Faulty(Variation, frozen=True, kw_only=True):
     consequence_of: tuple[str, str] | None = None
 
 
+F = TypeVar("F")
+
+
+def into(found: list[F], kind: Callable[..., F]) -> Callable[..., Callable[[T], T]]:
+    """Return what puts classes into a gallery.
+
+    It takes the id of the rule that a class has to be convicted by, what else is replaced, and
+    other fields of `kind`.
+    """
+
+    def breaks(rule: str, *also: type, **others: Any) -> Callable[[T], T]:
+        def put(change: T) -> T:
+            found.append(kind(change, also, rule=rule, **others))
+            return change
+
+        return put
+
+    return breaks
+
+
 FOUND: list[Faulty] = []
 """All that were found by now."""
+
+_put = into(FOUND, Faulty)
 
 
 def breaks(
@@ -182,10 +219,4 @@ def breaks(
         why: that is as good.
         others: of `Faulty`.
     """
-    cause = (behind, why) if behind else None
-
-    def put(change: T) -> T:
-        FOUND.append(Faulty(change, also, rule=rule, consequence_of=cause, **others))
-        return change
-
-    return put
+    return _put(rule, *also, consequence_of=(behind, why) if behind else None, **others)

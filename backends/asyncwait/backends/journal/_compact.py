@@ -177,6 +177,3 @@ def _entries(
                     if not (drops_failures and decode_failure(key, payload)):
                         yield key, payload
                     break
-
-
-__all__ = ["compact", "compact_if_many", "drop_failures"]

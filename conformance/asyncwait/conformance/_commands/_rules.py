@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
-from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
@@ -31,7 +30,7 @@ from asyncwait.conformance.running import (
     Broken,
     Fault,
     Lacking,
-    Play,
+    Served,
     adapted,
     listed_backends,
     missing_text,
@@ -51,14 +50,6 @@ from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trac
 from asyncwait.spec.texts import name_of, printable
 
 
-class PlayedOn(Struct, frozen=True):
-    """Where an example is played."""
-
-    name: str
-    play: Play
-    capabilities: frozenset[Capability]
-
-
 class Page:
     """Prints the text."""
 
@@ -66,7 +57,7 @@ class Page:
         self._out = out
         self._faults = faults
 
-    def show(self, rule: Rule, played_on: PlayedOn) -> None:
+    def show(self, rule: Rule, played_on: Served) -> None:
         """Show a rule of the operator."""
         self._say_text(rule)
         self._list("Flink does otherwise (departures by their ids):", _departures(rule.id))
@@ -137,7 +128,7 @@ def _departures(rule: str) -> Iterator[str]:
             yield f"{each.flink}: there {each.theirs}; here {each.ours}. Why: {each.why}"
 
 
-def _run(rule: Rule, examples: Iterable[Example], played_on: PlayedOn) -> Iterator[str]:
+def _run(rule: Rule, examples: Iterable[Example], played_on: Served) -> Iterator[str]:
     """Yield the smallest of `examples`, and what happens when it is played."""
     if missing := rule.missing(played_on.capabilities):
         yield f"not applicable: it needs {', '.join(missing)}"
@@ -259,7 +250,7 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
     if of_operators := [rule for rule in shown if rule.id in rules()]:
         with open_backend(backend, folder=folder) as served:
             for rule in of_operators:
-                page.show(rule, PlayedOn(backend, served.play, served.capabilities))
+                page.show(rule, served)
     if of_mailboxes := [rule for rule in shown if rule.id in mailbox_rules()]:
         with ServedMailbox(REFERENCE_MAILBOX, folder, REAL_SECONDS) as mailbox:
             for rule in of_mailboxes:

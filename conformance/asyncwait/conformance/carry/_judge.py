@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from asyncwait.conformance._checks import first_of
 from asyncwait.conformance.carry._history import History
 from asyncwait.conformance.carry.checks import CARRY_CHECKS
 from asyncwait.conformance.judging import Judgement, Violation
@@ -22,15 +23,9 @@ class CarryJudged(Struct, frozen=True):
     @property
     def broken(self) -> dict[str, Violation]:
         """The first violation of each rule that is broken, the earliest first."""
-        first = ((r, j.violations[0]) for r, j in self.by_rule.items() if j.violations)
-        return dict(sorted(first, key=lambda each: each[1].at))
+        return first_of(self.by_rule)
 
 
 def judge_carry(history: History) -> CarryJudged:
     """Judge a run by every rule."""
-    by_rule: dict[str, Judgement] = {}
-    for rule in carry_rules():
-        found = list(CARRY_CHECKS[rule](history))
-        broken = tuple(Violation(*finding) for finding in found if finding is not None)
-        by_rule[rule] = Judgement(len(found), broken)
-    return CarryJudged(by_rule)
+    return CarryJudged({rule: CARRY_CHECKS[rule](history) for rule in carry_rules()})

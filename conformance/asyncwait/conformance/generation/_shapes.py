@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from asyncwait.conformance.generation._generate import (
     KEYS,
@@ -252,9 +252,7 @@ def _flaky(rng: Random, size: int) -> Scenario:
     )
     values = max(1, size // 8)
     plans = tuple(
-        msgspec.structs.replace(
-            plan, steps=(*(_slip(rng, limit) for _ in range(rng.randint(1, 4))), plan.steps[0])
-        )
+        replace(plan, steps=(*(_slip(rng, limit) for _ in range(rng.randint(1, 4))), plan.steps[0]))
         for plan in _plans(rng, values, lambda r: r.choice([0, 1, 2]), steps=1)
     )
     return Scenario(
@@ -287,7 +285,7 @@ def _spared(rng: Random, size: int) -> Scenario:
     retry = PlannedRetry(max_attempts=2) if _maybe(rng, 0.3) else None
     values = max(1, size // 10)
     plans = tuple(
-        msgspec.structs.replace(
+        replace(
             plan,
             steps=tuple(_failing(rng, step, late=timeout is not None) for step in plan.steps),
             handler=plan.handler if _maybe(rng, 0.5) else Handler("none"),
@@ -318,7 +316,7 @@ def _lines(rng: Random, size: int) -> Scenario:
         plans = tuple(_at_last(rng, plan) for plan in plans)
     keys = rng.choice(KEYS)
     inputs = tuple(
-        msgspec.structs.replace(timed, element=_of_a_line(rng, timed.element, keys, number))
+        replace(timed, element=_of_a_line(rng, timed.element, keys, number))
         for number, timed in enumerate(_stream(rng, size, values, gap=_ticks(0, 0, 0, 1)))
     )
     return Scenario(
@@ -361,7 +359,7 @@ def _batched(rng: Random, size: int) -> Scenario:
         if _maybe(rng, share):
             base = put_on(rng, base)
     plans = tuple(_shared(rng, plan) for plan in base.plans)
-    return msgspec.structs.replace(base, plans=plans, batch=_batch(rng, base))
+    return replace(base, plans=plans, batch=_batch(rng, base))
 
 
 def _batch(rng: Random, base: Scenario) -> PlannedBatch:
@@ -379,10 +377,10 @@ def _shared(rng: Random, plan: Plan) -> Plan:
     shares = {"raise": 0.4, "reply": 0.1}
     wholes = [_maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
     steps = tuple(
-        msgspec.structs.replace(step, whole=whole, by_others=False, after_end=None)
+        replace(step, whole=whole, by_others=False, after_end=None)
         for step, whole in zip(plan.steps, wholes, strict=True)
     )
-    return msgspec.structs.replace(plan, steps=steps)
+    return replace(plan, steps=steps)
 
 
 def _cached(rng: Random, size: int) -> Scenario:
@@ -414,12 +412,12 @@ def _cached(rng: Random, size: int) -> Scenario:
             base = put_on(rng, base)
     if off and base.retry is not None and base.retry.attempt_timeout is not None:
         limit = base.retry.attempt_timeout + off + 1
-        retry = msgspec.structs.replace(base.retry, attempt_timeout=limit)
-        base = msgspec.structs.replace(base, retry=retry)
+        retry = replace(base.retry, attempt_timeout=limit)
+        base = replace(base, retry=retry)
     numbered = enumerate(base.plans)
     plans = tuple(_undisturbed(rng, plan, n + 1 if off else 0) for n, plan in numbered)
     alike = rng.choice(_ALIKE)
-    return _renamed(msgspec.structs.replace(base, plans=plans, cache=cache), alike)
+    return _renamed(replace(base, plans=plans, cache=cache), alike)
 
 
 _OFF_THE_GRID = 6
@@ -458,16 +456,11 @@ def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
 
     def named(element: Any) -> Any:
         is_other = isinstance(element, Record) and element.value in names
-        return msgspec.structs.replace(element, value=names[element.value]) if is_other else element
+        return replace(element, value=names[element.value]) if is_other else element
 
-    inputs = tuple(
-        msgspec.structs.replace(timed, element=named(timed.element)) for timed in scenario.inputs
-    )
-    plans = tuple(
-        msgspec.structs.replace(plan, value=names.get(plan.value, plan.value))
-        for plan in scenario.plans
-    )
-    return msgspec.structs.replace(scenario, inputs=inputs, plans=plans)
+    inputs = tuple(replace(timed, element=named(timed.element)) for timed in scenario.inputs)
+    plans = tuple(replace(plan, value=names.get(plan.value, plan.value)) for plan in scenario.plans)
+    return replace(scenario, inputs=inputs, plans=plans)
 
 
 def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
@@ -478,31 +471,27 @@ def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
     are others for each value.
     """
     steps = tuple(
-        msgspec.structs.replace(
-            step, after=step.after + off, blocks=0, by_others=False, after_end=None
-        )
+        replace(step, after=step.after + off, blocks=0, by_others=False, after_end=None)
         for step in plan.steps
     )
-    handler, failure = (
-        msgspec.structs.replace(each, blocks=0) for each in (plan.handler, plan.failure)
-    )
+    handler, failure = (replace(each, blocks=0) for each in (plan.handler, plan.failure))
     if _maybe(rng, 0.1):
         handler = Handler("raise", error="ValueError")
-    return msgspec.structs.replace(plan, steps=steps, handler=handler, failure=failure)
+    return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
 def _at_last(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
     steps = (slip if _maybe(rng, 0.5) else step for step in plan.steps[:-1])
-    return msgspec.structs.replace(plan, steps=(*steps, plan.steps[-1]))
+    return replace(plan, steps=(*steps, plan.steps[-1]))
 
 
 def _of_a_line(rng: Random, element: Element, keys: Sequence[Any], number: int) -> Element:
     if not isinstance(element, Record):
         return element
     key = f"own {number}" if _maybe(rng, 0.1) else rng.choice(keys)
-    return msgspec.structs.replace(element, key=key)
+    return replace(element, key=key)
 
 
 def _failing(rng: Random, step: Step, *, late: bool) -> Step:
@@ -569,7 +558,7 @@ def shape(name: str, size: int, seed: int) -> Scenario:
     scenario = SHAPES[name](Random(f"{name} {seed}"), size)
     called = {identity(each.value) for each in scenario.elements if isinstance(each, Record)}
     plans = tuple(plan for plan in scenario.plans if identity(plan.value) in called)
-    return msgspec.structs.replace(scenario, plans=plans)
+    return replace(scenario, plans=plans)
 
 
 def shapes(count: int, seed: int) -> Iterator[tuple[str, Scenario]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from asyncwait.conformance._checks import first_of
 from asyncwait.conformance.hedge._checks import HEDGE_CHECKS
 from asyncwait.conformance.hedge._plan import Attempt, HedgePlan, Step, random_plans, small_plans
 from asyncwait.conformance.hedge._play import Event, HedgeHistory, play_hedges
@@ -25,19 +26,12 @@ __all__ = [
 
 def judge_hedges(history: HedgeHistory) -> dict[str, Judgement]:
     """Judge a run by every rule; a violation is at the number of an event."""
-    by_rule: dict[str, Judgement] = {}
-    for rule, look in HEDGE_CHECKS.items():
-        found = list(look(history))
-        broken = tuple(Violation(*finding) for finding in found if finding is not None)
-        by_rule[rule] = Judgement(len(found), broken)
-    return by_rule
+    return {rule: look(history) for rule, look in HEDGE_CHECKS.items()}
 
 
 def broken_by(history: HedgeHistory) -> Mapping[str, Violation]:
     """Return the first violation of each rule that is broken, the earliest first."""
-    judged = judge_hedges(history)
-    first = ((rule, each.violations[0]) for rule, each in judged.items() if each.violations)
-    return dict(sorted(first, key=lambda each: each[1].at))
+    return first_of(judge_hedges(history))
 
 
 claim_exports(__name__)

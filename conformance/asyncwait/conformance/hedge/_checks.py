@@ -1,30 +1,17 @@
 """The checks of HEDGE: for each spot they yield None, or what is wrong at which event."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from math import ceil
-from typing import TypeAlias
 
+from asyncwait.conformance._checks import Checks
 from asyncwait.conformance.hedge._play import Event, HedgeHistory
 from asyncwait.conformance.judging import Finding
 
-HedgeCheck: TypeAlias = Callable[[HedgeHistory], Iterator[Finding]]
-
-_CHECKS: dict[str, HedgeCheck] = {}
-HEDGE_CHECKS: Mapping[str, HedgeCheck] = _CHECKS
+HEDGE_CHECKS = check = Checks[HedgeHistory]()
 """The check of each rule, by its id."""
 
 _ENDS = ("gives", "fails", "ends cancelled")
 _KNOWN, _REMEMBERED = 20, 1_000
-
-
-def check(rule: str) -> Callable[[HedgeCheck], HedgeCheck]:
-    """Make a function that looks at a history the check of a rule."""
-
-    def make(look: HedgeCheck) -> HedgeCheck:
-        _CHECKS[rule] = look
-        return look
-
-    return make
 
 
 def _attempts(history: HedgeHistory) -> Iterator[list[tuple[int, Event]]]:

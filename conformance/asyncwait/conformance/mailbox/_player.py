@@ -145,7 +145,8 @@ class _Player:
         self._recorder = Recorder()
         self._steps = Steps(self._recorder, program.action)
         self._desk = Desk()
-        self._hands = {name: self._hand(name) for name in SENDERS} if with_threads else {}
+        enlist = self._recorder.enlist
+        self._hands = {n: Hand(partial(enlist, n)) for n in SENDERS} if with_threads else {}
         self._late: list[Task] = []
         self._spin = SpinWatch()
         self._waiting = 0  # number of the owner's step
@@ -153,9 +154,6 @@ class _Player:
         self._wanted: anyio.Event | None = None
         self._wait_scope: anyio.CancelScope | None = None
         self._ending = "whole"
-
-    def _hand(self, name: str) -> Hand:
-        return Hand(lambda: self._recorder.enlist(name))
 
     async def play(self, spin: SpinWatch) -> MailboxTrace:
         """Play the program."""

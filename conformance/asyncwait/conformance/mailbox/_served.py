@@ -29,16 +29,6 @@ class AskedProgram(Struct, frozen=True):
     stage: Stage
 
 
-class Hello(Struct, frozen=True):
-    """What the child says first.
-
-    Args:
-        refused: why it can't open the mailbox; empty if it can.
-    """
-
-    refused: str = ""
-
-
 def load_processor(name: str) -> OpenProcessor:
     """Return what `name` stands for.
 
@@ -92,7 +82,7 @@ def require_processor(open_processor: OpenProcessor) -> None:
 
 
 def main(name: str, folder: str) -> None:
-    """Answer until standard input ends.
+    """Say why the mailbox can't be opened, or nothing; then answer until standard input ends.
 
     Args:
         name: "module:callable".
@@ -102,7 +92,7 @@ def main(name: str, folder: str) -> None:
     os.dup2(2, 1)
     sys.path.append(folder)
 
-    def say(told: Hello | MailboxTrace) -> None:
+    def say(told: str | MailboxTrace) -> None:
         replies.write(msgspec.json.encode(told) + b"\n")
         replies.flush()
 
@@ -110,9 +100,9 @@ def main(name: str, folder: str) -> None:
         open_processor = load_processor(name)
         require_processor(open_processor)
     except (ValueError, AsyncWaitError) as error:
-        say(Hello(str(error)))
+        say(str(error))
         return
-    say(Hello())
+    say("")
     for line in sys.stdin.buffer:
         asked = msgspec.json.decode(line, type=AskedProgram)
         try:
@@ -180,15 +170,15 @@ class ServedMailbox:
         """Start the child."""
         self._child = child = ChildProcess(self._command)
         try:
-            hello = msgspec.json.decode(child.wait_for_line(STARTS_WITHIN), type=Hello)
+            refused = msgspec.json.decode(child.wait_for_line(STARTS_WITHIN), type=str)
         except (TimeoutError, EOFError, msgspec.DecodeError) as error:
             self._end()
             raise InvalidConfig(
                 f"mailbox {self._name!r}: it does not start: {one_line(error, 1_000)}"
             ) from error
-        if hello.refused:
+        if refused:
             self._end()
-            raise InvalidConfig(f"mailbox {self._name!r}: {hello.refused}")
+            raise InvalidConfig(f"mailbox {self._name!r}: {refused}")
         return child
 
     def _end(self) -> None:

@@ -46,7 +46,14 @@ def judge_mailbox(
         history = MailboxHistory(trace)
     except Exception as error:
         return MailboxJudged(error=f"reading the trace failed: {type(error).__name__}: {error}")
-    return MailboxJudged({rule: check(history) for rule, check in checks.items()})
+    return MailboxJudged({rule: _judgement(check, history) for rule, check in checks.items()})
+
+
+def _judgement(check: MailboxCheck, history: MailboxHistory) -> Judgement:
+    try:
+        return check(history)
+    except Exception as error:  # A check that breaks must not pass for a pass.
+        return Judgement(error=f"its check failed: {type(error).__name__}: {error}")
 
 
 GENERATED = 1_000

@@ -79,7 +79,6 @@ class Columns:
 
     def __init__(self, points: Iterable[Point], moments: Iterable[float]) -> None:
         self.ats: list[float] = []
-        self._orders: list[float] = []
         self._of: dict[Point, int] = {}
         self._last: list[Point] = []
         for point in sorted({*points}):

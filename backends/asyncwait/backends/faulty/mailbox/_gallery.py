@@ -1,21 +1,14 @@
 """What a variation of a mailbox is: one class, whose name and docstring say what it does."""
 
-from collections.abc import Callable
 from typing import cast
 
-from asyncwait.backends.faulty._gallery import Change, T
+from asyncwait.backends.faulty._gallery import Slip, into
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, TaskMailbox
 from asyncwait.spec.mailbox import DefaultAction, Loop, OpenProcessor, Processor
 
 
-class FaultyMailbox(Change, frozen=True, kw_only=True):
-    """A sound mailbox with one small change: to the reference's mailbox, executor or processor.
-
-    Args:
-        rule: id of the rule that has to convict it; others may do so too.
-    """
-
-    rule: str
+class FaultyMailbox(Slip, frozen=True, kw_only=True):
+    """A sound mailbox with one small change: to the reference's mailbox, executor or processor."""
 
     @property
     def open_processor(self) -> OpenProcessor:
@@ -26,15 +19,7 @@ class FaultyMailbox(Change, frozen=True, kw_only=True):
 FOUND: list[FaultyMailbox] = []
 """All that were found by now."""
 
-
-def breaks(rule: str) -> Callable[[T], T]:
-    """Put a class into the gallery, which breaks a rule."""
-
-    def put(change: T) -> T:
-        FOUND.append(FaultyMailbox(change, rule=rule))
-        return change
-
-    return put
+breaks = into(FOUND, FaultyMailbox)
 
 
 def processor_with(change: type) -> OpenProcessor:
