@@ -15,7 +15,7 @@ from asyncwait.backends.journal import (
     summary,
 )
 from asyncwait.backends.pool import ordered_wait
-from asyncwait.backends.services import Budget, Cost
+from asyncwait.backends.services import Budget, Cost, InFlight
 from asyncwait.spec import InvalidConfig
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +62,16 @@ async def test_a_second_run_pays_for_nothing(on_disk: Journal) -> None:
 
     assert seen == [[f"answer {n}" for n in range(20)]] * 2
     assert service.calls == list(range(20))
+
+
+async def test_what_limits_ask_is_not_found_again(on_disk: Journal) -> None:
+    """`found` counts the calls that were not made."""
+    for found in (0, 10):
+        with on_disk.attempt("run") as attempt:
+            fn = kept(Service().ask, attempt)
+            async with ordered_wait(range(10), fn, limits=[InFlight(2)]) as results:
+                assert len([result async for result in results]) == 10
+            assert (attempt.found, attempt.added) == (found, 10 - found)
 
 
 async def test_a_result_is_kept_before_it_is_returned(on_disk: Journal) -> None:

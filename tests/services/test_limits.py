@@ -23,7 +23,7 @@ from asyncwait.backends.services import (
     Limit,
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, OperatorError, Retry
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, OperatorError, Retry, Statistics
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -429,6 +429,22 @@ def test_a_call_that_tells_no_cost_is_not_repeated(used: Any) -> None:
     with pytest.raises(CallFailed, match="CostMistold"):
         run(fn, range(1), limits=[Budget(9.0, "USD")], retry=Retry(initial=0.01))
     assert calls == [0]
+
+
+def test_a_value_whose_cost_nobody_knows_is_no_call() -> None:
+    """The figures count what was called, and no further attempt less for it."""
+
+    async def main(_: SpinWatch) -> Statistics:
+        limit = Limit(cost=lambda value: value or None, up_to=9, per=1)
+        service = Counting()
+        options: Any = {"limits": [limit], "on_error": "skip"}
+        async with pool.ordered_wait([0, 1, 0, 10], service, **options) as results:
+            assert [value async for value in results] == [1]
+            assert len(service.came) == 1
+            return results.statistics()
+
+    told = run_virtual(main)
+    assert (told.calls, told.retries) == (1, 0)
 
 
 def test_what_a_function_has_already_takes_no_turn() -> None:

@@ -7,6 +7,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -117,6 +118,25 @@ def test_an_attempt_never_waits_for_a_value_that_waits_for_it() -> None:
     options: Any = {"retry": Retry(initial=0.001), "limits": shared, "capacity": 1}
     side_by_side(*[lambda: pool.ordered_wait(range(5), fn, **options)] * 2)
     assert tried == {*range(5)}
+
+
+@pytest.mark.parametrize(("limit", "rest"), [(InFlight(1), 9), (Budget(23), 2)])
+def test_a_value_without_room_keeps_no_turn_from_others(limit: Any, rest: int) -> None:
+    """Its operator has read it, and its consumer looks elsewhere for a while."""
+    service, shared = Counting(), Limits([limit])
+
+    async def both() -> list[int]:
+        async with pool.ordered_wait(range(10), service, limits=shared, capacity=2) as first:
+            found = [await anext(first)]
+            async with pool.ordered_wait(range(20), service, limits=shared) as second:
+                assert [value async for value in second] == [*range(20)]
+            with suppress(BudgetSpent):
+                async for value in first:
+                    found.append(value)  # noqa: PERF401 - it ends amid them
+            return found
+
+    assert asyncio.run(both()) == [*range(1 + rest)]
+    assert len(service.came) == 21 + rest
 
 
 def test_who_leaves_gives_its_turns_back() -> None:

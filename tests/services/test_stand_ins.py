@@ -1,5 +1,6 @@
 """Functions with stand-ins as operators call them, on the virtual clock."""
 
+import pickle
 from typing import Any
 
 import anyio
@@ -87,6 +88,28 @@ def test_a_hedge_whose_turn_comes_too_late_is_not_made(loop: str) -> None:
     assert run(fn, 3, loop, limits=limits)[0] == [0, 1, 2]
     assert service.begun == [0, 1, 2]
     assert fn.figures() == HedgeFigures(calls=3)
+
+
+def test_a_call_that_no_budget_pays_for_is_no_call_in_the_figures() -> None:
+    """Neither of a first function, nor of the one that is asked behind it."""
+    first, mirror = Service(set()), Service(set())
+
+    async def fails(value: int) -> int:
+        await first(value)
+        raise OSError(value)
+
+    fn = StandIns(fails, mirror)
+    with pytest.raises(BudgetSpent):
+        run(fn, 20, limits=[Budget(13)])
+    figures = fn.figures()
+    assert figures.calls == len(first.begun) + len(mirror.begun) == 13
+    assert figures.fell_back == len(mirror.begun)
+
+
+def test_a_function_with_stand_ins_travels() -> None:
+    """To the workers of Spark, say, as its functions do."""
+    fn = pickle.loads(pickle.dumps(StandIns(Service(set()), hedge=Hedge(after=0.5))))
+    assert run(fn, 3)[0] == [0, 1, 2]
 
 
 def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:

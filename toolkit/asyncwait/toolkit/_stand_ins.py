@@ -7,7 +7,8 @@ import inspect
 import sys
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from math import ceil
@@ -79,15 +80,16 @@ IN_TURN: ContextVar[bool] = ContextVar("IN_TURN", default=False)
 _BEGUN: ContextVar[list[bool]] = ContextVar("_BEGUN")
 
 
-def _marked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that says when it is called; its turn may have come long after it asked."""
+class _Marked:
+    """A function that says when it is called; its turn may have come long after it asked."""
 
-    def call(value: Any) -> Any:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self.is_paid = getattr(function, "is_paid", None)
+
+    def __call__(self, value: Any) -> Any:
         _BEGUN.get([]).append(True)
-        return function(value)
-
-    call.is_paid = getattr(function, "is_paid", None)  # type: ignore[attr-defined]
-    return call
+        return self._function(value)
 
 
 class Race:
@@ -173,7 +175,7 @@ class StandIns:
                 setattr(self, name, part)
         if (is_paid := getattr(fn, "is_paid", None)) is not None:
             self.is_paid = is_paid
-        self.functions: Sequence[Callable[[Any], Any]] = [*map(_marked, (fn, *others))]
+        self.functions: Sequence[Callable[[Any], Any]] = [*map(_Marked, (fn, *others))]
         """Those that are asked, in this order."""
         self.hedge = hedge
         self._times = self.times_class()
@@ -196,9 +198,9 @@ class StandIns:
                 "StandIns itself, with what is round it inside, as StandIns(paid_once(...))"
             )
         for place, function in enumerate(self.functions):
-            self._counts["fell_back"] += place == 1
             try:
-                return await self.ask(function, value)
+                with self._counted(calls=1, fell_back=place == 1):
+                    return await self.ask(function, value)
             except Exception as error:
                 if not self.goes_on(place, error):
                     raise
@@ -210,7 +212,6 @@ class StandIns:
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Ask one function, twice if it takes long; return the first result."""
-        self._counts["calls"] += 1
         delay = self.delay()
         if delay is None:
             return await self._timed(function, value)
@@ -242,14 +243,24 @@ class StandIns:
     ) -> None:
         await sys.modules["anyio"].sleep(delay)
         if self.may():
-            self._counts["hedges"] += 1
-            begun: list[bool] = []
-            _BEGUN.set(begun)
-            try:
+            with self._counted(hedges=1):
                 await self._run(race, scope, function, value, 1)
-            finally:
-                if not begun:  # It waited for its turn, and nobody wants it any more.
-                    self._counts["hedges"] -= 1
+
+    @contextmanager
+    def _counted(self, **counts: int) -> Iterator[None]:
+        """Count a call in advance, as others look at the counts; and not, if it does not begin.
+
+        It waits for its turn then, which it is not given, or until nobody wants it any more.
+        """
+        begun: list[bool] = []
+        _BEGUN.set(begun)
+        for name, count in counts.items():
+            self._counts[name] += count
+        try:
+            yield
+        finally:
+            for name, count in counts.items():
+                self._counts[name] -= 0 if begun else count
 
     async def _run(self, race: "Race", scope: Any, function: Any, value: Any, number: int) -> None:
         race.running += 1

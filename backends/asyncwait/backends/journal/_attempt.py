@@ -113,6 +113,21 @@ class Attempt:
         self.found += len(keys) - payloads.count(None)
         return payloads
 
+    def knows(self, key: bytes) -> bool:
+        """Whether there is what `outcomes` gives; that does not count as found.
+
+        Args:
+            key: of a call, 16 bytes.
+
+        Raises:
+            JournalError: the attempt is closed.
+        """
+        _require_key(key)
+        keys = [key, failure_key(key)] if self.keeps_failures else [key]
+        with self._lock:
+            self._require_open()
+            return any(self._find(each) is not None for each in keys)
+
     def outcomes(self, keys: Sequence[bytes]) -> list[bytes | Failure | None]:
         """Return what is known of calls: what `find_all` gives, or else how they have failed.
 

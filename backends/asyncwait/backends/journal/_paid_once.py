@@ -96,7 +96,7 @@ def paid_once(
 
     def is_paid(value: Any) -> bool:
         try:
-            return attempt.outcomes([key_of_value(value)]) != [None]
+            return attempt.knows(key_of_value(value))
         except Exception:  # The call raises it, too, and is asked what becomes of it.
             return False
 

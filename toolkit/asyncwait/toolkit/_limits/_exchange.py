@@ -30,6 +30,9 @@ _FAREWELL = 1.0
 _LONGEST = 1_000
 """Characters of what a ledger says."""
 
+_IDLE = 0.05
+"""Seconds after which a turn is given back whose call has not begun, for want of room mostly."""
+
 _LOST = 0.1
 """Seconds until a ledger is asked again that could not be reached."""
 
@@ -108,6 +111,10 @@ class Exchange:
         self._numbers = 0
         self._waiting: deque[tuple[Turn, Answered]] = deque()
         self._open: dict[int, Turn] = {}
+        self._idle: dict[int, float] = {}
+        """When those are given back whose calls have not begun."""
+        self.on_idle: Callable[[Turn], object] = lambda _: None
+        """Called in the thread with one of those, to give it back."""
         self._begun: list[int] = []
         self._ended: list[tuple[int, bool, list[float | None]]] = []
         self._is_closed = self._has_news = False
@@ -139,11 +146,13 @@ class Exchange:
         """Note that a call begins."""
         with self._news:
             self._begun.append(turn.number)
+            self._idle.pop(turn.number, None)
             self._tell()
 
     def end(self, turn: Turn) -> None:
         """Note that it has ended, or does not begin; or that nobody waits for its turn any more."""
         with self._news:
+            self._idle.pop(turn.number, None)
             if self._open.pop(turn.number, None) is not None:
                 self._ended.append((turn.number, turn.began < inf, [*turn.told]))
                 self._tell()
@@ -175,8 +184,10 @@ class Exchange:
         wait, again = inf, _AGAIN
         lost_since, heard = inf, monotonic()
         while True:
+            idle = self._give_idle_back()
             with self._news:
-                self._news.wait_for(lambda: self._has_news or self._is_closed, min(wait, _ALIVE))
+                wait = min(wait, idle, _ALIVE)
+                self._news.wait_for(lambda: self._has_news or self._is_closed, wait)
                 is_alive = monotonic() - heard >= _ALIVE or lost_since < inf
                 told, asked = self._told(is_alive=is_alive)
                 if self._is_closed and not told.ended:
@@ -202,6 +213,19 @@ class Exchange:
             if self._waiting:
                 wait = again if reply.wait < 0 else min(reply.wait, _AT_LAST)
 
+    def _give_idle_back(self) -> float:
+        """Give turns back that nobody begins to use; return seconds until there may be others."""
+        with self._news:
+            now = monotonic()
+            found = [number for number, at in self._idle.items() if at <= now]
+            for number in found:
+                self._idle[number] = now + _IDLE  # if it can't be given back yet
+            turns = [self._open[number] for number in found]
+        for turn in turns:
+            self.on_idle(turn)
+        with self._news:
+            return min(self._idle.values(), default=inf) - now
+
     def _told(self, *, is_alive: bool) -> tuple[Told, list[tuple[Turn, Answered]]]:
         asked = [*self._waiting]
         told = Told(self._ended, self._begun, None, [(t.number, t.amounts) for t, _ in asked])
@@ -221,6 +245,7 @@ class Exchange:
             for turn, _ in answers:
                 if any(turn is each for each, _ in self._waiting):
                     self._open[turn.number] = turn
+                    self._idle[turn.number] = monotonic() + _IDLE
                 else:
                     self._ended.append((turn.number, False, []))
                     self._has_news = True

@@ -74,6 +74,8 @@ class Limited:
         self._batched = batched
         self.paces = False
         """Whether first calls have their turns before their values are read."""
+        self._refused = 0
+        """Values that were called with, as it seems, and of whose calls nobody knows the cost."""
         self._adding = Lock()
         self.unpaid: BudgetSpent | None = None
         """Why a value was left out whose further attempt was not paid; None if none was."""
@@ -158,7 +160,11 @@ class Limited:
         if not asked:
             self.skip(value)
             return None, asked
-        return self.turns.take_read(value), asked
+        try:
+            return self.turns.take_read(value), asked
+        except Exception:
+            self._refused += 1
+            raise
 
     def skip(self, value: Any) -> None:
         """Give the turn of a value back that is not called for."""
@@ -202,7 +208,8 @@ class Limited:
         """Return the figures of the operator, but for calls that were given no turn."""
         unmade = self.turns.unmade
         again = unmade if self.paces else 0
-        calls, retries = max(0, told.calls - unmade), max(0, told.retries - again)
+        calls = max(0, told.calls - unmade - self._refused)
+        retries = max(0, told.retries - again)
         return replace(told, calls=calls, retries=retries)
 
     def leave(self) -> None:

@@ -24,7 +24,9 @@ class Turns:
 
     The source takes a turn for a value before it is read, so that no deadline runs meanwhile. A
     further attempt takes one in its call. It goes first, and may have the turn of a value that was
-    read and whose call has not begun: that call may well wait for this one to make room.
+    read and whose call has not begun: that call may well wait for this one to make room. Where
+    others keep to the limits, too, such a turn is given back, and the call takes one like a further
+    attempt: its operator may have no room for it for as long as its consumer likes.
 
     Args:
         book: says when.
@@ -50,6 +52,8 @@ class Turns:
         self._lock = Lock()
         """Of that list: threads look into it, too."""
         self._is_closed = False
+        if exchange is not None:
+            exchange.on_idle = self._give_back_idle
 
     async def read(self, value: Any) -> None:
         """Wait until a call for a value may begin; the call finds its turn.
@@ -175,6 +179,15 @@ class Turns:
                     self._end(turn)
                     return True
         return False
+
+    def _give_back_idle(self, turn: Turn) -> None:
+        """Give the turn of a value back, if its call has not begun: it will wait for another."""
+        with self._lock:
+            place = next((at for at, (_, each) in enumerate(self._read) if each is turn), None)
+            if place is None:
+                return
+            del self._read[place]
+        self._end(turn)
 
     def _give_back_all(self) -> None:
         while self._give_back():
