@@ -246,6 +246,17 @@ class Unprintable(Exception):
         raise ZeroDivisionError
 
 
+def test_an_error_is_shown_with_its_text_where_that_is_made_by_its_class() -> None:
+    """Its `repr` tells of what it was made with alone, as with errors of PySpark."""
+
+    class Late(LookupError):
+        def __str__(self) -> str:
+            return "no column is named 'nope'"
+
+    for error, said in ((Late(), "Late(\"no column is named 'nope'\")"), (Late(1), "Late(1)")):
+        assert str(call_failed(RECORD, error)).endswith(f"the call failed: {said}")
+
+
 def test_what_can_not_be_shown_is_named_by_its_type() -> None:
     """An error about it is an error about it, and not about its `repr`."""
     shown = "<Unprintable, whose repr raised ZeroDivisionError>"

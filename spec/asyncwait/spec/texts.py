@@ -90,11 +90,17 @@ def one_line(text: object, most: int = LONGEST) -> str:
 def shown(value: object, most: int = LONGEST) -> str:
     """Return what a sentence says of a user's value: its `repr`, and if that raises, its type.
 
+    The `repr` of an error leaves out what only its text says, as with those of PySpark.
+
     Args:
         value: any.
         most: characters.
     """
     try:
+        if isinstance(value, BaseException) and not value.args:
+            is_plain = type(value).__repr__ is BaseException.__repr__
+            if is_plain and (said := str(value)):
+                return one_line(f"{type(value).__name__}({said!r})", most)
         return one_line(repr(value), most)
     except Exception as error:
         return f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"

@@ -320,17 +320,17 @@ def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark, partitions: int
 
 
 def test_progress_tells_what_calls_cost_and_who_keeps_the_limits(spark: EmbeddedSpark) -> None:
-    """In all tasks together, as the calls tell it."""
+    """In all tasks together, as the calls tell it, and in units that no limit has, too."""
 
     async def fn(row: Row) -> Cost[tuple[int]]:
-        return Cost((row.id,), {"tokens": row.id, "USD": 0.5})
+        return Cost((row.id,), {"tokens": row.id, "USD": 0.5, "pages": 2})
 
     limits = [Limit(cost=lambda _: 99, up_to=10_000, per=1, unit="tokens"), Budget(99, "USD")]
     with Progress(session=spark.session) as progress:
         df = spark.session.range(0, 100, 1, 2)
         assert ordered_wait(df, fn, "n long", limits=limits, progress=progress).count() == 100
     done = progress.figures()
-    assert done.costs == {"tokens": sum(range(100)), "USD": 50}
+    assert done.costs == {"tokens": sum(range(100)), "USD": 50, "pages": 200}
     assert "4,950 tokens, 50 USD" in progress.summary()
     assert "limits  kept by the driver" in progress.summary()
 

@@ -435,7 +435,7 @@ def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: J
     assert rows_of(service, keeping, [2, 4], on_error=handler) == [(-2,), (8,)]
     with pytest.raises(CallFailed, match=r"the call failed: LookupError\(2\)") as failed:
         rows_of(service, keeping, [2])
-    assert failed.value.__notes__[-1].endswith("earlier run: see `asyncwait journal show`")
+    assert failed.value.__notes__[-1].endswith("see `once`, or `asyncwait journal show`")
 
 
 def test_a_kept_failure_is_counted_as_at_first(journal: Journal) -> None:

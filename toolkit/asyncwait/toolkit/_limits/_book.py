@@ -106,6 +106,18 @@ class Costs:
                 spent.setdefault(limit.unit, turn.amounts[place] if told is None else told)
         return spent
 
+    def others(self, given: Cost[Any]) -> dict[str, float]:
+        """Return what a call tells by units that no limit has.
+
+        Raises:
+            TypeError: one of them is no cost.
+        """
+        if not isinstance(given.used, Mapping):
+            return {}
+        known = {each.unit for each in self._limits if _has_unit(each)}
+        told = {f"{unit}": amount for unit, amount in given.used.items() if unit not in known}
+        return {unit: _require_cost(amount, given) for unit, amount in told.items()}
+
     def of(self, values: Sequence[Any]) -> list[float]:
         """Return what a call for these values costs, by limit.
 

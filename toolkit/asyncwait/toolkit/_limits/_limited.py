@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -148,10 +148,13 @@ class Limited:
         return given
 
     def _end(self, turn: Turn, error: BaseException | None = None) -> None:
-        if spent := self._costs.spent(turn):
+        self._add(self._costs.spent(turn))
+        self.turns.end(turn, error)
+
+    def _add(self, spent: Mapping[str, float]) -> None:
+        if spent:
             with self._adding:
                 self._spent.update(spent)
-        self.turns.end(turn, error)
 
     def _turn_of(self, value: Any, is_paid: Callable[[Any], bool]) -> tuple[Turn | None, list[Any]]:
         """Return the turn with which a value was read, and the values that the service is asked."""
@@ -179,9 +182,12 @@ class Limited:
         """
         try:
             turn.told = self._costs.told(given)
+            if not isinstance(given, Cost):
+                return given
+            self._add(self._costs.others(given))
         except TypeError as error:
             raise CostMistold(str(error)) from None
-        return given.result if isinstance(given, Cost) else given
+        return given.result
 
     def leaving_unpaid(self, handler: FailureHandler | None, *, stops: bool) -> FailureHandler:
         """Return a handler that leaves out values for which the budget was spent.

@@ -158,7 +158,7 @@ AnyLimit: TypeAlias = Limit | InFlight | Adaptive | Budget
 class Cost(Struct, Generic[T], frozen=True):
     """What a function returns that knows what its call has cost: its result, and that.
 
-    Where there are no `limits`, it is a result like any other.
+    Where there are no `limits`, it is a result like any other; on a DataFrame its result is.
 
     Args:
         result: what it would return else.

@@ -228,7 +228,8 @@ def last_line(error: OperatorError, record: RowRecord) -> str:
     attempts = "1 attempt" if error.attempts == 1 else f"{error.attempts} attempts"
     line = f"{record}, {shown(record.value.value)}: {error.reason}, after {attempts}"
     is_kept = isinstance(error.__cause__, KeptFailure)
-    return f"{line}, in an earlier run: see `asyncwait journal show`" if is_kept else line
+    kept = "in an earlier run or action: see `once`, or `asyncwait journal show`"
+    return f"{line}, {kept}" if is_kept else line
 
 
 def require_text(error: Exception) -> None:
