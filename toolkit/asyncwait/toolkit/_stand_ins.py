@@ -7,7 +7,7 @@ import inspect
 import sys
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -247,7 +247,7 @@ class StandIns:
                 await self._run(race, scope, function, value, 1)
 
     @contextmanager
-    def _counted(self, **counts: int) -> Iterator[None]:
+    def _counted(self, **counts: int) -> Generator[None]:
         """Count a call in advance, as others look at the counts; and not, if it does not begin.
 
         It waits for its turn then, which it is not given, or until nobody wants it any more.
