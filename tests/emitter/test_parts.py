@@ -5,16 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from operators import turns
 
-from asyncwait.backends.emitter import (
-    open_operator,
-)
-from asyncwait.spec import (
-    Barrier,
-    Element,
-    OperatorConfig,
-    Record,
-    Snapshot,
-)
+from asyncwait.backends.emitter import open_operator
+from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot
 
 pytestmark = pytest.mark.anyio
 
