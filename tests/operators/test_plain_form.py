@@ -219,6 +219,7 @@ class InCallbackForm:
         ("ordered", "capacity", 0),
         ("ordered", "timeout", "soon"),
         ("ordered", "retry", 3),
+        ("ordered", "cache", 5),
         *(("ordered", "on_error", wrong) for wrong in ("ignore", 3, halve)),
         ("ordered", "copy", skipping),
         ("ordered", "key", str),
