@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -24,7 +23,6 @@ from pyspark import cloudpickle
 from asyncwait.backends.journal import (
     EntryTooLarge,
     Journal,
-    JournalError,
     JournalFull,
     KeptFailure,
     drop_failures,
@@ -202,24 +200,6 @@ def test_a_result_beyond_the_bound_is_not_called_for_again(
     assert [row[1] and row[1]["type"] for row in told] == [None, None, "EntryTooLarge", None, None]
     assert sorted(calls) == list(range(5))
     assert "64 MiB" in (inspect.getdoc(ordered_wait) or "")
-
-
-def test_a_folder_that_is_deleted_fails_the_task_at_the_next_write(journal: Journal) -> None:
-    """It is no reason to call again, nor to leave rows out."""
-    calls: list[int] = []
-
-    async def fn(value: int) -> tuple[int]:
-        calls.append(value)
-        if value == last:
-            shutil.rmtree(journal.path)
-        return (value,)
-
-    for last, before in ((0, "can't be written"), (3, "is lost; start again")):
-        calls.clear()
-        with pytest.raises(CallFailed, match=before) as raised:
-            rows_of(fn, journal, retry=Retry(initial=0.001), on_error="skip")
-        assert isinstance(raised.value.__cause__, JournalError)
-        assert calls == list(range(last + 1))
 
 
 def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
