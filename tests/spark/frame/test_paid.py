@@ -25,7 +25,6 @@ from asyncwait.backends.journal import (
     Journal,
     JournalFull,
     KeptFailure,
-    drop_failures,
     summary,
     version_of,
 )
@@ -39,9 +38,6 @@ from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
 INT = pa.int64()
 TWICE = pa.schema([("twice", INT)])
-
-
-BY_BYTES = pa.map_(pa.binary(), pa.null())
 
 
 class Service:
@@ -141,18 +137,6 @@ def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
     assert calls == [0, 1, 2, 3]
 
 
-def test_errors_are_not_kept(journal: Journal) -> None:
-    """What was left out, or told in a column, is called again."""
-    service = Service(fails_at=3)
-    assert len(rows_of(service, journal, on_error="skip")) == 9
-    told = rows_of(service, journal, on_error="column", error_column="error")
-    assert told[2] == (4, None)
-    assert told[3][0] is None
-    service.fails_at = None
-    assert rows_of(service, journal, on_error="column", error_column="error")[3] == (6, None)
-    assert service.calls == [0, 1, 2, 4, 5, 6, 7, 8, 9, 3]
-
-
 def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
     """The next one is, which nobody judges again when it is found."""
     seen: list[Any] = []
@@ -232,7 +216,7 @@ ALL: dict[Any, Any] = {
     pa.map_(pa.string(), pa.decimal128(5, 1)): {"a": Decimal("0.5"), "b": None},
     pa.map_(pa.int32(), pa.string()): {2: "b", 1: "a"},
     pa.map_(pa.date32(), pa.int32()): {date(2026, 1, 2): 1},
-    pa.map_(pa.decimal128(5, 1), BY_BYTES): {Decimal("0.5"): {b"\0": None}},
+    pa.map_(pa.decimal128(5, 1), pa.map_(pa.binary(), pa.null())): {Decimal("0.5"): {b"\0": None}},
     pa.list_(pa.struct([("a", pa.map_(pa.float64(), pa.bool_()))])): [{"a": {1.5: True}}],
     pa.struct([("at", pa.timestamp("us")), ("raw", pa.binary())]): {
         "at": datetime(2026, 1, 2),  # noqa: DTZ001 - the same
@@ -412,20 +396,3 @@ def test_a_kept_failure_is_counted_as_at_first(journal: Journal) -> None:
     shown = summary(journal.path)
     assert shown.failures == {"HTTPError 400": 2}
     assert shown.reasons["HTTPError 400"].startswith("the call failed: ")
-
-
-def test_kept_failures_are_counted_and_dropped(journal: Journal) -> None:
-    """Results stay; a result that came later counts; who does not ask for failures calls again."""
-    keeping, service = replace(journal, failures=True), Failing()
-    rows_of(service, keeping, on_error="skip")
-    assert summary(journal.path).failures == {"LookupError": 1}
-    service.calls.clear()
-    rows_of(service, journal, on_error="skip")
-    assert service.calls == [1, 2, 3]
-    assert drop_failures(journal.path).failed == 0
-    assert summary(journal.path).keys == 7
-    service.calls.clear()
-    rows_of(service, keeping, on_error="skip")
-    assert service.calls == [1, 2, 3]
-    rows_of(Service(), journal)
-    assert summary(journal.path).failed == 0
