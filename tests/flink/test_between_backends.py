@@ -7,7 +7,6 @@ that Flink is held to, but for one in unordered mode.
 
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any
 
 import pytest
 from between_backends import (
@@ -17,7 +16,6 @@ from between_backends import (
     hands_over,
     leg_player,
     one_by_one,
-    play_between,
     play_rounds,
     played_by,
     remembered,
@@ -26,19 +24,10 @@ from kept_by_flink import kept_by_flink, wrongs
 
 from asyncwait.backends.flink.conformance import backend
 from asyncwait.conformance.generation import generate
-from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
+from asyncwait.spec import Element, Watermark
 from asyncwait.spec.scenario import (
-    CallStarted,
-    Crash,
-    Handler,
-    HandlerAsked,
     Leg,
-    Plan,
-    PlannedRetry,
     Scenario,
-    SinkTook,
-    Step,
-    Timed,
     Trace,
 )
 
@@ -123,79 +112,3 @@ def test_snapshots_of_many_kinds_are_handed_over(
 def stored(leg: Leg) -> tuple[Element, ...]:
     """What a leg is given that was in flight."""
     return () if leg.restored is None else leg.restored.in_flight
-
-
-def taken(leg: Leg) -> list[Element]:
-    """What came out."""
-    return [event.element for event in leg.events if isinstance(event, SinkTook)]
-
-
-def times(leg: Leg, kind: type[CallStarted | HandlerAsked]) -> list[tuple[float, Any]]:
-    """When something was asked of the function, and for which value."""
-    return [(event.at, event.value) for event in leg.events if isinstance(event, kind)]
-
-
-def legs_of(player: Player, first: str, other: str, scenario: Scenario) -> tuple[Leg, Leg]:
-    """The two legs of a scenario, which keep every rule."""
-    trace = play_between(player(first), player(other), scenario)
-    assert wrongs([scenario], [trace], backend().capabilities) == [[]]
-    one, two = trace.legs
-    return one, two
-
-
-@both_ways
-def test_what_is_in_flight_is_called_again_and_comes_out_once(
-    player: Player, first: str, other: str
-) -> None:
-    """What waits for its turn with its results, too, and in its place in the order."""
-    in_flight = (Record("slow", 1), Watermark(1), Record("quick", 2))
-    inputs = [Timed(0, each) for each in in_flight]
-    scenario = Scenario(
-        inputs=(*inputs, Timed(40, Barrier(7)), Timed(120, Record("new", 3))),
-        plans=(Plan("slow", (Step(after=200, results=("slow 1", "slow 2")),)),),
-        crashes=(Crash(80),),
-    )
-
-    one, two = legs_of(player, first, other, scenario)
-
-    assert taken(one) == [Snapshot(7, in_flight)]
-    assert times(two, CallStarted) == [(0, "slow"), (0, "quick"), (40, "new")]
-    slow = [Record("slow 1", 1), Record("slow 2", 1)]
-    assert taken(two) == [*slow, *in_flight[1:], Record("new", 3)]
-
-
-@both_ways
-def test_attempts_begin_anew(player: Player, first: str, other: str) -> None:
-    """After two of three attempts: there are three once more, after the first back-offs."""
-    failing = Step("raise", error="ValueError")
-    scenario = Scenario(
-        retry=PlannedRetry(max_attempts=3, initial=80, multiplier=2),
-        inputs=(Timed(0, Record("a")), Timed(160, Barrier(7))),
-        plans=(Plan("a", (failing, failing, Step(results=("at last",)))),),
-        source_ends_at=1_000,  # Flink repeats nothing behind it
-        crashes=(Crash(200),),
-    )
-
-    one, two = legs_of(player, first, other, scenario)
-
-    assert times(one, CallStarted) == [(0, "a"), (80, "a")]
-    assert times(two, CallStarted) == [(0, "a"), (80, "a"), (240, "a")]
-    assert taken(two) == [Record("at last")]
-
-
-@both_ways
-def test_deadlines_begin_anew(player: Player, first: str, other: str) -> None:
-    """After most of its time: a record has all of it once more."""
-    scenario = Scenario(
-        timeout=200,
-        handled=True,
-        inputs=(Timed(0, Record("a")), Timed(120, Barrier(7))),
-        plans=(Plan("a", (Step("never"),), Handler("reply", ("instead",))),),
-        crashes=(Crash(160),),
-    )
-
-    one, two = legs_of(player, first, other, scenario)
-
-    assert times(one, HandlerAsked) == []
-    assert times(two, HandlerAsked) == [(200, "a")]
-    assert taken(two) == [Record("instead")]

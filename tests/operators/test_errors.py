@@ -72,7 +72,7 @@ async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOpera
 @pytest.mark.parametrize(
     ("fn", "told"),
     [
-        (str.upper, "'A'"),
+        (str.upper, "'A'; is it an `async def`?"),
         *((refusing(given), repr(given)) for given in ("line is down", None, ValueError)),
     ],
     ids=["no coroutine function", "text", "none", "class"],

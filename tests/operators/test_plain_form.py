@@ -219,6 +219,7 @@ class InCallbackForm:
         ("ordered", "capacity", 0),
         ("ordered", "timeout", "soon"),
         ("ordered", "retry", 3),
+        ("ordered", "cache", 5),
         *(("ordered", "on_error", wrong) for wrong in ("ignore", 3, halve)),
         ("ordered", "copy", skipping),
         ("ordered", "key", str),
@@ -238,13 +239,6 @@ async def test_a_wrong_argument_is_refused_by_name(
             pass
 
     assert source.log == ([] if argument == "source" else ["iterable"])
-
-
-async def test_a_plain_function_is_told_what_it_should_be(ordered_wait: PlainWait) -> None:
-    """The likely mistake is named."""
-    async with ordered_wait([1], str) as results:  # type: ignore[arg-type]
-        with pytest.raises((TypeError, CallFailed), match="async def"):
-            await anext(results)
 
 
 async def test_an_async_generator_is_told_to_return_a_list(ordered_wait: PlainWait) -> None:
@@ -269,19 +263,6 @@ def test_an_option_that_there_is_not_is_told_with_the_nearest(ordered_wait: Plai
     message = r"^ordered_wait\(\) has no option 'capcity'; did you mean 'capacity'\?$"
     with pytest.raises(TypeError, match=message):
         ordered_wait([1], skipping, capcity=3)  # type: ignore[call-overload]
-
-
-def not_copied(value: Any) -> Any:
-    """What makes a copy, but of nothing that is odd."""
-    if value % 2:
-        raise ValueError("odd")
-    return value
-
-
-async def test_what_can_not_be_copied_is_skipped_like_what_fails(ordered_wait: PlainWait) -> None:
-    """To leave a value out, nobody has to copy it."""
-    async with ordered_wait(range(5), skipping, copy=not_copied, on_error="skip") as results:
-        assert [value async for value in results] == [0, 2, 4]
 
 
 @pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), OSError()])
@@ -425,11 +406,12 @@ async def test_limits_hold_for_every_operator(ordered_wait: PlainWait) -> None:
     """Of calls at a time, and in a second, further attempts among them."""
     begun: list[float] = []
     running: list[int] = []
+    at_a_time: set[int] = set()
 
     async def fn(value: int) -> int:
         begun.append(anyio.current_time())
         running.append(value)
-        assert len(running) <= 2
+        at_a_time.add(len(running))
         await anyio.sleep(0.1)
         running.remove(value)
         if begun[4:5] == begun[-1:]:
@@ -439,5 +421,5 @@ async def test_limits_hold_for_every_operator(ordered_wait: PlainWait) -> None:
     limits = [InFlight(2), Limit(calls=5, per=1)]
     async with ordered_wait(range(12), fn, retry=Retry(), limits=limits) as results:
         assert [value async for value in results] == list(range(12))
-    assert len(begun) == 13
+    assert (len(begun), max(at_a_time)) == (13, 2)
     assert all(later - at >= 1 for at, later in zip(begun, begun[5:], strict=False))

@@ -1,7 +1,6 @@
 """How batches share tasks, and when they don't any more."""
 
 import asyncio
-from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -13,7 +12,6 @@ from asyncwait.spec import Batch
 
 pytestmark = pytest.mark.anyio
 
-PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
 
 PAIRS = Batch(max_size=2, max_wait=1, in_flight=1)
 
@@ -35,20 +33,6 @@ async def test_batches_that_set_nothing_share_a_task() -> None:
 
     assert await values_of(range(8), fn, batch=PAIRS) == list(range(8))
     assert len(tasks) == 1
-
-
-async def test_what_a_batch_sets_in_its_context_the_next_one_does_not_see() -> None:
-    """The task that has run it serves no further one."""
-    seen: list[str] = []
-
-    async def fn(values: list[int]) -> list[int]:
-        seen.append(PLACE.get())
-        PLACE.set("here")
-        await anyio.lowlevel.checkpoint()
-        return values
-
-    assert await values_of(range(6), fn, batch=PAIRS) == list(range(6))
-    assert seen == ["nowhere"] * 3
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

@@ -13,8 +13,8 @@ import anyio.lowlevel
 import pytest
 from operators import Odd
 
-from asyncwait.backends.pool import key_ordered_wait, open_plain, ordered_wait, unordered_wait
-from asyncwait.spec import Cache, CallFailed, InvalidConfig, OperatorConfig, Retry
+from asyncwait.backends.pool import open_plain, ordered_wait, unordered_wait
+from asyncwait.spec import Cache, CallFailed, OperatorConfig, Retry
 from asyncwait.toolkit import PlainOne, PlainSource, Store
 
 pytestmark = pytest.mark.anyio
@@ -68,23 +68,6 @@ async def test_each_value_is_asked_for_its_key_once() -> None:
     assert figures.hits > figures.loads > 4
 
 
-async def test_what_is_given_together_takes_room_one_by_one() -> None:
-    """A consumer that has taken some makes room for as many."""
-    read: list[int] = []
-
-    def source() -> Iterator[int]:
-        for number in range(30):
-            read.append(number)
-            yield 0
-
-    async with ordered_wait(source(), at_once, cache=ROOMY, capacity=5) as results:
-        for taken in range(1, 20):
-            await anext(results)
-            await anyio.wait_all_tasks_blocked()
-            assert len(read) <= taken + 6
-            assert results.statistics().in_flight <= 5
-
-
 async def test_loads_and_keys_see_the_context_of_the_operator_alone() -> None:
     """A load serves records of anybody; what it sets, or a key function, nobody else sees."""
     seen: list[str] = []
@@ -127,26 +110,6 @@ async def test_a_late_cancellation_of_a_load_hits_no_further_one() -> None:
 
     assert got == [1, 2, 1, 3]
     assert len(set(kept)) == 3
-
-
-async def test_keys_that_raise_fail_their_records_alone() -> None:
-    """Whatever it is that they raise, and wherever in a row of hits."""
-
-    def key(value: Any) -> Any:
-        if value == "bad":
-            raise StopIteration
-        return value
-
-    values = [0, 0, "bad", 0, [], 0]
-    got, figures = await all_of(
-        values,
-        cache=Cache(9, 1000, key=key),
-        on_error=lambda _, error: type(error.__cause__).__name__,
-        capacity=2,
-    )
-
-    assert got == [0, 0, "StopIteration", 0, "TypeError", 0]
-    assert (figures.null_keys, figures.failures_handled, figures.calls) == (2, 2, 6)
 
 
 async def test_keys_that_can_not_be_compared_hold_nothing_up() -> None:
@@ -232,22 +195,6 @@ async def test_a_store_may_be_given_and_outlives_the_operator() -> None:
     assert hits == [0, 3]
 
 
-async def test_a_key_in_order_and_a_key_of_a_cache_are_two_things() -> None:
-    """Records of one order key come out in their order, hits or not."""
-    values = [(n % 3, n % 2) for n in range(60)]
-    got, figures = await all_of(
-        values,
-        wait=key_ordered_wait,
-        key=lambda value: value[0],
-        cache=Cache(9, 1000, key=lambda value: value),
-        capacity=7,
-    )
-
-    by_key = [[value for value in got if value[0] == key] for key in range(3)]
-    assert by_key == [[value for value in values if value[0] == key] for key in range(3)]
-    assert (figures.loads, figures.hits) == (6, 54)
-
-
 async def test_an_operator_that_fails_as_a_worker_asks_ends() -> None:
     """Nobody waits for work any more, and leaving waits for nobody."""
 
@@ -259,9 +206,3 @@ async def test_an_operator_that_fails_as_a_worker_asks_ends() -> None:
     cache = Cache(9, 1000, key=key)
     with anyio.fail_after(10), pytest.raises(CallFailed, match="value 2"):
         await all_of([0, 1, 2], cache=cache, wait=unordered_wait)
-
-
-async def test_what_does_not_go_together_is_refused() -> None:
-    """One error says what is wrong, on entering."""
-    with pytest.raises(InvalidConfig, match=r"^cache must be a Cache or None, got 5 \(int\)$"):
-        await all_of([1], cache=5)

@@ -14,7 +14,7 @@ from asyncwait.conformance.evidence import Run
 from asyncwait.conformance.harness import in_real_time, play, short
 from asyncwait.spec.scenario import Scenario, Trace
 
-NTH = 4
+NTH = 8
 """Of so many examples one is played, if it is short."""
 
 LEAST = 10

@@ -13,12 +13,10 @@ from asyncwait.reference import (
     MailboxClosedError,
     MailboxMetrics,
     MailboxState,
-    Output,
     ResultStream,
     TaskMetrics,
-    open_operator,
 )
-from asyncwait.spec import Element, OperatorConfig, Record, Snapshot, Watermark
+from asyncwait.spec import Element, OperatorConfig, Record, Snapshot
 
 pytestmark = pytest.mark.anyio
 
@@ -55,35 +53,6 @@ async def test_mails_are_counted() -> None:
     assert metrics.mailbox.mails >= 2
     mails = MailboxMetrics(mails=metrics.mailbox.mails, latency=None, queued=0)
     assert metrics == TaskMetrics(idle=1, back_pressured=0, completed=None, mailbox=mails)
-
-
-async def test_a_snapshot_is_taken_while_every_call_hangs() -> None:
-    """Whoever waits for room is not in the middle of an element, and is in the snapshot."""
-
-    async def hang(_: Any) -> tuple[Any, ...]:
-        await anyio.sleep_forever()
-        raise AssertionError
-
-    config = OperatorConfig("ordered", capacity=2)
-    inputs = (Record("a"), Record("b"), Watermark(1))
-    async with open_operator(config, hang, Source(*inputs)) as results:
-        await anyio.sleep(1)
-        assert isinstance(results, Output)
-        results.request_snapshot(7)
-        assert await anext(results) == Snapshot(7, inputs, read=3)
-
-
-async def test_what_is_stored_waits_for_room_like_input() -> None:
-    """The source is not asked before the last stored element has found room."""
-    config = OperatorConfig("ordered", capacity=1)
-    stored = (Record("a"), Record("b"))
-    async with opened(config, Source(Record("c")), *stored) as results:
-        await anyio.sleep(0.5)
-        assert (len(results.task.queue), results.task.read) == (1, 0)
-        values = [(round(anyio.current_time(), 6), e.value) async for e in results]
-
-    assert [value for _, value in values] == ["a", "b", "c"]
-    assert [time - values[0][0] for time, _ in values] == [0, 1, 2]
 
 
 async def test_a_checkpoint_is_triggered_from_another_thread() -> None:

@@ -143,24 +143,6 @@ def test_costs_are_told_by_unit() -> None:
 
 
 @LOOPS
-def test_no_more_calls_are_in_flight_than_are_allowed(loop: str) -> None:
-    """Further attempts count, and go before values that were not read."""
-    service = Counting()
-    tried: set[int] = set()
-
-    async def fn(value: int) -> int:
-        await service(value)
-        if value % 2 and value not in tried:
-            tried.add(value)
-            raise LookupError(value)
-        return value
-
-    options = {"retry": Retry(initial=0.005), "limits": [InFlight(3)]}
-    assert run(fn, range(20), loop, **options) == list(range(20))
-    assert service.most == 3
-
-
-@LOOPS
 @pytest.mark.parametrize("wait", [pool.ordered_wait, pool.unordered_wait, pool.key_ordered_wait])
 def test_an_attempt_never_waits_for_a_value_that_waits_for_it(wait: Any, loop: str) -> None:
     """It has the turn of one that was read and has no room yet, or is behind its key."""
@@ -273,28 +255,32 @@ def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:
     assert most == 2
 
 
-def test_a_call_that_does_not_tell_its_cost_fails() -> None:
-    """Where a budget knows no other: it would never be spent."""
-    with pytest.raises(CallFailed, match=r"expected a Cost\(result, used\), got 0: the budget in"):
-        run(Counting(), range(9), limits=[Budget(10.0, "USD")])
-
-
 @pytest.mark.parametrize(
-    ("used", "said"),
+    ("gives", "said"),
     [
-        ("much", "expected a number >= 0 as the cost"),
-        ({"EUR": 1}, r"expected a cost in USD from Cost.used, got .*EUR"),
-        ({}, r"expected a cost in USD from Cost.used, got {}"),
+        (lambda value: value, r"expected a Cost\(result, used\), got 0: the budget in"),
+        (lambda value: Cost(value, "much"), "CostMistold.*expected a number >= 0 as the cost"),
+        (lambda value: Cost(value, -1), "CostMistold.*expected a number >= 0 as the cost"),
+        (lambda value: Cost(value, {"USD": None}), "CostMistold"),
+        (
+            lambda value: Cost(value, {"EUR": 1}),
+            r"expected a cost in USD from Cost.used, got .*EUR",
+        ),
+        (lambda value: Cost(value, {}), r"expected a cost in USD from Cost.used, got {}"),
     ],
+    ids=["none", "text", "negative", "null", "another unit", "no unit"],
 )
-def test_a_cost_that_is_none_fails_its_value(used: Any, said: str) -> None:
-    """By a text that says what was expected."""
+def test_a_call_that_tells_no_cost_fails_and_is_not_repeated(gives: Any, said: str) -> None:
+    """Its budget would never be spent; it was made, and the next one would tell the same."""
+    calls = []
 
     async def fn(value: int) -> Any:
-        return Cost(value, used)
+        calls.append(value)
+        return gives(value)
 
     with pytest.raises(CallFailed, match=said):
-        run(fn, range(9), limits=[Budget(10.0, "USD")])
+        run(fn, range(1), limits=[Budget(9.0, "USD")], retry=Retry(initial=0.01))
+    assert calls == [0]
 
 
 def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
@@ -415,20 +401,6 @@ def test_a_list_that_costs_too_much_is_split_where_that_is_asked_for() -> None:
     assert max(sizes) <= 5
     with pytest.raises(CallFailed, match="a call for 8 values costs 8, and 5 are allowed"):
         run(fn, range(8), limits=limits, batch=Batch(max_size=8))
-
-
-@pytest.mark.parametrize("used", [{"USD": None}, -1, {"tokens": 1}], ids=str)
-def test_a_call_that_tells_no_cost_is_not_repeated(used: Any) -> None:
-    """It was made, and the next one would tell the same; what it was thought to cost counts."""
-    calls = []
-
-    async def fn(value: int) -> Any:
-        calls.append(value)
-        return Cost(value, used)
-
-    with pytest.raises(CallFailed, match="CostMistold"):
-        run(fn, range(1), limits=[Budget(9.0, "USD")], retry=Retry(initial=0.01))
-    assert calls == [0]
 
 
 def test_a_value_whose_cost_nobody_knows_is_no_call() -> None:

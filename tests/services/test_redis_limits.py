@@ -222,7 +222,7 @@ def test_further_attempts_count(redis_server: RedisServer) -> None:
         ({"url": "here"}, "url"),
         ({"name": ""}, "name"),
         ({"limits": []}, "limits"),
-        ({"limits": [Budget(1, path="here")]}, "Budget.path"),
+        ({"limits": [Budget(1, path="/nowhere/budget")]}, "Budget.path"),
         ({"limits": [Budget(1, "USD")]}, "Budget.cost"),
     ],
     ids=str,

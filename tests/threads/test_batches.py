@@ -87,15 +87,6 @@ def test_a_function_may_change_the_list_that_it_is_given() -> None:
         assert list(results) == [30, 10, 20]
 
 
-def test_answers_that_are_too_few_are_no_results() -> None:
-    """Nobody knows whose they are."""
-    with (
-        pytest.raises(InvalidResult, match="2 answers in the order of the values, got 1"),
-        ordered_wait("ab", lambda values: values[:1], batch=PAIRS) as results,
-    ):
-        list(results)
-
-
 def test_a_set_is_no_answers() -> None:
     """Nobody knows whose they are."""
     with (
@@ -170,31 +161,3 @@ async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> No
                 await anyio.sleep(0.001)
 
     assert fn.ended == [("a", "b")]
-
-
-def test_what_is_for_the_whole_program_leaves_the_thread() -> None:
-    """And ends the stream."""
-
-    def exits(values: list[str]) -> list[str]:
-        raise SystemExit(len(values))
-
-    with pytest.raises(SystemExit, match="2"), ordered_wait("ab", exits, batch=PAIRS) as results:
-        list(results)
-
-
-def test_values_are_copied_for_each_call() -> None:
-    """One that can't be has failed alone."""
-
-    def copy(value: list[int]) -> list[int]:
-        if not value:
-            raise ValueError("empty")
-        return value.copy()
-
-    def spoil(values: list[list[int]]) -> list[int]:
-        return [value.pop() for value in values]
-
-    source: list[list[int]] = [[1], [], [3]]
-    with ordered_wait(source, spoil, batch=PAIRS, copy=copy, on_error="skip") as results:
-        assert list(results) == [1, 3]
-
-    assert source == [[1], [], [3]]

@@ -35,26 +35,6 @@ def close(*sources: Any) -> BaseException | None:
     return anyio.run(close_source, *sources)
 
 
-def test_the_iterator_is_closed_before_what_made_it() -> None:
-    """What can't be closed is left alone."""
-    log: list[str] = []
-
-    assert close(Closable("iterator", log), Closable("iterable", log)) is None
-    assert close(None, Closable("alone", log)) is None
-    assert close([], object()) is None
-    assert log == ["iterator", "iterable", "alone"]
-
-
-def test_what_is_its_own_iterator_is_closed_once() -> None:
-    """Twice may be an error."""
-    log: list[str] = []
-    source = Closable("source", log)
-
-    close(source, source)
-
-    assert log == ["source"]
-
-
 def test_the_first_error_is_returned_with_the_second_as_a_note() -> None:
     """The second is closed although the first raised."""
     log: list[str] = []

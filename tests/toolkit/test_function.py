@@ -10,7 +10,6 @@ import pytest
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Record
 from asyncwait.toolkit import (
     FunctionParts,
-    awaitable_of,
     call_failed,
     collect_results,
     results_at_deadline,
@@ -106,15 +105,6 @@ def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: An
         FunctionParts.of(of_part(part, given))
 
 
-def test_a_plain_function_in_place_of_a_coroutine_function_is_told() -> None:
-    """The likely mistake is named."""
-    with pytest.raises(CallFailed, match=r"got 5; .*async def") as caught:
-        _ = awaitable_of(RECORD, 5)
-
-    assert caught.value.record is RECORD
-    assert type(caught.value.__cause__) is TypeError
-
-
 class OldSequence:
     """Iterable by index only."""
 
@@ -180,29 +170,12 @@ def test_a_collection_that_raises_fails_the_call(returned: Any) -> None:
     assert str(caught.value).endswith(repr(caught.value.__cause__))
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-def test_an_interruption_of_the_program_is_not_caught(kind: type[BaseException]) -> None:
-    """It is not about the record that happens to be read."""
-    with pytest.raises(kind):
-        collect_results(RECORD, breaks_with(kind()))
-
-
 def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> None:
     """It says all already."""
     error = InvalidResult(RECORD, "no collection")
 
     assert call_failed(RECORD, error) is error
     assert call_failed(Record("a", 12), error).__cause__ is error
-
-
-@pytest.mark.parametrize("given", ["line is down", None, ValueError])
-def test_what_is_no_exception_is_told_so(given: Any) -> None:
-    """A call that is completed with it has failed, all the same."""
-    error = call_failed(RECORD, given)
-
-    assert repr(error.__cause__) == repr(
-        TypeError(f"complete_exceptionally() takes an exception, got {given!r}")
-    )
 
 
 def gives(what: Any) -> Callable[[Any], Any]:
@@ -229,23 +202,6 @@ def test_a_deadline_without_results_is_a_timeout(given: Any, *, has_handler: boo
     )
 
 
-def test_what_a_handler_gives_is_read_as_what_a_call_gives() -> None:
-    """A text is no collection, and a collection may raise."""
-    with pytest.raises(InvalidResult):
-        results_at_deadline(RECORD, gives("text"), 1)
-    with pytest.raises(CallFailed):
-        results_at_deadline(RECORD, gives(breaks_with(ValueError())), 1)
-    with pytest.raises(KeyboardInterrupt):
-        results_at_deadline(RECORD, gives(KeyboardInterrupt()), 1)
-
-
-class Unprintable(Exception):
-    """A value, or an error, that does not even show itself."""
-
-    def __repr__(self) -> str:
-        raise ZeroDivisionError
-
-
 def test_an_error_is_shown_with_its_text_where_that_is_made_by_its_class() -> None:
     """Its `repr` tells of what it was made with alone, as with errors of PySpark."""
 
@@ -255,13 +211,3 @@ def test_an_error_is_shown_with_its_text_where_that_is_made_by_its_class() -> No
 
     for error, said in ((Late(), "Late(\"no column is named 'nope'\")"), (Late(1), "Late(1)")):
         assert str(call_failed(RECORD, error)).endswith(f"the call failed: {said}")
-
-
-def test_what_can_not_be_shown_is_named_by_its_type() -> None:
-    """An error about it is an error about it, and not about its `repr`."""
-    shown = "<Unprintable, whose repr raised ZeroDivisionError>"
-    record = Record(Unprintable(), key=Unprintable())
-
-    assert str(call_failed(record, Unprintable())).count(shown) == 3
-    with pytest.raises(InvalidResult, match=f"got {shown} "):
-        collect_results(RECORD, Unprintable())

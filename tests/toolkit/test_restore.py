@@ -4,19 +4,17 @@ import re
 from typing import Any
 
 import pytest
-from operators import Source, echo
 
 from asyncwait.spec import (
     Barrier,
     InvalidConfig,
     LatencyMarker,
-    OperatorConfig,
     Record,
     Snapshot,
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.toolkit import check_arguments, check_restore
+from asyncwait.toolkit import check_restore
 
 
 @pytest.mark.parametrize(
@@ -48,13 +46,3 @@ def test_what_can_not_be_restored_is_refused(restore: Any, name: str, shown: Any
     told = re.escape(f"got {shown!r} ({type(shown).__name__})")
     with pytest.raises(InvalidConfig, match=f"^{name} must be .*{told}$"):
         check_restore(restore)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"), [("config", "ordered"), ("fn", 7), ("elements", [1]), ("restore", b"x")]
-)
-def test_each_argument_is_refused_by_name(name: str, wrong: Any) -> None:
-    """Before anything is opened."""
-    right: Any = {"config": OperatorConfig(), "fn": echo, "elements": Source(), "restore": None}
-    with pytest.raises(InvalidConfig, match=f"^{name} must be "):
-        check_arguments(**(right | {name: wrong}), operator="it")

@@ -48,7 +48,7 @@ def test_the_reference_is_never_convicted(stage: Stage) -> None:
 @each_stage
 @pytest.mark.parametrize("sound", SOUND_MAILBOXES)
 def test_a_sound_mailbox_of_another_design_is_never_convicted(sound: type, stage: Stage) -> None:
-    """One list, a heap, an inbox: it is all the same to the rules."""
+    """An inbox that is sorted late: it is all the same to the rules."""
     examples = [
         judge_mailbox(play_program(case.program, processor_with(sound), stage)).broken
         for case in mailbox_cases(0, stages=[stage])

@@ -16,6 +16,7 @@ from streams import PROVIDER, Started, feed, until
 from asyncwait.backends.spark import (
     Carry,
     EmbeddedSpark,
+    Share,
     key_ordered_wait,
     ordered_wait,
     unordered_wait,
@@ -245,6 +246,12 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
     (unordered_wait, {"carry": Carry(event_time="id", skew=1)}, "event_time", "'id'"),
     (unordered_wait, {"carry": ["id"]}, "carry", "['id']"),
     (unordered_wait, {"carry": Carry(), "max_held": 5}, "max_held", "5"),
+    (
+        unordered_wait,
+        {"carry": Carry(), "on_error": "skip", "fail_after": Share(0.1)},
+        "fail_after",
+        "Share(",
+    ),
 ]
 
 

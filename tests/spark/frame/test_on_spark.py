@@ -1,11 +1,10 @@
 """The operator on DataFrames of a real Spark."""
 
 import asyncio
-import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -17,7 +16,6 @@ from uuid import uuid4
 import msgspec
 import pytest
 from forging import assert_is_ours
-from progress_reports import wait as wait_until_told
 from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
@@ -26,10 +24,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 from asyncwait.backends.journal import Journal, JournalMismatch
 from asyncwait.backends.services import Budget, Cost, Limit
 from asyncwait.backends.spark import (
-    Carry,
     EmbeddedSpark,
     Progress,
-    Share,
     key_ordered_wait,
     ordered_wait,
     unordered_wait,
@@ -138,10 +134,9 @@ TYPES = """
 """
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
-def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark, zone: str) -> None:
-    """Through the function, or carried past it; in any time zone of the session."""
-    with in_zone(spark.session, zone):
+def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark) -> None:
+    """Through the function, or carried past it; in a time zone of the session."""
+    with in_zone(spark.session, "Europe/Berlin"):
         df = spark.session.sql(TYPES)
 
         async def same(row: Row) -> Row:
@@ -226,17 +221,6 @@ class Callback:
         """Answer."""
 
 
-def nested_lock() -> Any:
-    """A function that can't travel."""
-    lock = threading.Lock()
-
-    async def fn(row: Row) -> tuple[int]:
-        with lock:
-            return (1,)
-
-    return fn
-
-
 FIELD = StructField("n", LongType())
 
 
@@ -246,7 +230,7 @@ FIELD = StructField("n", LongType())
         (("x", "n long"), {}, "fn", "'x' (str)"),
         ((Callback(), "n long"), {}, "fn", "callback form"),
         ((int, "n long"), {}, "fn", "<class 'int'> (type)"),
-        ((nested_lock(), "n long"), {}, "fn", "'_thread.lock'"),
+        ((threading.Lock().acquire, "n long"), {}, "fn", "_thread.lock"),
         ((lambda a, b: (a, b), "n long"), {}, "fn", "argument: 'b'"),
         ((Needy, "n long"), {}, "fn", "argument: 'what'"),
         ((echo,), {}, "schema", "DDL"),
@@ -261,8 +245,6 @@ FIELD = StructField("n", LongType())
         ((echo, "id long"), {"keep": ["id"]}, "keep", "'id' (str)"),
         ((echo, "n long"), {"key": "x"}, "key", "id, city, got 'x' (str)"),
         ((echo, "n long"), {"capacity": 0}, "capacity", "0 (int)"),
-        ((echo, "n long"), {"timeout": -1}, "timeout", "-1 (int)"),
-        ((echo, "n long"), {"max_held": -1}, "max_held", "-1 (int)"),
         ((echo, "n long"), {"on_error": "ignore"}, "on_error", "'ignore' (str)"),
         ((echo, "n long"), {"on_error": "column", "error_column": "ID"}, "error_column", "names"),
         ((echo, "n long"), {"progress": True}, "progress", "True"),
@@ -297,9 +279,8 @@ def test_help_tells_of_every_argument() -> None:
             wait(None, None, **unknown)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("partitions", [1, 2])
-def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark, partitions: int) -> None:
-    """The driver keeps them: one task uses the whole limit, and several have no more together."""
+def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
+    """The driver keeps them: its tasks have no more together."""
 
     async def fn(row: Row) -> tuple[float, int]:
         running.append(row.id)
@@ -309,7 +290,7 @@ def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark, partitions: int
         return began, most
 
     running: list[int] = []
-    df = spark.session.range(0, 90, 1, partitions)
+    df = spark.session.range(0, 90, 1, 2)
     limits = [Limit(calls=30, per=1, latency=0)]
     out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, limits=limits)
     rows = out.collect()
@@ -352,89 +333,14 @@ def test_a_spent_budget_ends_the_job_and_the_journal_goes_on_from_there(
         with pytest.raises(Exception, match="20 of a budget of 20 calls are spent"):
             ordered_wait(df, fn, "out long", limits=[Budget(20, path=path)], **options).collect()
         assert (tmp_path / "calls").stat().st_size <= 20
-    out = ordered_wait(df, fn, "out long", limits=[Budget(99, path=path)], **options)
-    assert out.count() == 60
-    assert (tmp_path / "calls").stat().st_size <= 60 + 20
-
-
-def test_a_budget_that_is_spent_on_further_attempts_blames_no_row(spark: EmbeddedSpark) -> None:
-    """And what was not called is counted as no call."""
-
-    async def fn(row: Row) -> tuple[int]:
-        raise OSError("always")
-
-    df = spark.session.range(0, 60, 1, 2)
-    options: dict[str, Any] = {"retry": Retry(initial=0.01, max_attempts=9), "on_error": "skip"}
+    df = spark.session.range(0, 60, 1, 3)
     with Progress(show=False) as progress:
-        out = ordered_wait(df, fn, "out long", limits=[Budget(20)], progress=progress, **options)
-        with pytest.raises(Exception, match="BudgetSpent") as raised:
-            out.collect()
-    assert "CallFailed" not in str(raised.value)
-    assert progress.figures().calls == 20
-
-
-def test_progress_tells_what_the_tasks_do(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """While the job runs, which goes on only when the driver has heard of it, and afterwards."""
-    heard = tmp_path / "heard"
-
-    async def fn(row: Row) -> tuple[int]:
-        while not heard.exists():
-            await asyncio.sleep(0.01)
-        if row.id % 10 == 3 and row.id not in tried:
-            tried.add(row.id)
-            raise LookupError
-        if row.id == 7:
-            raise ValueError
-        return (row.id,)
-
-    def watch() -> None:
-        wait_until_told(
-            progress, lambda figures: (figures.tasks_running, figures.calls) == (2, 100)
-        )
-        heard.touch()
-
-    tried: set[int] = set()
-    df = spark.session.range(0, 100, 1, 2)
-    with Progress(100, session=spark.session) as progress:
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        retry = Retry(initial=0.001, on_error=LookupError)
-        out = ordered_wait(df, fn, "n long", retry=retry, on_error="skip", progress=progress)
-        assert out.count() == 99
-        watcher.join()
-    done = progress.figures()
-    assert (done.rows_in, done.rows_out, done.rows_done) == (100, 99, 100)
-    assert (done.calls, done.retries, done.errors, done.tasks_done) == (110, 10, 1, 2)
-    assert done.causes == {"ValueError": 1}
-
-
-def test_a_job_ends_when_too_many_rows_have_failed(
-    spark: EmbeddedSpark, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The last line says which share, how many, and why; so does the progress."""
-
-    async def fn(value: int) -> tuple[int]:
-        if value % 5 == 0:
-            raise TimeoutError
-        return (value,)
-
-    df = spark.session.range(0, 10_000, 1, 2)
-    options: dict[str, Any] = {"columns": "id", "on_error": "skip", "capacity": 1}
-    options["fail_after"] = Share(0.1, of=100)
-    with Progress(session=spark.session) as progress:
-        out = ordered_wait(df, fn, "n long", **options, progress=progress)
-        with pytest.raises(PythonException) as raised:
-            out.collect()
-    text = str(raised.value)
-    assert text.splitlines()[-1] == (
-        "asyncwait.backends.spark.TooManyFailed: 21 of 101 rows of this task have failed, more "
-        "than fail_after=Share(share=0.1, of=100) allows: 21 TimeoutError"
-    )
-    assert text.count("/asyncwait/") == 1
-    assert progress.figures().causes["TimeoutError"] >= 20
-    assert " TimeoutError)" in capsys.readouterr().err
-    with pytest.raises(InvalidConfig, match=r"^fail_after must be None with `carry`, got Share"):
-        ordered_wait(df, fn, "n long", **options, carry=Carry())
+        options |= {"limits": [Budget(99, path=path)], "progress": progress}
+        assert ordered_wait(df, fn, "out long", **options).count() == 60
+    told = progress.figures()
+    assert (told.calls + told.found, told.rows_out) == (60, 60)
+    assert told.found > 0
+    assert (tmp_path / "calls").stat().st_size <= 60 + 20
 
 
 def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_path: Path) -> None:
@@ -479,92 +385,35 @@ def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark
     assert ordered_wait(df, echo, "n long", columns="id", keep=["id"]).columns == ["id", "n"]
 
 
-def test_a_journal_outlives_the_job(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """An action that failed, and others, in other partitions: each row is called once."""
-    calls = tmp_path / "calls"
-    calls.mkdir()
-
-    async def fn(row: Row) -> tuple[int]:
-        if row.id == 63 and not (tmp_path / "mended").exists():
-            raise LookupError
-        await asyncio.sleep(0.001)
-        (calls / f"{row.id}-{uuid4().hex}").touch()
-        return (2 * row.id,)
-
-    def enriched(partitions: int, progress: Progress | None = None) -> DataFrame:
-        df = spark.session.range(0, 100, 1, partitions)
-        journal = str(tmp_path / "journal")
-        options: Any = {"journal": journal, "capacity": 5, "progress": progress}
-        return ordered_wait(df, fn, "twice long", **options)
-
-    with Progress(show=False) as progress:
-        with pytest.raises(PythonException, match="row 13 of partition 1: "):
-            enriched(2, progress).collect()
-        # Spark's accumulators forget them.
-        # And a task that Spark gives up goes on until it is killed, beside the next job.
-        wait_until_told(progress, lambda told: told.calls_in_vain >= 13 and not told.tasks_running)
-    (tmp_path / "mended").touch()
-    for partitions in (2, 3):
-        with Progress(show=False) as progress:
-            rows = enriched(partitions, progress).collect()
-        assert rows == [Row(id=n, twice=2 * n) for n in range(100)]
-    told = progress.figures()
-    assert (told.calls, told.found, told.rows_out) == (0, 100, 100)
-    made = sorted(int(call.name.partition("-")[0]) for call in calls.iterdir())
-    # Of those that ran when the job failed, nobody has seen the results.
-    assert set(made) == set(range(100))
-    assert len(made) <= 100 + 2 * 5
-
-    with pytest.raises(JournalMismatch, match="version"):
-        ordered_wait(spark.session.range(1), twice, "n long", journal=str(tmp_path / "journal"))
-
-
 INSTANT = "timestamp'2026-01-02'"
-EXPRESSIONS = ("date'2026-01-02'", INSTANT, "'2026-01-02'", "1.50BD", "interval '1' day")
-"""None has the type of the one before it; `test_keys` goes through all types."""
 
 
-def test_inputs_and_settings_that_differ_share_no_result(
-    spark: EmbeddedSpark, tmp_path: Path
-) -> None:
-    """Type, name, zone, schema and `many` are refused by name; and what is equal is found."""
-    session, path = spark.session, str(tmp_path / "journal")
-    calls = session.sparkContext.accumulator(0)
+def test_settings_that_differ_share_no_result(spark: EmbeddedSpark, tmp_path: Path) -> None:
+    """Each is refused by its name; `test_keys` goes through all types, names and schemas."""
+    df = spark.session.sql(f"SELECT {INSTANT} AS c, 1 AS d")
 
     async def fn(value: Any) -> tuple[str]:
-        calls.add(1)
         return (repr(value),)
 
     async def several(value: Any) -> list[tuple[str]]:
         return [await fn(value)]
 
-    def run(expression: str, columns: Any = "c", schema: str = "r string", **options: Any) -> Any:
-        df = session.sql(f"SELECT {expression} AS c, 1 AS d")
-        journal, called = Journal(path, "job", "1"), options.pop("fn", fn)
+    def run(fn: Any = fn, columns: Any = "c", schema: str = "r string", **options: Any) -> Any:
+        journal = Journal(str(tmp_path / "journal"), "job", "1")
         options |= {"columns": columns, "keep": [], "journal": journal}
-        return ordered_wait(df, called, schema, **options).collect()
+        return ordered_wait(df, fn, schema, **options).collect()
 
-    for number, expression in enumerate(EXPRESSIONS):
-        shutil.rmtree(path, ignore_errors=True)
-        first = run(expression)
-        assert run(expression) == first
-        with pytest.raises(JournalMismatch) as caught:
-            run(EXPRESSIONS[number - 1])
-        assert caught.value.differs.keys() - {"zone"} == {"columns"}
-    assert calls.value == len(EXPRESSIONS)
-
-    shutil.rmtree(path)
-    run(INSTANT)
-    changed: dict[str, Callable[[], object]] = {
-        "columns": lambda: run(INSTANT, ["c"]),
-        "schema": lambda: run(INSTANT, schema="s string"),
-        "many": lambda: run(INSTANT, fn=several, many=True),
-        "zone": lambda: run(INSTANT),
+    run()
+    changed: dict[str, dict[str, Any]] = {
+        "columns": {"columns": ["c"]},
+        "schema": {"schema": "s string"},
+        "many": {"fn": several, "many": True},
+        "zone": {},
     }
-    for name, do in changed.items():
-        with in_zone(session, "Asia/Tokyo" if name == "zone" else None):
+    for name, options in changed.items():
+        with in_zone(spark.session, "Asia/Tokyo" if name == "zone" else None):
             with pytest.raises(JournalMismatch) as refused:
-                do()
+                run(**options)
             assert refused.value.differs.keys() == {name}
 
 
@@ -587,7 +436,7 @@ def test_a_zone_that_changes_before_the_action_is_another_call(
     async def fn(value: Any) -> tuple[str]:
         return (str(value.utcoffset()),)
 
-    df = spark.session.sql("SELECT timestamp'2026-01-02' AS c")
+    df = spark.session.sql(f"SELECT {INSTANT} AS c")
     out = ordered_wait(df, fn, "r string", columns="c", journal=str(tmp_path / "journal"))
     with in_zone(spark.session, "UTC"):
         assert out.collect()[0].r == "0:00:00"

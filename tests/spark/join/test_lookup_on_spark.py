@@ -84,18 +84,14 @@ def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
     assert left.columns == ["id", "user", "town", "size"]
 
 
-@pytest.mark.parametrize(
-    ("how", "where"), [("left", None), ("left", "id > 6"), ("inner", "id > 6")]
-)
-def test_a_key_that_fails_fails_the_job_or_tells_of_it(
-    orders: DataFrame, how: str, where: str | None
-) -> None:
+@pytest.mark.parametrize("how", ["left", "inner"])
+def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame, how: str) -> None:
     """The error names the key; no condition hides it."""
 
     async def fail(keys: Sequence[int]) -> dict[int, Any]:
         return {key: LookupError("gone") if key == 2 else [(f"town {key}", key)] for key in keys}
 
-    options: dict[str, Any] = {**USERS, "how": how, "where": where}
+    options: dict[str, Any] = {**USERS, "how": how, "where": "id > 6"}
     table = FunctionTable(fail)
     with pytest.raises(PythonException, match=r"CallFailed: key 2: the call failed: LookupError"):
         lookup_join(orders, table, **options).collect()
@@ -147,16 +143,16 @@ class Written:
 def test_a_worker_asks_once_for_what_it_keeps(orders: DataFrame, tmp_path: Path) -> None:
     """In whichever task or action, or join that is planned anew; tables share nothing."""
     numbers = [set[int](), set[int]()]
-    for _ in range(4):
+    for _ in range(2):
         for number, found in enumerate(numbers):
             out = lookup_join(orders, Written(tmp_path, number), **USERS)
             found.update(row.size for row in out.collect() if row.size is not None)
 
     log = Written(tmp_path)
-    asked, tasks = log.lines("asked"), 4 * 2 * 3
+    asked, tasks = log.lines("asked"), 2 * 2 * 3
     assert numbers == [{0}, {1}]
     assert set(asked.values()) <= {1, 2}  # for either table once
-    assert asked.total() < 4 * 2 * 10
+    assert asked.total() < 2 * 2 * 10 + 1
     assert log.lines("open").total() == log.lines("close").total() == tasks
 
 

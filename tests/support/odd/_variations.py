@@ -25,11 +25,8 @@ from asyncwait.reference import (
 from asyncwait.spec import Barrier, Element, Snapshot
 from odd.sound import (
     GivesEachRecordATask,
-    KeepsItsBooksInAThread,
     ParksEachRecord,
-    RoundsDeadlinesToTicks,
     RunsOnCallbacks,
-    SpeaksThroughChannels,
     WorksOnlyWhenAsked,
 )
 
@@ -183,9 +180,6 @@ ODD: tuple[Variation, ...] = (
     Variation(CountsTurns),
     Variation(GivesEachRecordATask, is_bound=True),
     Variation(RunsOnCallbacks, is_bound=True),
-    Variation(KeepsItsBooksInAThread, is_bound=True),
-    Variation(RoundsDeadlinesToTicks, is_bound=True),
     Variation(WorksOnlyWhenAsked, is_bound=True),
-    Variation(SpeaksThroughChannels, loop="trio", is_bound=True),
     Variation(ParksEachRecord, loop="trio", is_bound=True),
 )
