@@ -5,7 +5,9 @@
 First, two limits at once, of calls and of tokens, that a Redis keeps for two processes with two
 operators each. The service counts what reaches it, by its own clock. Calls are cheap, so that the
 limit of calls binds, or dear, or both in turn. What is used is how long an ideal caller would take
-in proportion to how long it took. A `redis-server` has to be on PATH; it is started here.
+in proportion to how long it took: one that arranges calls so that both limits are full in each
+window, or one that has to call in the order in which they came. A `redis-server` has to be on PATH;
+it is started here.
 
 Then the search for what services bear that tell nobody, in bursts of 200 ms or in whole seconds, of
 the pool and of threads: the rate that is served, in proportion to what they bear, behind the first
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -96,7 +99,13 @@ def together(seconds: float) -> Table:
     )
     assert server is not None, "there is no redis-server on PATH"
     table = Table(
-        "calls are", "most calls", "most tokens", "of", "used", title="Two limits, a Redis"
+        "calls are",
+        "most calls",
+        "most tokens",
+        "of",
+        "used",
+        "in that order",
+        title="Two limits, a Redis",
     )
     with tempfile.TemporaryDirectory() as folder:
         command = [server, "--port", "0", "--unixsocket", f"{folder}/redis", "--save", ""]
@@ -119,7 +128,18 @@ def _used(came: Sequence[tuple[float, int]], in_a_window: float) -> list[str]:
     ideal = (ceil(len(came) / in_a_window) - 1) * PER
     took = came[-1][0] - came[0][0]
     calls, tokens = max(map(len, windows)), max(map(sum, windows))
-    return [str(calls), str(tokens), f"{CALLS}, {TOKENS}", f"{ideal / took:.3f}"]
+    used = [f"{ideal / took:.3f}", f"{_in_order([cost for _, cost in came]) / took:.3f}"]
+    return [str(calls), str(tokens), f"{CALLS}, {TOKENS}", *used]
+
+
+def _in_order(costs: Sequence[int]) -> float:
+    """Return the seconds from the first call to the last, if each begins as soon as it may."""
+    now, begun = 0.0, deque[tuple[float, int]]()
+    for cost in costs:
+        while len(begun) == CALLS or sum(each for _, each in begun) + cost > TOKENS:
+            now = begun.popleft()[0] + PER
+        begun.append((now, cost))
+    return now
 
 
 class Service:

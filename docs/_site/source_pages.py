@@ -14,8 +14,9 @@ search:
   exclude: true
 ---
 """
-CODE = (".py", ".js")
+CODE = (".go", ".js", ".py")
 LANGUAGES = {
+    ".go": "go",
     ".py": "python",
     ".js": "javascript",
     ".toml": "toml",

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_it_conforms_in_what_it_declares() -> None:
     assert verdict.line == f"{name}: conformant: core, ordered ({expected})"
     assert passed + apart == len(rules())
     assert passed >= 40
+
+
+def test_who_does_not_say_that_it_lacks_one_loop_is_told_to(tmp_path: Path) -> None:
+    """It is asked for what no program in another language can have."""
+    folder = copytree(FOLDER, tmp_path / "program")
+    main = (folder / "main.py").read_text("utf-8")
+    (folder / "main.py").write_text(main.replace(', "lacks": ["one-loop"]', ""), "utf-8")
+
+    verdict = verify(exec_name(shlex.join([sys.executable, str(folder / "main.py")])), Coverage(5))
+
+    assert {"END-19", "FAIL-11"} <= {each.rule.id for each in verdict.failed}
+    assert all('"lacks": ["one-loop"]' in each.note for each in verdict.failed)
 
 
 def test_it_declares_what_the_page_shows() -> None:

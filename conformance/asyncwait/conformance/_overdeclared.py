@@ -53,7 +53,10 @@ def _used(scenario: Scenario) -> Iterable[Capability]:
 
 
 def with_advice(verdict: Verdict, missing: Collection[Capability]) -> Verdict:
-    """Return `verdict` with a note on each failing rule whose smallest failure uses those."""
+    """Return `verdict` with a note on each failing rule whose smallest failure uses those.
+
+    So have those of a program that was asked for `one-loop`, which few programs have.
+    """
     results = tuple(
         msgspec.structs.replace(result, note="; ".join(filter(None, [result.note, advice])))
         if (advice := _advice(verdict, result, missing))
@@ -68,6 +71,8 @@ def _advice(verdict: Verdict, result: RuleResult, missing: Collection[Capability
     if result.status != "fail" or not result.failures:
         return ""
     used = needs(result.failures[0].case.scenario)
+    if verdict.self_reported and Capability.ONE_LOOP in used & verdict.capabilities:
+        return _NO_ONE_LOOP
     if not (names := [profile for profile in missing if profile in used]):
         return ""
     them, is_all = ", ".join(names), verdict.capabilities.issuperset(PROFILES)
@@ -76,6 +81,12 @@ def _advice(verdict: Verdict, result: RuleResult, missing: Collection[Capability
         f"next to no scenario with {them} holds{why}: if the operator does not have that, "
         f"declare the profiles that it has, and leave out {them}{_refused(names)}"
     )
+
+
+_NO_ONE_LOOP = (
+    "asked only of a program whose function and source share objects with its operator: any other "
+    'declares `"lacks": ["one-loop"]` in its first line'
+)
 
 
 def _refused(names: Collection[Capability]) -> str:
