@@ -273,7 +273,7 @@ FLOWS: dict[str, Flow] = {
     "window, 0 ms": Flow(by_hand(windowed(at_once, 400)), FAST),
     "window of one column, 0 ms": Flow(by_hand(one_column(at_once_by_id, 400)), FAST),
     "ordered, 0 ms": Flow(ordered(at_once), FAST),
-    "ordered of one column, 0 ms": Flow(ordered(at_once, columns=["id"]), FAST),
+    "ordered of one column, 0 ms": Flow(ordered(at_once_by_id, columns="id"), FAST),
     "gathered, 5 ms": Flow(by_hand(gathered(slow(0.005))), MANY),
     "threads by hand, 5 ms": Flow(by_hand(threaded(0.005)), MANY),
     "window, 5 ms": Flow(by_hand(windowed(slow(0.005), 400)), MANY),

@@ -63,6 +63,7 @@ from asyncwait.toolkit._plain_parts import (
     PlainResults,
     PlainSource,
     PlainWait,
+    ValuesAhead,
     WholeDict,
     no_end_in_disguise,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "Store",
     "Times",
     "Told",
+    "ValuesAhead",
     "WholeDict",
     "answers_of",
     "asked_of_no_budget",

@@ -4,6 +4,7 @@ What each argument means stands in the docstring of the functions that `plain_wa
 """
 
 import inspect
+from abc import abstractmethod
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
@@ -128,6 +129,14 @@ class Value(Record, frozen=True):
 
     def __str__(self) -> str:
         return f"value {super().__str__().removeprefix('Record ')}"
+
+
+class ValuesAhead(AsyncIterator[Any]):
+    """An async iterator of values, some of which it has before it is asked for them."""
+
+    @abstractmethod
+    def at_hand(self, most: int) -> list[Any]:
+        """Return the next values, up to so many, of those that it has; none if it has to wait."""
 
 
 class PlainSource:

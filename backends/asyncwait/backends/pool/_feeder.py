@@ -9,6 +9,7 @@ import anyio
 from asyncwait.backends.pool._core import Core
 from asyncwait.toolkit import (
     PlainSource,
+    ValuesAhead,
     close_source,
     is_own_cancellation,
     no_end_in_disguise,
@@ -76,12 +77,20 @@ class Feeder:
         self._iterator = aiter(self._elements)
         await self._iterate(self._iterator, self._core.read)
 
-    async def _iterate(self, iterator: AsyncIterator[Any], read: Callable[[Any], bool]) -> None:
+    async def _iterate(
+        self,
+        iterator: AsyncIterator[Any],
+        read: Callable[[Any], bool],
+        at_hand: Callable[[int], list[Any]] | None = None,
+    ) -> None:
         self._asking = True
         async for element in iterator:
             self._asking = False
             goes_on = read(element)
             del element  # It may be emitted long before the next one comes.
+            while at_hand is not None and goes_on and (chunk := at_hand(self._core.wanted)):
+                goes_on = self._core.read_values(chunk)
+                del chunk
             if not (goes_on or await self._room()):
                 return
             self._asking = True
@@ -118,7 +127,8 @@ class PlainFeeder(Feeder):
     async def _read_all(self) -> None:
         values = self._source.values()
         if isinstance(values, AsyncIterator):
-            await self._iterate(values, self._core.read_value)
+            at_hand = values.at_hand if isinstance(values, ValuesAhead) else None
+            await self._iterate(values, self._core.read_value, at_hand)
         else:
             await self._read_at_once(values)
 

