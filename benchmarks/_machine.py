@@ -2,15 +2,15 @@
 
 import os
 import platform
+import sysconfig
 from pathlib import Path
 
 
 def machine() -> str:
     """Return what the figures were measured on, in words."""
-    cores = os.cpu_count()
-    return (
-        f"Python {platform.python_version()}, {platform.system()}, {cores} cores of {_processor()}"
-    )
+    free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    python = f"Python {platform.python_version()}{free}"
+    return f"{python}, {platform.system()}, {os.cpu_count()} cores of {_processor()}"
 
 
 def _processor() -> str:

@@ -1,6 +1,7 @@
 """What a record costs in the pool, beside floors and peers that are measured in the same process.
 
     python benchmarks/in_process.py [--runs 5] [--only W0] [--json FILE] [--plot FILE]
+    python benchmarks/in_process.py --beside FILE FILE [--page FILE]
 
 Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
 a figure is the median over the rounds of what is computed within one. Where calls take no time of
@@ -37,6 +38,12 @@ name says. For W0 and W1 it is processor time; a timeout is one of 10 s, which n
 `must` and `aim` are goals that we have set ourselves.
 
 ![What records cost]({picture})
+"""
+
+BESIDE = """# What a record costs, by Python
+
+Medians of the figures of [what a record costs](figures.md), each measured on one quiet machine
+one after the other; that page says what they mean. {machines}.
 """
 
 Costs = Mapping[str, float]
@@ -139,7 +146,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
     parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
     parser.add_argument("--page", type=Path, help="a file for all of that in Markdown; with --plot")
+    parser.add_argument("--beside", type=Path, nargs="+", help="measure nothing: such files")
     arguments = parser.parse_args()
+    if arguments.beside:
+        _beside(arguments.beside, arguments.page)
+        return
     rows = [row for row in ROWS if arguments.only in row.name]
     flows = FLOWS if len(rows) == len(ROWS) else _needed(rows)
     console = Console()
@@ -212,6 +223,30 @@ def _reached(goal: Goal, figure: float) -> str:
         if figure <= limit if goal.at_most else figure >= limit:
             return word
     return "missed"
+
+
+def _beside(files: Sequence[Path], page: Path | None) -> None:
+    """Show the figures of several files in columns."""
+    read = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
+    machines = [str(first["machine"]) for first, *_ in read]
+    head = ("figure", *(machine.partition(",")[0] for machine in machines))
+    rows = [
+        (row.name, *(_figure(row, rounds)[1] for _, *rounds in read), f"{row.goal.must:g}")
+        for row in ROWS
+    ]
+    flows = [
+        (
+            name,
+            *(f"{statistics.median(each[name] for each in rounds):.2f} us" for _, *rounds in read),
+        )
+        for name in FLOWS
+    ]
+    tables = ((*head, "must"), rows), (("flow", *head[1:]), flows)
+    for table in tables:
+        Console().print(shown(*table))
+    if page is not None:
+        on = "; ".join(dict.fromkeys(machine.partition(", ")[2] for machine in machines))
+        write(page, BESIDE.format(machines=on), *tables)
 
 
 def _write_json(path: Path, rounds: list[dict[str, float]]) -> None:

@@ -65,6 +65,7 @@ _JUDGING = ["judging.md", {"Step by step": "judging-steps.md"}]
 _DESIGN = [
     "pool.md",
     "figures.md",
+    "figures-by-python.md",
     "growth.md",
     "threads.md",
     "emitter.md",
