@@ -152,9 +152,16 @@ def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
             redis_server.client.flushall()
         return value
 
+    said = "has lost its memory: nobody knows what was spent"
     limits = RedisLimits(redis_server.url, "model", [Budget(99)])
-    with pytest.raises(LedgerLost, match="has lost its memory: nobody knows what was spent"):
+    with pytest.raises(LedgerLost, match=said):
         asyncio.run(results_of(limits, 99, forgets, capacity=2))
+    ledger = limits.ledger()
+    ledger.exchange(Told([], [], None, []))
+    redis_server.client.flushall()
+    for _ in range(2):  # the first time, nobody may wait for a turn, who could be told
+        with pytest.raises(LedgerLost, match=said):
+            ledger.exchange(Told([], [], None, []))
 
 
 def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:

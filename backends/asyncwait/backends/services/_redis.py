@@ -148,12 +148,13 @@ class _AtRedis:
                 f"limits {shown(self._asked.name)}: others keep to {shown(said['others'])} by this "
                 f"name, and these are {shown(self._said['limits'])}; give them another name"
             )
-        before, self._generation = self._generation, said["generation"]
-        if self._has_budget and before not in ("", self._generation):
+        if self._has_budget and self._generation not in ("", said["generation"]):
+            # So it says each time: nobody may have waited, and been told, when it was seen first.
             raise LedgerLost(
                 f"{self} has lost its memory: nobody knows what was spent; go on with what is left "
                 "as a new Budget"
             )
+        self._generation = said["generation"]
         spent = said["spent"]
         if spent:
             spent += " are spent, as the Redis has it: the next call is not made"
