@@ -34,7 +34,7 @@ def steps() -> Iterator[Block]:
 def test_a_reader_sees_what_the_tutorial_says(tmp_path: Path) -> None:
     """Every command ends as it says, and what it quotes comes out, but for figures that grow."""
     folder, gate, codes = Folder(tmp_path), "", []
-    if sample.SEED != sample.WHOLE:  # by day fewer scenarios, of which END-8 still is the cause
+    if sample.SEED != sample.WHOLE:  # by day fewer scenarios, of which END-7 still is the cause
         folder.write("pyproject.toml", "[tool.asyncwait]\ncount = 150\n")
     for step in steps():
         if step.language == "python":

@@ -300,6 +300,17 @@ def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
     assert run(service, range(99), limits=[budget]) == []
 
 
+def test_blank_lines_in_the_file_of_a_budget_cost_nothing(tmp_path: Path) -> None:
+    """Somebody has edited it."""
+    budget = Budget(9, path=str(tmp_path / "job.budget"))
+    for blank in ("\n", " \n1\n\n"):
+        assert run(Counting(), range(2), limits=[budget]) == [0, 1]
+        with (tmp_path / "job.budget").open("a") as file:
+            file.write(blank)
+    with pytest.raises(BudgetSpent, match="9 of a budget of 9 calls"):
+        run(Counting(), range(5), limits=[budget])
+
+
 def test_the_file_of_a_budget_knows_what_the_dearest_call_has_cost(tmp_path: Path) -> None:
     """So a program that starts again makes no call for which nothing is left."""
     budget = Budget(10, "USD", path=str(tmp_path / "job.budget"))

@@ -52,8 +52,8 @@ class Purse:
         cost = f", of {amount:.10g}," if amount else ""
         raise BudgetSpent(
             f"{spent:.10g} of a budget of {budget.amount:.10g} {budget.unit} are spent{place}: "
-            f"the next call{cost} is not made; go on with a larger Budget, and with a "
-            "journal, which has the results so far"
+            f"the next call{cost} is not made; go on with a larger Budget: what no journal has is "
+            "called and paid for again"
         )
 
     def _thought(self, turn: Turn) -> float:

@@ -64,7 +64,7 @@ class SpendingFile:
                 break  # The rest of a line is on its way; or a machine has stopped amid a write.
             amounts = [*map(self._amount, whole.split())]
             self._sum += sum(amounts)
-            self.largest = max(self.largest, *amounts)
+            self.largest = max([self.largest, *amounts])  # of blank lines there are none
             self._read += len(whole)
         return self._sum
 
