@@ -87,6 +87,17 @@ class TakesEqualRecordsForOne(ResultHandler):
             handler.conclude(outcome)
 
 
+@breaks("ORD-5")
+class CallsAgainWhereAConnectionBreaks(Attempt):
+    """Calls again after an error of a connection, as clients do, without being asked to."""
+
+    async def invoke(self) -> Outcome:
+        try:
+            return await super().invoke()
+        except ConnectionError:
+            return await super().invoke()
+
+
 @breaks("ORD-1")
 class OrdersByTime(OrderedQueue):
     """Takes the order of timestamps for that of the input, as far as there are timestamps."""

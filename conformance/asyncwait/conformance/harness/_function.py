@@ -17,8 +17,8 @@ from asyncwait.spec.scenario import Handler, HookRun, PlannedBatch, Scenario, St
 from asyncwait.spec.texts import shown
 
 
-class Planned(Exception):
-    """The error that a plan asks for."""
+class Planned(ConnectionError, TimeoutError):
+    """The error that a plan asks for: one that somebody may be tempted to repeat a call for."""
 
 
 class Unpicklable(Exception):
