@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from _flows import FLOWS
@@ -75,10 +74,10 @@ def _samples(name: str, seconds: float) -> Counter[tuple[str, int]]:
         spy = ["py-spy", "record", "--rate", "1000", "--format", "raw", "--full-filenames"]
         watched = [sys.executable, __file__, "--run", name, "--seconds", str(seconds)]
         subprocess.run([*spy, "--output", raw, "--", *watched], check=True, capture_output=True)
-        return Counter(dict(_read(raw.read_text())))
+        return _read(raw.read_text())
 
 
-def _read(raw: str) -> Iterator[tuple[tuple[str, int], int]]:
+def _read(raw: str) -> Counter[tuple[str, int]]:
     found: Counter[tuple[str, int]] = Counter()
     for line in raw.splitlines():
         stack, _, count = line.rpartition(" ")
@@ -87,7 +86,7 @@ def _read(raw: str) -> Iterator[tuple[tuple[str, int], int]]:
         file, _, number = stack.rpartition("(")[2].rstrip(")").rpartition(":")
         if number.isdigit():  # else it is a frame that the interpreter enters by
             found[file, int(number)] += int(count)
-    yield from found.items()
+    return found
 
 
 def _files(samples: Counter[tuple[str, int]], whole: float) -> Rows:

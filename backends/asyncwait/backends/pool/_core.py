@@ -117,20 +117,20 @@ class Core(State):
     @property
     def wanted(self) -> int:
         """How many plain values to read at once: as many as there is room for, and one to wait."""
-        return 1 if self._lines is not None else max(0, self._room()) + 1
+        return 1 if self._lines is not None else self._room() + 1
 
     def _room(self) -> int:
-        """Return how many more may be admitted, or less than 0; a few decided need no room."""
-        return self._capacity + min(self._decided, self._max_held) - self._inside
+        """Return how many more may be admitted; a few that are decided need no room."""
+        return max(0, self._capacity + min(self._decided, self._max_held) - self._inside)
 
     def read_values(self, values: Sequence[Any]) -> bool:
         """Take in the next plain values of the source, as many as are wanted; see `read_value`."""
         if len(values) < 2 or self._backlog or self.closed:  # noqa: PLR2004 - no bulk
             return self._read_singly(values)
         if self.kept_for is not None and not self.pending:
-            kept = self.kept_for(values[: max(0, self._room())])
+            kept = self.kept_for(values[: self._room()])
             values = self._admit_kept(values, kept)
-        entries = list(map(Entry, values[: max(0, self._room())]))
+        entries = list(map(Entry, values[: self._room()]))
         self._line.extend(entries)
         self._inside += len(entries)
         self._most_in_flight = max(self._most_in_flight, self._inside)

@@ -165,8 +165,9 @@ class Limited:
             return None, asked
         try:
             return self.turns.take_read(value), asked
-        except Exception:
-            self._refused += 1
+        except Exception:  # whatever asking for its cost has raised
+            with self._adding:  # calls may be in threads
+                self._refused += 1
             raise
 
     def skip(self, value: Any) -> None:
