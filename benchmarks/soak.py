@@ -36,12 +36,15 @@ SPARK = "spark-journal"
 
 ON_LOOPS = [f"{name}{form}" for name in ("pool", "emitter", "reference") for form in ("", "-plain")]
 
+VERDICTS = "verify --full"
+
 JUDGED = *(f"{name}-{loop}" for name in ON_LOOPS for loop in ("asyncio", "trio")), "threads"
+"""Each seed judges one of them, in turn."""
 
 PARTS = (
     *(f"{name} {mode}" for name in UNDER for mode in get_args(Mode)),
     SPARK,
-    *(f"verify {name}" for name in JUDGED),
+    VERDICTS,
 )
 
 PAGE = """# Soak
@@ -60,8 +63,8 @@ are those of the clock, whatever else the machine did.
 
 `spark-journal` is a DataFrame job of 20,000 rows with a journal; all its processes are killed by
 SIGKILL three times at a random moment. Wrong includes calls that were made again though they were
-not in flight. What `verify` counts are seeds of `asyncwait verify --full`; wrong are those whose
-verdict is not conformant.
+not in flight. What `verify --full` counts are seeds, each of which judges one of the {judged}
+backends in this process, in turn; wrong are those whose verdict is not conformant.
 
 {finished} of {parts} parts are finished; what was begun has {hours:.1f} h to go at its pace.{rest}
 """
@@ -146,8 +149,8 @@ def do(part: str, work: Work, arguments: argparse.Namespace) -> None:
     """Go on with a part until it is finished, or its time is over."""
     if part == SPARK:
         _in_spark(work, arguments.jobs, arguments.state.with_suffix(".spark").absolute())
-    elif part.startswith("verify "):
-        _judged(work, part.removeprefix("verify "), arguments.seeds)
+    elif part == VERDICTS:
+        _judged(work, arguments.seeds)
     else:
         it = Soaked(part, work.so_far, arguments.records, arguments.every)
         it.run(work.note, lambda done: work.tick(done, arguments.records))
@@ -168,10 +171,11 @@ def _in_spark(work: Work, jobs: int, folder: Path) -> None:
             return
 
 
-def _judged(work: Work, backend: str, seeds: int) -> None:
+def _judged(work: Work, seeds: int) -> None:
     wrong = work.so_far.get("wrong", 0)
     for seed in range(work.so_far.get("done", 0), seeds):
         work.tick(seed, seeds)
+        backend = JUDGED[seed % len(JUDGED)]
         command = ["-m", "asyncwait", "verify", backend, "--full", "--jobs", "1"]
         done = subprocess.run(
             [sys.executable, *command, "--seed", str(seed)],
@@ -236,6 +240,7 @@ def report(state: State, page: Path | None, names: list[str]) -> int:
             **state.run,
             "finished": finished,
             "parts": len(names),
+            "judged": len(JUDGED),
             "hours": hours,
             "rest": f" Not begun are {missing}." if missing else "",
         }

@@ -14,7 +14,7 @@ import pytest
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.services import Adaptive, Budget, BudgetSpent, InFlight, Limit, Limits
-from asyncwait.spec import InvalidConfig, Retry
+from asyncwait.spec import InvalidConfig, OperatorError, Retry
 
 
 class Counting:
@@ -163,3 +163,29 @@ def test_together_none_is_refused_too() -> None:
     """By name."""
     with pytest.raises(InvalidConfig, match=r"^limits must be a list of Limit"):
         Limits([])
+
+
+@pytest.mark.parametrize("inner_loop", ["the loop of the call", "a loop in its thread"])
+def test_a_call_that_waits_by_the_limits_of_its_own_turn_is_refused(inner_loop: str) -> None:
+    """Calls that hold all of an `InFlight` would wait for one another for ever."""
+    limits = Limits([InFlight(2)])
+
+    async def inside(value: int) -> list[int]:
+        stream = pool.ordered_wait([value], Counting(), limits=limits)
+        async with stream as results:
+            return [each async for each in results]
+
+    if inner_loop == "a loop in its thread":
+        outer: Any = threads.ordered_wait(
+            range(4), lambda value: asyncio.run(inside(value)), limits=limits
+        )
+    else:
+        outer = pool.ordered_wait(range(4), inside, limits=limits)
+
+    async def main() -> None:
+        async with outer as results:
+            await anext(results)
+
+    with pytest.raises(OperatorError) as raised:
+        asyncio.run(main())
+    assert "limits must be others than those by which the call" in str(raised.value.__cause__)

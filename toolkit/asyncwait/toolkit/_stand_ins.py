@@ -74,8 +74,8 @@ class HedgeFigures(Struct, frozen=True):
     fell_back: int = 0
 
 
-IN_TURN: ContextVar[bool] = ContextVar("IN_TURN", default=False)
-"""Whether a call has its turn by limits, which count it once."""
+IN_TURN: ContextVar[tuple[object, ...]] = ContextVar("IN_TURN", default=())
+"""The limits by which the call that runs has a turn, and the call round it; each counts it once."""
 
 _BEGUN: ContextVar[list[bool]] = ContextVar("_BEGUN")
 

@@ -36,6 +36,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     Cost,
     CostMistold,
     CostTooLarge,
+    InFlight,
     NotCalled,
     require_limits,
 )
@@ -56,6 +57,7 @@ class Limited:
         ledger: where others keep to the same limits; `Adaptive` is not one of them. None if nobody
             does.
         spent: is told what calls have cost, by unit: as they tell it, or else as it was thought.
+        kept: what was given as `limits`.
     """
 
     def __init__(
@@ -68,7 +70,9 @@ class Limited:
         is_paid: Callable[[Any], bool] | None = None,
         ledger: Ledger | None = None,
         spent: Counter[str] | None = None,
+        kept: object = None,
     ) -> None:
+        self._kept = kept
         self._spent: Counter[str] = Counter() if spent is None else spent
         self._call = call
         self._batched = batched
@@ -90,11 +94,7 @@ class Limited:
 
     async def on_the_loop(self, value: Any) -> Any:
         """Wait for a turn, and call; raise what the call raises."""
-        token = IN_TURN.set(True)
-        try:
-            return await self._on_the_loop(self._call, self.is_paid, value)
-        finally:
-            IN_TURN.reset(token)
+        return await self._on_the_loop(self._call, self.is_paid, value)
 
     def calling(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return another function, whose calls have turns like those of the first.
@@ -113,11 +113,14 @@ class Limited:
             turn = await self.turns.another(asked)
             await self._still_wanted(turn)
         self.turns.begin(turn)
+        token = IN_TURN.set((*IN_TURN.get(), self._kept))
         try:
             given = self._result(turn, await _awaited(call(value)))
         except BaseException as error:
             self._end(turn, error)
             raise
+        finally:
+            IN_TURN.reset(token)
         self._end(turn)
         return given
 
@@ -139,11 +142,14 @@ class Limited:
         if turn is None:
             turn = self.turns.another_in_a_thread(asked)
         self.turns.begin(turn)
+        token = IN_TURN.set((*IN_TURN.get(), self._kept))
         try:
             given = self._result(turn, self._call(value))
         except BaseException as error:
             self._end(turn, error)
             raise
+        finally:
+            IN_TURN.reset(token)
         self._end(turn)
         return given
 
@@ -307,6 +313,10 @@ def limited_plain(
     """
     together: Any = limits if hasattr(limits, "ledger") else None
     asked = require_limits(getattr(together, "limits", limits))
+    waits_for_itself = any(isinstance(each, InFlight) for each in asked)
+    if waits_for_itself and together is not None and together in IN_TURN.get():
+        expected = "others than those by which the call that opens the operator has its turn"
+        raise InvalidConfig.of("limits", together, expected)
     waits = next((each for each in _IN_CALLS if getattr(config, each) is not None), None)
     budget = next((each for each in asked if isinstance(each, Budget)), None)
     if waits and budget:
@@ -321,6 +331,7 @@ def limited_plain(
         batched=batched,
         is_paid=is_paid,
         ledger=None if together is None else together.ledger(),
+        kept=limits,
     )
     if several is not None:
         function.call = several.each_by(limited.calling)
