@@ -39,6 +39,7 @@ from asyncwait.toolkit._limits._limited import (
     asked_of_no_budget,
     unless_not_called,
 )
+from asyncwait.toolkit._limits._turns import CALL_IN_THREAD
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -72,6 +73,7 @@ from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import causes, status_of, transient
 
 __all__ = [
+    "CALL_IN_THREAD",
     "NULL_KEY",
     "PLAIN_KEYS",
     "Answers",

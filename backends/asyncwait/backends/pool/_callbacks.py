@@ -44,7 +44,7 @@ class PoolResultFuture:
 class RunningCall:
     """What a function in callback form may return of a call that runs by itself, in a thread, say.
 
-    At the deadline of its record it can't be cancelled; it counts as abandoned while it runs on.
+    It counts as abandoned while it runs on after the deadline of its record.
 
     Attributes:
         is_over: whether it has ended.
@@ -53,6 +53,9 @@ class RunningCall:
     __slots__ = ("is_over",)
 
     is_over: bool
+
+    def cancel(self) -> None:
+        """Take note that nobody wants it any more; called on the operator's loop."""
 
 
 class Inbox:
@@ -146,7 +149,9 @@ class Attempt:
         return None if self.scope is None or self.scope.is_over else self.scope
 
     def cancel(self) -> bool:
-        """Do nothing: it runs on, which is to be seen."""
+        """Ask it to end; whether it runs on is to be seen."""
+        if self.scope is not None:
+            self.scope.cancel()
         return True
 
     def put(self, entry: Entry, outcome: Outcome) -> None:

@@ -68,11 +68,12 @@ class BatchesInThreads(Threaded):
     async def __call__(self, values: list[Any]) -> Any:
         """Have a thread call the function, and wait for what that comes to."""
         answer: Any = _Answer()
-        self.ask(values, answer)
+        call = self.ask(values, answer)
         try:
             while not answer.is_there:
                 await answer.bell.wait()
         except anyio.get_cancelled_exc_class():
+            call.cancel()
             await self._outlast_thread(answer)
             raise
         return answer.take()

@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -44,6 +45,9 @@ from asyncwait.toolkit._loop import running_loop
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 from asyncwait.toolkit._stand_ins import IN_TURN, StandIns
 
+_UNMADE: ContextVar[list[Counter[str]]] = ContextVar("_UNMADE")
+"""What the operator counts of the call that runs, until that is made."""
+
 
 class Limited:
     """A function whose calls have turns, and the values of its source, each when it has its own.
@@ -58,6 +62,7 @@ class Limited:
             does.
         spent: is told what calls have cost, by unit: as they tell it, or else as it was thought.
         kept: what was given as `limits`.
+        caches: the operator has a cache.
     """
 
     def __init__(
@@ -71,16 +76,19 @@ class Limited:
         ledger: Ledger | None = None,
         spent: Counter[str] | None = None,
         kept: object = None,
+        caches: bool = False,
     ) -> None:
         self._kept = kept
+        self._caches = caches
         self._spent: Counter[str] = Counter() if spent is None else spent
         self._call = call
         self._batched = batched
         self.paces = False
         """Whether first calls have their turns before their values are read."""
-        self._refused = 0
-        """Values that were called with, as it seems, and of whose calls nobody knows the cost."""
+        self._unmade: Counter[str] = Counter()
+        """What the operator counts of calls that wait for their turns, or were given none."""
         self._adding = Lock()
+        """Of sums: calls may be in threads."""
         self.unpaid: BudgetSpent | None = None
         """Why a value was left out whose further attempt was not paid; None if none was."""
         self.is_paid = _never if is_paid is None else is_paid
@@ -94,24 +102,51 @@ class Limited:
 
     async def on_the_loop(self, value: Any) -> Any:
         """Wait for a turn, and call; raise what the call raises."""
+        self._waits(value)
         return await self._on_the_loop(self._call, self.is_paid, value)
 
-    def calling(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return another function, whose calls have turns like those of the first.
+    def with_stand_ins(self, several: StandIns) -> Callable[[Any], Any]:
+        """Return a function that calls for all of `several`, each in a turn of its own.
 
-        An `is_paid` of its own says which of them would not ask the service.
+        An `is_paid` of its own says which calls of each would not ask the service.
         """
-        return partial(self._on_the_loop, call, getattr(call, "is_paid", None) or _never)
+        in_turns = several.each_by(
+            lambda call: partial(self._on_the_loop, call, getattr(call, "is_paid", None) or _never)
+        )
+
+        async def call(value: Any) -> Any:
+            self._waits(value)  # as one call, of which one is made, or more
+            return await in_turns(value)
+
+        return call
+
+    def _waits(self, value: Any) -> None:
+        """Note that the operator has counted a call."""
+        records = len(value) if self._batched else 1
+        unmade = Counter(calls=records, batches=int(self._batched))
+        if self.paces and not self._batched:
+            unmade["retries"] = int(not self.turns.is_first(value))
+        _UNMADE.set([unmade])
+        with self._adding:
+            self._unmade += unmade
+
+    def _makes(self) -> None:
+        """Note that it is made, or found in a journal."""
+        if unmade := _UNMADE.get([]):
+            with self._adding:
+                self._unmade -= unmade.pop()
 
     async def _on_the_loop(
         self, call: Callable[[Any], Any], is_paid: Callable[[Any], bool], value: Any
     ) -> Any:
         turn, asked = self._turn_of(value, is_paid)
         if not asked:
+            self._makes()
             return await _awaited(call(value))
         if turn is None:
             turn = await self.turns.another(asked)
             await self._still_wanted(turn)
+        self._makes()
         self.turns.begin(turn)
         token = IN_TURN.set((*IN_TURN.get(), self._kept))
         try:
@@ -131,16 +166,18 @@ class Limited:
                 await anyio.lowlevel.checkpoint_if_cancelled()
             except BaseException:
                 self.turns.end(turn)
-                self.turns.unmade += 1
                 raise
 
     def in_a_thread(self, value: Any) -> Any:
         """Do the same in a thread."""
+        self._waits(value)
         turn, asked = self._turn_of(value, self.is_paid)
         if not asked:
+            self._makes()
             return self._call(value)
         if turn is None:
             turn = self.turns.another_in_a_thread(asked)
+        self._makes()
         self.turns.begin(turn)
         token = IN_TURN.set((*IN_TURN.get(), self._kept))
         try:
@@ -169,12 +206,7 @@ class Limited:
         if not asked:
             self.skip(value)
             return None, asked
-        try:
-            return self.turns.take_read(value), asked
-        except Exception:  # whatever asking for its cost has raised
-            with self._adding:  # calls may be in threads
-                self._refused += 1
-            raise
+        return self.turns.take_read(value), asked
 
     def skip(self, value: Any) -> None:
         """Give the turn of a value back that is not called for."""
@@ -218,12 +250,16 @@ class Limited:
         return handle
 
     def figures(self, told: Statistics) -> Statistics:
-        """Return the figures of the operator, but for calls that were given no turn."""
-        unmade = self.turns.unmade
-        again = unmade if self.paces else 0
-        calls = max(0, told.calls - unmade - self._refused)
-        retries = max(0, told.retries - again)
-        return replace(told, calls=calls, retries=retries)
+        """Return the figures of the operator, but for calls that were given no turn.
+
+        With a cache, calls are questions to that, of which it knows nothing.
+        """
+        if self._caches:
+            return told
+        with self._adding:
+            unmade = {**self._unmade}
+        less = {name: getattr(told, name) - count for name, count in unmade.items()}
+        return replace(told, **less)
 
     def leave(self) -> None:
         """Wake whoever waits for a turn; there is none any more."""
@@ -332,9 +368,10 @@ def limited_plain(
         is_paid=is_paid,
         ledger=None if together is None else together.ledger(),
         kept=limits,
+        caches=config.cache is not None,
     )
     if several is not None:
-        function.call = several.each_by(limited.calling)
+        function.call = limited.with_stand_ins(several)
     else:
         function.call = limited.in_a_thread if is_plain_function(call) else limited.on_the_loop
     if budget is not None:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from math import inf
 from threading import Lock, get_ident
-from typing import Any
+from typing import Any, Protocol
 
 from asyncwait.toolkit._limits._book import Book, Costs
 from asyncwait.toolkit._limits._exchange import Exchange
@@ -17,6 +18,26 @@ from asyncwait.toolkit._loop import Bell, running_loop, running_trio
 
 class TurnsClosed(NotCalled):
     """The operator is left: nobody has a turn any more."""
+
+
+class Unwanted(NotCalled):
+    """The value of a call was decided while that waited for its turn."""
+
+
+class InThread(Protocol):
+    """A call that a thread runs, and that nobody can cancel; it may wait for its turn yet.
+
+    Attributes:
+        is_wanted: whether anybody waits for what comes of it.
+        on_unwanted: called on the loop of the operator when nobody does any more.
+    """
+
+    is_wanted: bool
+    on_unwanted: Callable[[], object]
+
+
+CALL_IN_THREAD: ContextVar[InThread] = ContextVar("CALL_IN_THREAD")
+"""What the present thread runs."""
 
 
 class Turns:
@@ -44,11 +65,9 @@ class Turns:
         self._asyncio = asyncio.get_running_loop() if self._trio is None else None
         self._thread = get_ident()
         self._waiting: deque[Bell] = deque()
-        self.unmade = 0
-        """Further calls that wait for a turn, or were given none: the operator counts them."""
         self._source = Bell()
-        self._read: list[tuple[Any, Turn | Exception]] = []
-        """Values that have their turns, and whose calls have not begun."""
+        self._read: list[tuple[Any, Turn | Exception | None]] = []
+        """Values that were read with a turn, which may be given back, until their calls come."""
         self._lock = Lock()
         """Of that list: threads look into it, too."""
         self._is_closed = False
@@ -74,17 +93,24 @@ class Turns:
             if not isinstance(got, Turn):
                 await self._rest(self._source, got)
                 continue
-            await self._granted(got)
+            await self._granted(got, Bell())
             if not self._waiting:
                 break
             self.end(got)  # so that who waits has it
         self._read.append((value, got))
 
-    async def _granted(self, turn: Turn) -> None:
-        """Wait until others leave room for it, too; give it back where that is not to be."""
+    async def _granted(
+        self, turn: Turn, bell: Bell, refuse: Callable[[], object] = lambda: None
+    ) -> None:
+        """Wait until others leave room for it, too; give it back where that is not to be.
+
+        Args:
+            turn: which this operator has room for.
+            bell: rung when there may be something to see.
+            refuse: raises if it is not wanted any more.
+        """
         if self._exchange is None:
             return
-        bell = Bell()
         answers: list[BaseException | None] = []
 
         def answered(error: BaseException | None) -> None:
@@ -95,21 +121,33 @@ class Turns:
         self._exchange.ask(turn, answered)
         try:
             while not answers:
+                refuse()
                 await bell.wait()
+            refuse()
             if answers[0] is not None:
                 raise answers[0]
         except BaseException:
             self.end(turn)
             raise
 
+    def is_first(self, value: Any) -> bool:
+        """Say whether a value was read, and waits for its first call; for any thread."""
+        with self._lock:
+            return self._place(value) is not None
+
+    def _place(self, value: Any) -> int | None:
+        return next((at for at, (each, _) in enumerate(self._read) if each is value), None)
+
     def take_read(self, value: Any) -> Turn | None:
-        """Take the turn of a value that was read; None if it has none. For any thread.
+        """Take the turn of a value that was read; None if it has none, or none any more.
+
+        For any thread.
 
         Raises:
             Exception: nobody can say what its call costs, or it costs too much.
         """
         with self._lock:
-            place = next((at for at, (each, _) in enumerate(self._read) if each is value), None)
+            place = self._place(value)
             turn = None if place is None else self._read.pop(place)[1]
         if isinstance(turn, Exception):
             raise turn
@@ -130,22 +168,31 @@ class Turns:
         with suppress(RuntimeError):  # The loop is gone: nobody waits for a turn.
             self._loop.call_from_thread(self.ring)
 
-    async def another(self, values: Sequence[Any]) -> Turn:
+    async def another(self, values: Sequence[Any], call: InThread | None = None) -> Turn:
         """Wait until one more call may begin.
+
+        Args:
+            values: of the call.
+            call: that a thread is about to make; None for one that is cancelled where it waits.
 
         Raises:
             BudgetSpent: none may.
             CostTooLarge: this one never may.
             TurnsClosed: the operator is left.
+            Unwanted: nobody wants what comes of `call`.
         """
+
+        def refuse() -> None:
+            self._require_wanted(call)
+
         bell = Bell()
-        self.unmade += 1
+        if call is not None:
+            call.on_unwanted = bell.ring
         self._waiting.append(bell)
         try:
             amounts = self._costs.of(values)
             while True:
-                if self._is_closed:
-                    raise TurnsClosed("the operator is left: no further call begins")
+                refuse()
                 if self._waiting[0] is not bell:
                     await bell.wait()
                     continue
@@ -153,8 +200,7 @@ class Turns:
                 if isinstance(got, Turn):
                     if self._exchange is not None:  # which does not say whether there is room
                         self._give_back_all()
-                    await self._granted(got)
-                    self.unmade -= 1
+                    await self._granted(got, bell, refuse)
                     return got
                 if not self._give_back():
                     await self._rest(bell, got)
@@ -164,18 +210,34 @@ class Turns:
 
     def another_in_a_thread(self, values: Sequence[Any]) -> Turn:
         """Do the same in a thread, which waits."""
+        call = CALL_IN_THREAD.get(None)
         if self._asyncio is None:
-            turn: Turn = self._trio.from_thread.run(self.another, values, trio_token=self._token)
-            return turn
-        return asyncio.run_coroutine_threadsafe(self.another(values), self._asyncio).result()
+            turn: Turn = self._trio.from_thread.run(
+                self.another, values, call, trio_token=self._token
+            )
+        else:
+            waiting = asyncio.run_coroutine_threadsafe(self.another(values, call), self._asyncio)
+            turn = waiting.result()
+        try:  # The thread may have slept since.
+            self._require_wanted(call)
+        except NotCalled:
+            self.end(turn)
+            raise
+        return turn
+
+    def _require_wanted(self, call: InThread | None) -> None:
+        if self._is_closed:
+            raise TurnsClosed("the operator is left: no further call begins")
+        if call is not None and not call.is_wanted:
+            raise Unwanted("its value is decided: no call for it begins any more")
 
     def _give_back(self) -> bool:
         """Give the last turn back that was taken for a value; return whether there was one."""
         with self._lock:
             for place in reversed(range(len(self._read))):
-                _, turn = self._read[place]
+                value, turn = self._read[place]
                 if isinstance(turn, Turn):
-                    del self._read[place]
+                    self._read[place] = value, None
                     self._end(turn)
                     return True
         return False
@@ -186,7 +248,7 @@ class Turns:
             place = next((at for at, (_, each) in enumerate(self._read) if each is turn), None)
             if place is None:
                 return
-            del self._read[place]
+            self._read[place] = self._read[place][0], None
         self._end(turn)
 
     def _give_back_all(self) -> None:
