@@ -1,6 +1,7 @@
 """All limits of an operator at once, and what calls cost."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from math import inf
 from threading import Lock
 from typing import Any, TypeGuard
@@ -39,6 +40,9 @@ class Book:
             for place, limit in enumerate(limits)
             if limit is not None
         ]
+        files = [meter.file for meter in self._meters if isinstance(meter, Purse) and meter.file]
+        self._files = sorted(files, key=lambda file: file.identity)
+        """Of budgets, in an order that is the same for all who share several of them."""
 
     def take(self, amounts: Sequence[float]) -> Turn | float:
         """Count a call, and return its turn; or in how many seconds to ask again.
@@ -46,7 +50,9 @@ class Book:
         Raises:
             BudgetSpent: there is nothing left for it.
         """
-        with self._lock:
+        with self._lock, ExitStack() as alone:
+            for file in self._files:  # Between the look and the entry nobody else takes the rest.
+                alone.enter_context(file.locked())
             turn = Turn([*amounts], self._clock())
             wait = max((meter.delay(turn) for meter in self._meters), default=0.0)
             if wait > 0:

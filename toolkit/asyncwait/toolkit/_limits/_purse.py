@@ -27,12 +27,13 @@ class Purse:
         """What the dearest call has cost, of those that have told it."""
         self._spent = 0.0
         self._open = 0
-        self._file = None
+        self.file = None
+        """What remembers it for several runs; None if nothing does."""
         if budget.path is not None:
             require_posix("a Budget with a file")
             from asyncwait.toolkit._limits._spending import SpendingFile
 
-            self._file = SpendingFile(budget.path, budget.unit)
+            self.file = SpendingFile(budget.path, budget.unit)
 
     def delay(self, turn: Turn) -> float:
         """Return 0; or infinity while calls run that may cost less than was thought.
@@ -41,7 +42,7 @@ class Purse:
             BudgetSpent: nothing more is left for such a call.
         """
         budget = self._budget
-        spent = self._spent if self._file is None else self._file.spent()
+        spent = self._spent if self.file is None else self.file.spent()
         amount = self._thought(turn)
         is_blind = self._is_told and not amount and self._dearest is None and self._open > 0
         if spent < budget.amount and spent + amount <= budget.amount * ROUNDING and not is_blind:
@@ -60,7 +61,7 @@ class Purse:
         """Return what a call will cost, as far as one knows: the file may know of dearer ones."""
         if not self._is_told:
             return turn.amounts[self._place]
-        return max(self._dearest or 0.0, 0.0 if self._file is None else self._file.largest)
+        return max(self._dearest or 0.0, 0.0 if self.file is None else self.file.largest)
 
     def take(self, turn: Turn) -> None:
         """Count a call."""
@@ -84,12 +85,12 @@ class Purse:
             self._spend(told - thought)
 
     def _spend(self, amount: float) -> None:
-        if self._file is None:
+        if self.file is None:
             self._spent += amount
         elif amount:
-            self._file.add(amount)
+            self.file.add(amount)
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._file is not None:
-            self._file.close()
+        if self.file is not None:
+            self.file.close()

@@ -33,7 +33,7 @@ class SpendingFile:
         except OSError as error:
             expected = f"a file that can be written: {error.strerror}"
             raise InvalidConfig.of("Budget.path", path, expected) from error
-        with self._locked():
+        with self.locked():
             try:
                 self._begin(unit)
             except BaseException:
@@ -43,6 +43,7 @@ class SpendingFile:
     def _begin(self, unit: str) -> None:
         """Write the first line, or look at it; the last one has to have its end."""
         status = os.fstat(self._handle)
+        self.identity = status.st_dev, status.st_ino
         if not stat.S_ISREG(status.st_mode):
             raise InvalidConfig.of("Budget.path", self._path, "a file, which remembers")
         head = os.pread(self._handle, len(self._head), 0)
@@ -86,7 +87,8 @@ class SpendingFile:
             os.write(self._handle, f"{amount!r}\n".encode())
 
     @contextmanager
-    def _locked(self) -> Generator[None]:
+    def locked(self) -> Generator[None]:
+        """Have nobody else on this machine spend meanwhile."""
         fcntl.flock(self._handle, fcntl.LOCK_EX)
         try:
             yield
