@@ -98,8 +98,6 @@ def test_who_declares_what_is_there_is_told_nothing() -> None:
     [
         "lacking:broken",  # in the core, first of all
         "faulty-lets-statuses-cancel-each-other",
-        "faulty-ends-three-times",
-        "faulty-compares-what-is-due-together",
     ],
 )
 def test_a_bug_is_taken_for_no_lack(name: str) -> None:
