@@ -81,7 +81,15 @@ def test_a_source_sees_the_context_of_the_opening() -> None:
         request.reset(token)
 
 
-@pytest.mark.parametrize("error", [OSError("line"), KeyError("k"), GeneratorExit("g")])
+class Falsy(Exception):
+    """As an error that counts its parts, and has none."""
+
+    def __len__(self) -> int:
+        """Have no parts."""
+        return 0
+
+
+@pytest.mark.parametrize("error", [OSError("line"), KeyError("k"), GeneratorExit("g"), Falsy("f")])
 def test_what_a_source_raises_comes_last(mode: str, error: BaseException) -> None:
     """Behind the results of all that it gave, and again on each further read."""
 

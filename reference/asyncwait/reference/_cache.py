@@ -96,7 +96,8 @@ class LoadCall(TaskCall):
         except InvalidResult as error:
             return Raised(NoAnswer(error.reason), outcome.at)
         except OperatorError as error:
-            return Raised(error.__cause__ or error, outcome.at)
+            cause = error if error.__cause__ is None else error.__cause__
+            return Raised(cause, outcome.at)
 
     def tell(self, outcome: Outcome) -> None:
         """Keep results, and hand on what the call came to, or what is kept in its place."""

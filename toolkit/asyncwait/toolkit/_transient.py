@@ -82,7 +82,8 @@ def causes(error: Any) -> Iterator[BaseException]:
         if not isinstance(error, BaseException):
             return
         yield error
-        error = error.__cause__ or getattr(error, "reason", None)
+        cause = error.__cause__
+        error = getattr(error, "reason", None) if cause is None else cause
 
 
 def _answer(error: BaseException) -> bool | RetryAfter | None:

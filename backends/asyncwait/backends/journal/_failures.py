@@ -48,7 +48,8 @@ class Failure(Struct, frozen=True, array_like=True):
     @classmethod
     def of(cls, key: bytes, error: OperatorError) -> "Failure":
         """Build that of a call which an operator has given up."""
-        cause, reason = error.__cause__ or error, one_line(error.reason, _LONGEST)
+        cause = error if error.__cause__ is None else error.__cause__
+        reason = one_line(error.reason, _LONGEST)
         return cls(key, kind_of(cause), reason, error.attempts, status_behind(cause))
 
     @classmethod

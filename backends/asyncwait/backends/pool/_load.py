@@ -110,4 +110,4 @@ def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ..
     except InvalidResult as error:  # of a record that stands for all that share the load
         raise NoAnswer(error.reason) from None
     except OperatorError as error:
-        raise error.__cause__ or error from None
+        raise (error if error.__cause__ is None else error.__cause__) from None

@@ -166,7 +166,7 @@ def _without_ours(error: BaseException | None) -> None:
             if not _is_ours(frame.tb_frame):
                 kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
         error.__traceback__ = kept
-        error = error.__cause__ or error.__context__
+        error = error.__context__ if error.__cause__ is None else error.__cause__
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:

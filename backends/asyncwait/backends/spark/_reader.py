@@ -86,7 +86,7 @@ class ThreadedSource(ValuesAhead):
             return element
         while not self._chunks:
             if self._ended:
-                raise self._error or StopAsyncIteration
+                raise StopAsyncIteration if self._error is None else self._error
             self._arrived.clear()
             await self._arrived.wait()
         self._current = iter(self._chunks.popleft())
@@ -169,7 +169,7 @@ class InMemorySource:
         """Return the next element."""
         if self._elements:
             return self._elements.popleft()
-        raise self._error or StopAsyncIteration
+        raise StopAsyncIteration if self._error is None else self._error
 
     async def aclose(self) -> None:
         """Hand out nothing more."""

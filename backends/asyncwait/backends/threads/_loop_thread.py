@@ -50,6 +50,8 @@ class LoopThread:
     def _answer(self, asked: Future[T]) -> T:
         try:
             answer = asked.result()
+            if (error := asked.exception()) is not None:
+                raise error  # `result` takes one that is false for none
         except CancelledError:
             self._raise_thrown()
             raise

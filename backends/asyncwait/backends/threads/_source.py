@@ -47,7 +47,7 @@ class ReadAhead:
         while not self._read:
             # Whether it has ended is asked first: the last value comes before that.
             if self._has_ended and not self._read:
-                raise self._error or StopAsyncIteration
+                raise StopAsyncIteration if self._error is None else self._error
             await self._bell.wait()
         self._room.release()
         return self._read.popleft()

@@ -20,6 +20,22 @@ from asyncwait.spec.texts import shown
 class Planned(ConnectionError, TimeoutError):
     """The error that a plan asks for: one that somebody may be tempted to repeat a call for."""
 
+    def __bool__(self) -> bool:
+        """Be an error all the same."""
+        return False
+
+
+class PlannedValueError(ValueError):
+    """One that is caught as what it is based on."""
+
+    planned_name = "ValueError"
+
+
+class PlannedRetryAfter(RetryAfter):
+    """One that a client has made its own."""
+
+    planned_name = "RetryAfter"
+
 
 class Unpicklable(Exception):
     """An error that can't cross a process border."""
@@ -37,7 +53,8 @@ class Chained(Exception):
         self.__cause__ = self.planned_cause = KeyError(said)
 
 
-_OTHERS = Record("of another operator")
+_OTHERS = Record("b", 6)
+"""Another record than that of the call, and where examples raise these errors equal to it."""
 
 _ERRORS: dict[str, Callable[[str], BaseException]] = {
     "ExceptionGroup": lambda said: ExceptionGroup(said, [ValueError(said), OSError(said)]),
@@ -45,7 +62,7 @@ _ERRORS: dict[str, Callable[[str], BaseException]] = {
     "CallFailed": partial(CallFailed, _OTHERS),
     "CallTimedOut": partial(CallTimedOut, _OTHERS),
     "InvalidConfig": InvalidConfig,
-    "ValueError": ValueError,
+    "ValueError": PlannedValueError,
     "StopIteration": StopIteration,
     "StopAsyncIteration": StopAsyncIteration,
     "CancelledError": asyncio.CancelledError,
@@ -58,7 +75,7 @@ _ERRORS: dict[str, Callable[[str], BaseException]] = {
 def planned_error(name: str, retry_after: int = 0) -> BaseException:
     """Return a fresh error of the planned kind; `retry_after` is told in ms."""
     if name == "RetryAfter":
-        return RetryAfter(retry_after / 1000)
+        return PlannedRetryAfter(retry_after / 1000)
     return _ERRORS.get(name, Planned)("planned")
 
 

@@ -40,6 +40,10 @@ from asyncwait.spec.scenario import (
 class PlannedSourceError(Exception):
     """The error that the source raises where a scenario says so."""
 
+    def __bool__(self) -> bool:
+        """Be an error all the same."""
+        return False
+
 
 def planned_source_error(scenario: Scenario) -> BaseException | None:
     """Return what the source of `scenario` raises in place of its end; None if it just ends."""
@@ -128,7 +132,7 @@ class WatchedSource:
             self._recorder.events.append(SourceEnded(self._recorder.now(), raised))
         self._has_ended = True
         if gives_none:
-            return cast("Element", 7)
+            return cast("Element", None)
         if self._error is None:
             raise StopAsyncIteration
         raise self._recorder.planned(self._error, passes=True) from None

@@ -120,7 +120,7 @@ class HostOpening(Opening):
             if isinstance(error, InvalidResult) and isinstance(error.record, RowRecord):
                 return False
             if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
-                error = error.__cause__ or error
+                error = error if error.__cause__ is None else error.__cause__
             return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
         def is_asked_for(given: Any) -> bool:

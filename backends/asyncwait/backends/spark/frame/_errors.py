@@ -36,12 +36,12 @@ class EvaluatedTwice(UserWarning):
 
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
-    cause = error.__cause__ or error
+    cause = error if error.__cause__ is None else error.__cause__
     kind = cause.failure.kind if isinstance(cause, KeptFailure) else kind_of(cause)
     return {"type": kind, "message": str(error), "attempts": error.attempts}
 
 
 def cause_behind(error: OperatorError) -> str:
     """Return what a row that has failed is counted as; one that is kept as it was at first."""
-    cause = error.__cause__ or error
+    cause = error if error.__cause__ is None else error.__cause__
     return cause.failure.cause if isinstance(cause, KeptFailure) else cause_of(cause)

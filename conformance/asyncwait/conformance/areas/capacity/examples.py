@@ -71,6 +71,13 @@ snapshots-before-a-record-and-nobody-reads: CAP-6
         "capacity 3; a b: gives *1; tracked",
         inputs=tuple(Timed(n // 250 * 40, Record("ab"[n % 2], n)) for n in range(1251)),
     ),
+    example(
+        "every-way-out-is-let-go: CAP-7",
+        "Of six hundred records some are late, some are repeated, and give nothing then.",
+        "unordered; capacity 3; timeout 4000; handled; retry initial=40 on_result=empty; tracked; "
+        "a: gives a1; b: never, late gives; c: gives",
+        inputs=tuple(Timed(0, Record("abc"[n % 3], n)) for n in range(600)),
+    ),
     *examples("""
 keys-share-the-room: CAP-1, CAP-2
     Room is for all records together, however many keys they have.

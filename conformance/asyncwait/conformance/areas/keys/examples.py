@@ -1,6 +1,8 @@
 """KEY: examples of records that wait for their keys, and of others that do not."""
 
 from asyncwait.conformance.evidence import Example, example, examples
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import Timed
 
 EXAMPLES: tuple[Example, ...] = (
     *examples("""
@@ -93,6 +95,12 @@ from-input-to-key-order: KEY-1, REST-5, REST-7
         "as-many-keys-as-records: KEY-13, CAP-7",
         "Four hundred records, of which each has a key of its own.",
         f"key-ordered; 0: {' '.join(f'{number}/k{number}' for number in range(400))}; tracked",
+    ),
+    example(
+        "as-many-keys-and-no-results: KEY-13, CAP-7",
+        "Of three hundred records with keys of their own some are late, and some give nothing.",
+        "key-ordered; timeout 80; handled; tracked; a: never, late gives; b: 40 gives",
+        inputs=tuple(Timed(0, Record("ab"[n % 2], n, f"k{n}")) for n in range(300)),
     ),
     *examples("""
 one-key-and-a-watermark: KEY-1, KEY-2, WM-1, WM-2
