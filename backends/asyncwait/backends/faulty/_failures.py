@@ -37,7 +37,7 @@ class FailsWithoutNamingTheRecord(ResultHandler):
         try:
             super().decide_despite(failure)
         except CallFailed as final:
-            raise (final.__cause__ or final)  # noqa: B904
+            raise final if final.__cause__ is None else final.__cause__  # noqa: B904
 
 
 class _KnowsTheNewest(AsyncWaitOperator):
@@ -108,7 +108,7 @@ class EmitsWhatIsReadyAfterAFailure(StreamTask):
 
 class _HasPlaceForOneError(Output):
     def cut(self, error: BaseException | None) -> None:
-        self.error = error or self.error
+        self.error = self.error if error is None else error
         super().cut(error)
 
 
@@ -281,6 +281,14 @@ class RaisesACopyEachTime(Output):
 
 
 @breaks("FAIL-7")
+class TakesAFalseErrorForNone(StreamTask):
+    """Ends well behind an error of the source that has no parts, and is false."""
+
+    def finish(self) -> None:
+        self.output.finish((self.end and self.end.error) or None)
+
+
+@breaks("FAIL-7")
 class WrapsErrorsOfTheSource(StreamTask):
     """Raises an error of its own for one of the source, which is only the cause."""
 
@@ -414,7 +422,8 @@ class BlamesTheLastAttemptForTheDeadline(ResultHandler):
         try:
             return super().results_at_deadline()
         except CallTimedOut as late:
-            raise late from late.__cause__ or getattr(self, "raised", None)
+            cause = late.__cause__
+            raise late from getattr(self, "raised", None) if cause is None else cause
 
 
 @breaks(

@@ -19,8 +19,8 @@ class RedisTable:
 
     Strings are read by MGET, which gives nothing for a key of another type. So the server is asked
     once more about keys without a value, by EXISTS for all of them; only where one is there after
-    all are they read by a GET each. A key of another type fails alone. In a cluster each key is read
-    by a GET, all at once, as is right also for a slot that is half moved to another server.
+    all are they read by a GET each. A key of another type fails alone. In a cluster keys are read
+    so, all at once, as is right also for a slot that is half moved to another server.
 
     Args:
         server: an address, `redis://host:port/db`, `rediss://` or `unix://path`; or an open client

@@ -371,16 +371,18 @@ class _LegPlayer:
 
     async def _reads_right(self, *, left: bool) -> bool:
         outcome: Any
+        requests = True
         try:
             able: object = self._results
             if isinstance(able, SnapshotOnDemand):
                 able.request_snapshot(_AFTER_THE_END)
+            requests = False
             outcome = await self._results.__anext__()
         except BaseException as error:
             if is_for_the_harness(error):
                 raise
             outcome = error
-        return self._consumer.read_again(outcome=outcome, left=left)
+        return self._consumer.read_again(outcome=outcome, left=left, requests=requests)
 
     def _keep_company(self) -> None:
         async def go(takes: float) -> None:

@@ -405,8 +405,15 @@ class Consumer:
         """Whether it is worth a further read after the operator was left."""
         return self.reads_again or (self.ending is not None and self.ending.how == "left")
 
-    def read_again(self, *, outcome: Element | BaseException, left: bool) -> bool:
+    def read_again(
+        self, *, outcome: Element | BaseException, left: bool, requests: bool = False
+    ) -> bool:
         """Note what a further read gave or raised, before or after the operator was left.
+
+        Args:
+            outcome: what it came to.
+            left: whether that was after leaving.
+            requests: whether it was the request before it that raised.
 
         Returns:
             Whether it is as it should be: only then it is worth another one.
@@ -416,6 +423,7 @@ class Consumer:
             seen = "stop"
         elif isinstance(outcome, BaseException):
             seen = "same" if outcome is self.raised else f"raised {type(outcome).__name__}"
+            seen = f"behind request_snapshot(), which {seen}" if requests else seen
         else:
             seen = f"gave {text_of(outcome)}"
         changed = {"after": seen} if left else {"again": seen}

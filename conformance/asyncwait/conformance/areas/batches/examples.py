@@ -62,6 +62,10 @@ one-backs-off-without-room: BAT-4
     b gathers and there is no room for c; a comes back at 80, and goes with b.
     unordered; capacity 2; retry initial=80; batch max_size=2 max_wait=4000; 0: a x; 40: b c;
     a: raises own, 40 gives a1; x: gives x1; b c: 40 gives *1; source_ends_at 400
+those-behind-one-that-is-late-wait-on: BAT-4, BAT-2, TIME-2
+    a gathers again from 200 on, and is late at 320; b has gathered from 280 on, and goes at 440.
+    capacity 8; timeout 160; handled; retry initial=40; batch max_size=4 max_wait=160; 0: a; 280: b;
+    a: raises own, late gives a?; b: gives b1; source_ends_at 800
 a-record-is-late-while-it-gathers: BAT-1, TIME-2
     a waits for a place for its second call, and is late at 120; x and y go together at 320.
     unordered; capacity 8; timeout 120; handled; retry initial=80;
