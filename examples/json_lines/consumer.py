@@ -61,7 +61,7 @@ class Leg(Run):
                     self.end("failed", error)
                 if self.ending["how"] != "left":
                     self.ending["again"] = await self.further(window, raised)
-                if raised:
+                if raised is not None:
                     raise raised
         except asyncio.CancelledError:
             pass

@@ -150,5 +150,5 @@ async def open_window(capacity: int, fn: Any, source: Any) -> AsyncGenerator[Win
         raise
     finally:
         not_closed = await undisturbed(window.leave())
-        if not_closed and not raised:
+        if not_closed is not None and not raised:
             raise not_closed

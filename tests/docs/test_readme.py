@@ -20,6 +20,7 @@ from walking import without_figures
 from where import ROOT
 
 from asyncwait.backends import pool
+from asyncwait.backends.services import InFlight
 from asyncwait.backends.watching import export_metrics, show_progress
 from asyncwait.conformance import Lacks, StreamBackend, stream_backend
 from asyncwait.conformance._commands import _verify
@@ -96,6 +97,7 @@ async def _elements() -> Any:
 GIVEN = {
     **{name: getattr(pool, name) for name in ("key_ordered_wait", "ordered_wait", "open_operator")},
     "accounts": ["a", "b", "c"],
+    "ask": _reply,
     "asyncio": asyncio,
     "changes": [{"row": 1}],
     "config": OperatorConfig(),
@@ -107,10 +109,13 @@ GIVEN = {
     "fetch": _reply,
     "fetch_from_mirror": _reply,
     "Lacks": Lacks,
+    "limits": [InFlight(64)],
     "look_up_city": _replies,
     "look_up_user": _replies,
     "orders": [{"voucher": 1}],
+    "ordered_wait": pool.ordered_wait,
     "paths": ["a", "b"],
+    "questions": ["a", "b"],
     "Retry": Retry,
     "service": SimpleNamespace(book=_reply, balances=_balances),
     "show_progress": show_progress,
@@ -122,8 +127,9 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("block", PYTHON)
-def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone, with what is given; on a clock that jumps where it awaits."""
+def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Alone, with what is given, in an empty folder; on a clock that jumps where it awaits."""
+    monkeypatch.chdir(tmp_path)
     package: Any = ModuleType("mypkg")
     package.open_operator = pool.open_operator
     monkeypatch.setitem(sys.modules, "mypkg", package)
