@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncwait.backends import pool
+from asyncwait.backends import emitter, pool
 from asyncwait.backends.services import (
     Adaptive,
     Budget,
@@ -561,3 +561,57 @@ def test_stand_ins_are_one_call_whatever_waits_for_its_turn(loop: str) -> None:
 
     told = run_virtual(main, loop)
     assert (told.calls, told.retries) == (20, 0)
+
+
+@LOOPS
+def test_no_attempt_is_over_while_it_waits_for_its_turn(loop: str) -> None:
+    """Its time runs from its call on, which comes when the limit has room."""
+    service = Counting()
+    asked: list[int] = []
+
+    async def fn(value: int) -> int:
+        asked.append(value)
+        if asked.count(3) == 1 and value == 3:
+            await anyio.sleep_forever()
+        return int(await service(value))
+
+    async def main(_: SpinWatch) -> tuple[list[int], Statistics]:
+        options: Any = {
+            "limits": [Limit(calls=4, per=10)],
+            "retry": Retry(max_attempts=3, initial=0.01, attempt_timeout=0.5),
+        }
+        async with pool.ordered_wait(range(5), fn, **options) as results:
+            return [value async for value in results], results.statistics()
+
+    out, told = run_virtual(main, loop)
+    assert out == [0, 1, 2, 3, 4]
+    assert (asked.count(3), told.calls, told.retries) == (2, 6, 1)
+
+
+@LOOPS
+def test_a_value_that_is_late_while_it_waits_for_another_turn_takes_none(loop: str) -> None:
+    """The next value has it."""
+    asked: list[int] = []
+
+    async def fn(value: int) -> int:
+        asked.append(value)
+        if value == 0:
+            raise ConnectionError
+        return value
+
+    options: Any = {"limits": [Limit(calls=2, per=10)], "retry": Retry(initial=0.01)}
+    options |= {"timeout": 5, "on_error": "skip", "capacity": 9}
+    assert run(fn, range(3), loop, **options) == [1, 2]
+    assert asked == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "option", [{"cache": Cache(9, ttl=9)}, {"batch": Batch(max_size=2)}, {"copy": int}], ids=str
+)
+def test_attempts_that_wait_for_turns_themselves_have_no_time_of_their_own(option: Any) -> None:
+    """They would be over before they have begun; it is refused by name."""
+    retry = Retry(attempt_timeout=1)
+    with pytest.raises(InvalidConfig, match=r"^Retry.attempt_timeout must be None with `limits`"):
+        run(Counting(), [1], limits=[InFlight(1)], retry=retry, **option)
+    with pytest.raises(InvalidConfig, match="in this operator"):
+        run(Counting(), [1], wait=emitter.ordered_wait, limits=[InFlight(1)], retry=retry)

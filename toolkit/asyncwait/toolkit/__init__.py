@@ -54,6 +54,7 @@ from asyncwait.toolkit._loop import (
 )
 from asyncwait.toolkit._plain import plain_wait, require_options
 from asyncwait.toolkit._plain_parts import (
+    Again,
     Answers,
     KeyedWait,
     ManyResults,
@@ -76,6 +77,7 @@ __all__ = [
     "CALL_IN_THREAD",
     "NULL_KEY",
     "PLAIN_KEYS",
+    "Again",
     "Answers",
     "AnyLimit",
     "BackOffs",

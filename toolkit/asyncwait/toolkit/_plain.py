@@ -139,7 +139,9 @@ def plain_wait(
                     yield results
                 return
             is_paid = getattr(fn, "is_paid", None)
-            limited, paced = limited_plain(limits, config, wrapped, records, is_paid)
+            limited, paced = limited_plain(
+                limits, config, wrapped, records, is_paid, asks_again=open_plain is not None
+            )
             with closing(limited):
                 async with open_values(config, wrapped, paced) as results:
                     try:

@@ -139,6 +139,20 @@ class ValuesAhead(AsyncIterator[Any]):
         """Return the next values, up to so many, of those that it has; none if it has to wait."""
 
 
+Again: TypeAlias = Callable[[Any, Callable[[], bool]], Awaitable[None]]
+"""Waits until a value may be called for once more, as long as a function says that it is wanted."""
+
+
+class PacedValues(AsyncIterator[Any]):
+    """Values that come when their calls may begin.
+
+    Attributes:
+        again: for further attempts; None if these wait in their calls.
+    """
+
+    again: Again | None = None
+
+
 class PlainSource:
     """The values of a source as records.
 
@@ -155,6 +169,8 @@ class PlainSource:
         if not isinstance(source, AsyncIterable | Iterable):
             raise InvalidConfig.of("source", source, "an iterable or async iterable")
         self._source = source
+        self.again = source.again if isinstance(source, PacedValues) else None
+        """See `PacedValues`."""
         self.record: Callable[[Any], Record] = Value
         """Makes the record of a value; what that raises is an error of the source."""
         self._values: Iterator[Any] | AsyncIterator[Any] | None = None

@@ -22,6 +22,7 @@ from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import Element, OperatorConfig, Snapshot
 from asyncwait.toolkit import (
+    Again,
     FunctionParts,
     OperatorContext,
     PlainFunction,
@@ -89,7 +90,8 @@ def open_plain(
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
-    return _Pool(config, parts, core, partial(feeder, core, source), PoolValues(core), store=store)
+    feed, results = partial(feeder, core, source), PoolValues(core)
+    return _Pool(config, parts, core, feed, results, store=store, again=source.again)
 
 
 ordered_wait = plain_wait(open_operator, "ordered", open_plain)
@@ -109,8 +111,10 @@ class _Pool(OperatorContext[R]):
         results: R,
         *,
         store: Store | None = None,
+        again: Again | None = None,
     ) -> None:
         super().__init__(parts)
+        self._again = again
         self._config = config
         self._core = core
         self._feed = feed
@@ -134,9 +138,10 @@ class _Pool(OperatorContext[R]):
         return self._results
 
     def _sweeper(self) -> Sweep:
+        common = self._core, self.function, self._config, self.group
         if self._config.retry is None:
-            return Sweep(self._core, self.function, self._config, self.group)
-        return Retries(self._core, self.function, self._config, self.group, self._config.retry)
+            return Sweep(*common)
+        return Retries(*common, self._config.retry, again=self._again)
 
     def _hire(self, opened: Context) -> Crew:
         function = self.function.call or self.function.invoke

@@ -6,12 +6,14 @@ from itertools import count
 from math import inf, nextafter
 from typing import Any
 
+import anyio
+
 from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import OperatorConfig, OperatorError, Retry
-from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
+from asyncwait.toolkit import Again, BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
 
 
 class Retries(Sweep):
@@ -26,6 +28,7 @@ class Retries(Sweep):
         config: of the operator.
         group: where the task lives.
         retry: that of `config`.
+        again: is awaited before each further call; see `asyncwait.toolkit.PlainSource`.
     """
 
     inbox = AttemptInbox
@@ -37,9 +40,14 @@ class Retries(Sweep):
         config: OperatorConfig,
         group: JoinableTasks,
         retry: Retry,
+        *,
+        again: Again | None,
     ) -> None:
         super().__init__(core, parts, config, group)
         self.watches = True
+        self._again = again
+        self._awaited: dict[Entry, anyio.CancelScope] = {}
+        """Records whose back-offs are over, and that wait until they may be called again."""
         self._back_offs = BackOffs(retry)
         self._limit = inf if retry.attempt_timeout is None else retry.attempt_timeout
         # In a plain dict the first is found ever slower, as those before it go.
@@ -175,14 +183,35 @@ class Retries(Sweep):
     def _resume_before(self, time: float) -> None:
         """Have all records called again that were to back off until before `time`."""
         while self._pauses and self._pauses[0][0] < time:
-            self._core.wait_for_call(heappop(self._pauses)[-1])
+            entry = heappop(self._pauses)[-1]
+            if self._again is None:
+                self._core.wait_for_call(entry)
+            else:
+                self._awaited[entry] = scope = anyio.CancelScope(shield=True)
+                self._group.start_soon(self._call_when_it_may, entry, self._again, scope)
+
+    async def _call_when_it_may(self, entry: Entry, again: Again, scope: anyio.CancelScope) -> None:
+        def is_wanted() -> bool:
+            return entry in self._awaited
+
+        with scope:
+            await again(entry.value, is_wanted)
+            if self._awaited.pop(entry, None) is not None:
+                self._core.wait_for_call(entry)
+
+    def _cancel(self, entry: Entry) -> None:
+        if (scope := self._awaited.pop(entry, None)) is not None:
+            scope.cancel()
+        super()._cancel(entry)
 
     # Time.
 
     def close(self) -> None:
         """End the task, and wait for nothing any more."""
         super().close()
-        for waiting in (self._limits, self._pauses, self._lingering):
+        for scope in self._awaited.values():
+            scope.cancel()
+        for waiting in (self._awaited, self._limits, self._pauses, self._lingering):
             waiting.clear()
 
     def _wake_before(self, time: float) -> None:

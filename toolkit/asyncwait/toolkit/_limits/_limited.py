@@ -42,7 +42,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     require_limits,
 )
 from asyncwait.toolkit._loop import running_loop
-from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
+from asyncwait.toolkit._plain_parts import PacedValues, PlainFunction, PlainSource
 from asyncwait.toolkit._stand_ins import IN_TURN, StandIns
 
 _UNMADE: ContextVar[list[Counter[str]]] = ContextVar("_UNMADE")
@@ -82,7 +82,7 @@ class Limited:
         self._caches = caches
         self._spent: Counter[str] = Counter() if spent is None else spent
         self._call = call
-        self._batched = batched
+        self.batched = batched
         self.paces = False
         """Whether first calls have their turns before their values are read."""
         self._unmade: Counter[str] = Counter()
@@ -120,11 +120,16 @@ class Limited:
 
         return call
 
+    async def again(self, value: Any, is_wanted: Callable[[], bool]) -> None:
+        """Wait until a value may be called for once more; its call finds the turn."""
+        if not self.is_paid(value):
+            await self.turns.read_again(value, is_wanted)
+
     def _waits(self, value: Any) -> None:
         """Note that the operator has counted a call."""
-        records = len(value) if self._batched else 1
-        unmade = Counter(calls=records, batches=int(self._batched))
-        if self.paces and not self._batched:
+        records = len(value) if self.batched else 1
+        unmade = Counter(calls=records, batches=int(self.batched))
+        if self.paces and not self.batched:
             unmade["retries"] = int(not self.turns.is_first(value))
         _UNMADE.set([unmade])
         with self._adding:
@@ -201,7 +206,7 @@ class Limited:
 
     def _turn_of(self, value: Any, is_paid: Callable[[Any], bool]) -> tuple[Turn | None, list[Any]]:
         """Return the turn with which a value was read, and the values that the service is asked."""
-        values = value if self._batched else [value]
+        values = value if self.batched else [value]
         asked = [each for each in values if not is_paid(each)]
         if not asked:
             self.skip(value)
@@ -301,7 +306,7 @@ class LimitedResults(AsyncIterator[Any]):
         return getattr(self._results, name)
 
 
-class LimitedValues(AsyncIterator[Any]):
+class LimitedValues(PacedValues):
     """The values of a source, each when its call may begin, so that no deadline runs before.
 
     Args:
@@ -314,6 +319,7 @@ class LimitedValues(AsyncIterator[Any]):
         self._source = source
         self._limited = limited
         limited.paces = True
+        self.again = None if limited.batched else limited.again
         self._stops = stops
 
     async def __anext__(self) -> Any:
@@ -338,11 +344,21 @@ def limited_plain(
     function: PlainFunction,
     source: PlainSource,
     is_paid: Callable[[Any], bool] | None,
+    *,
+    asks_again: bool,
 ) -> tuple[Limited, PlainSource]:
     """Have the function of a plain form keep to limits, and return the values to be read.
 
     With batches, a cache or copies nobody knows, when a value is read, of which call it will be
     part: there, calls wait for their turns themselves.
+
+    Args:
+        limits: which the function has to keep to.
+        config: of the operator.
+        function: the user's; it is changed.
+        source: of the values.
+        is_paid: says of which of them no call would ask the service.
+        asks_again: whether the operator asks `PlainSource.again` before a further attempt.
 
     Raises:
         InvalidConfig: they are no limits, or don't go with the rest.
@@ -358,6 +374,11 @@ def limited_plain(
     if waits and budget:
         expected = f"no Budget with `{waits}`: what a value costs is not known when it is read"
         raise InvalidConfig.of("limits", budget, expected)
+    retry = config.retry
+    if retry is not None and retry.attempt_timeout is not None and (waits or not asks_again):
+        where = f"with `{waits}`" if waits else "in this operator"
+        expected = f"None with `limits` {where}: attempts would be over while they wait for turns"
+        raise InvalidConfig.of("Retry.attempt_timeout", retry.attempt_timeout, expected)
     call, batched = function.call, config.batch is not None
     several = call if isinstance(call, StandIns) else None
     limited = Limited(

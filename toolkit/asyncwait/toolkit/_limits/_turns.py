@@ -9,11 +9,27 @@ from math import inf
 from threading import Lock, get_ident
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from asyncwait.toolkit._limits._book import Book, Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._meters import Turn
 from asyncwait.toolkit._limits._vocabulary import NotCalled
 from asyncwait.toolkit._loop import Bell, running_loop, running_trio
+
+
+class _Read(Struct, eq=False):
+    """A value that was read, or is to be called for again, with what its call will find.
+
+    Args:
+        value: the very object.
+        turn: the turn; why there is none; or None if it was given back.
+        is_first: whether the call is the first.
+    """
+
+    value: Any
+    turn: Turn | Exception | None
+    is_first: bool = True
 
 
 class TurnsClosed(NotCalled):
@@ -66,8 +82,8 @@ class Turns:
         self._thread = get_ident()
         self._waiting: deque[Bell] = deque()
         self._source = Bell()
-        self._read: list[tuple[Any, Turn | Exception | None]] = []
-        """Values that were read with a turn, which may be given back, until their calls come."""
+        self._read: list[_Read] = []
+        """Until their calls come."""
         self._lock = Lock()
         """Of that list: threads look into it, too."""
         self._is_closed = False
@@ -83,7 +99,7 @@ class Turns:
         try:
             amounts = self._costs.of([value])
         except Exception as error:  # The value fails with it, and no other.
-            self._read.append((value, error))
+            self._read.append(_Read(value, error))
             return
         while True:
             if self._waiting:
@@ -97,7 +113,22 @@ class Turns:
             if not self._waiting:
                 break
             self.end(got)  # so that who waits has it
-        self._read.append((value, got))
+        if self._is_closed:  # Nobody would give it back.
+            self.end(got)
+        else:
+            self._read.append(_Read(value, got))
+
+    async def read_again(self, value: Any, is_wanted: Callable[[], bool]) -> None:
+        """Wait until one more call for a value may begin; the call finds its turn, or the error."""
+        try:
+            turn: Turn | Exception = await self.another([value])
+        except NotCalled as error:
+            turn = error
+        if self._is_closed or not is_wanted():
+            if isinstance(turn, Turn):
+                self.end(turn)
+        else:
+            self._read.append(_Read(value, turn, is_first=False))
 
     async def _granted(
         self, turn: Turn, bell: Bell, refuse: Callable[[], object] = lambda: None
@@ -133,10 +164,11 @@ class Turns:
     def is_first(self, value: Any) -> bool:
         """Say whether a value was read, and waits for its first call; for any thread."""
         with self._lock:
-            return self._place(value) is not None
+            place = self._place(value)
+            return place is not None and self._read[place].is_first
 
     def _place(self, value: Any) -> int | None:
-        return next((at for at, (each, _) in enumerate(self._read) if each is value), None)
+        return next((at for at, each in enumerate(self._read) if each.value is value), None)
 
     def take_read(self, value: Any) -> Turn | None:
         """Take the turn of a value that was read; None if it has none, or none any more.
@@ -148,7 +180,7 @@ class Turns:
         """
         with self._lock:
             place = self._place(value)
-            turn = None if place is None else self._read.pop(place)[1]
+            turn = None if place is None else self._read.pop(place).turn
         if isinstance(turn, Exception):
             raise turn
         return turn
@@ -234,10 +266,9 @@ class Turns:
     def _give_back(self) -> bool:
         """Give the last turn back that was taken for a value; return whether there was one."""
         with self._lock:
-            for place in reversed(range(len(self._read))):
-                value, turn = self._read[place]
-                if isinstance(turn, Turn):
-                    self._read[place] = value, None
+            for each in reversed(self._read):
+                if isinstance(turn := each.turn, Turn):
+                    each.turn = None
                     self._end(turn)
                     return True
         return False
@@ -245,10 +276,10 @@ class Turns:
     def _give_back_idle(self, turn: Turn) -> None:
         """Give the turn of a value back, if its call has not begun: it will wait for another."""
         with self._lock:
-            place = next((at for at, (_, each) in enumerate(self._read) if each is turn), None)
-            if place is None:
+            found = next((each for each in self._read if each.turn is turn), None)
+            if found is None:
                 return
-            self._read[place] = self._read[place][0], None
+            found.turn = None
         self._end(turn)
 
     def _give_back_all(self) -> None:

@@ -212,8 +212,10 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
         raise InvalidConfig.of("fn", fn, expected)
     if progress is not None:
         progress.limits_kept(keeps.keeper)
+    if keeps.limits and (what := "batch" if batch else "cache" if cache else ""):
+        _require_known_calls(what, keeps, retry)
     if cache is not None:
-        _require_cache(cache, fn, keeps, journal)
+        _require_cache(cache, fn, journal)
     kept = journal_of(journal, fn, retry)
     if once:
         _require_once(once, journal, cache)
@@ -221,7 +223,7 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
         kept = temporary_journal(df, failures=batch is None and not handles)
     if batch is not None:
         OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
-        _require_batches(batch, keeps, kept)
+        _require_batches(batch, kept)
     options = Options(
         mode,
         timeout,
@@ -280,9 +282,8 @@ def _require_fail_after(fail_after: Any, on_error: Any, fn: Any) -> None:
         raise InvalidConfig.of("fail_after", fail_after, expected)
 
 
-def _require_batches(batch: Batch, kept: "Kept", journal: Journal | None) -> None:
+def _require_batches(batch: Batch, journal: Journal | None) -> None:
     """Refuse what batches don't go with."""
-    _require_no_budget("batch", kept)
     if journal is not None and journal.failures:
         expected = "None for a journal with failures=True: of a batch that raises no row is known"
         raise InvalidConfig.of("batch", batch, expected)
@@ -291,8 +292,16 @@ def _require_batches(batch: Batch, kept: "Kept", journal: Journal | None) -> Non
         raise InvalidConfig.of("batch.split", True, expected)
 
 
-def _require_no_budget(what: str, kept: "Kept") -> None:
-    """Refuse a budget of calls of which nobody knows, when a row is read, whether they are made."""
+def _require_known_calls(what: str, kept: "Kept", retry: Retry | None) -> None:
+    """Refuse what calls don't go with of which nobody knows, when a row is read, if they are made.
+
+    They wait for their turns themselves: an attempt could be over before it has begun.
+    """
+    if retry is not None and retry.attempt_timeout is not None:
+        expected = (
+            f"None with limits and `{what}`: attempts would be over while they wait for turns"
+        )
+        raise InvalidConfig.of("Retry.attempt_timeout", retry.attempt_timeout, expected)
     for each in kept.limits:
         if isinstance(each, Budget):
             expected = f"no Budget with `{what}`: what a row costs is not known when it is read"
@@ -309,10 +318,9 @@ def _require_once(once: Any, journal: Any, cache: Any) -> None:
         raise InvalidConfig.of("once", once, "False with `cache`, whose rows share calls")
 
 
-def _require_cache(cache: Cache, fn: Any, kept: "Kept", journal: Any) -> None:
+def _require_cache(cache: Cache, fn: Any, journal: Any) -> None:
     """Refuse what a cache doesn't go with."""
     Store(cache)
-    _require_no_budget("cache", kept)
     if is_plain_function(fn.__call__ if isinstance(fn, type) else FunctionParts.of(fn).call):
         expected = "a coroutine function with `cache`; await asyncio.to_thread(...) in one"
         raise InvalidConfig.of("fn", fn, expected)
