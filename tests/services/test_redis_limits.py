@@ -239,3 +239,28 @@ def test_limits_that_can_not_be_kept_there_are_refused(given: dict[str, Any], na
     good: dict[str, Any] = {"url": "redis://x", "name": "model", "limits": [Limit(calls=1, per=1)]}
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         RedisLimits(**{**good, **given})
+
+
+def test_who_leaves_as_a_turn_comes_gives_it_back(redis_server: RedisServer) -> None:
+    """It was granted while the consumer worked; the next operator has it at once."""
+    limits = RedisLimits(redis_server.url, "leaving", [InFlight(1), Budget(100)])
+    asked: list[int] = []
+
+    async def ask(value: int) -> int:
+        asked.append(value)
+        await asyncio.sleep(0.003)
+        return value
+
+    async def leave() -> None:
+        async with pool.ordered_wait(range(20), ask, capacity=4, limits=limits) as results:
+            await anext(results)
+            time.sleep(0.006)  # noqa: ASYNC251 - it works, and nobody else meanwhile
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        for _ in range(3):
+            await asyncio.wait_for(leave(), 10)
+
+    asyncio.run(main())
+    spent: Any = redis_server.client.hget("{asyncwait limits leaving}", "total 2")
+    assert float(spent) == len(asked)

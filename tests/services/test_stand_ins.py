@@ -13,6 +13,7 @@ from asyncwait.backends.services import (
     Hedge,
     HedgeFigures,
     InFlight,
+    Limit,
     StandIns,
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
@@ -170,6 +171,25 @@ def test_what_the_first_function_has_already_takes_no_turn() -> None:
     fn = StandIns(Journaled("a", range(2, 10)), Journaled("b", range(9, 10)))
     with pytest.raises(BudgetSpent):
         run(fn, 10, limits=[Budget(2)])
+
+
+@LOOPS
+@pytest.mark.parametrize("copy", [None, int], ids=["further attempts", "first attempts"])
+def test_no_call_is_hedged_while_it_waits_for_its_turn(copy: Any, loop: str) -> None:
+    """The time of a hedge is that since the call it stands in for has begun."""
+    failed: set[int] = set()
+
+    async def fn(value: int) -> int:
+        await anyio.sleep(0.1)
+        if copy is None and value not in failed:
+            failed.add(value)
+            raise ConnectionError
+        return value
+
+    several = StandIns(fn, hedge=Hedge(after=0.5, at_most=1.0))
+    options: Any = {"limits": [Limit(calls=2, per=10)], "retry": Retry(initial=0.01), "copy": copy}
+    assert run(several, 4, loop, **options)[0] == [0, 1, 2, 3]
+    assert several.figures() == HedgeFigures(calls=4 if copy else 8)
 
 
 def test_what_takes_no_loop_has_no_stand_ins() -> None:

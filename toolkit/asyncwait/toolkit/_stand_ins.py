@@ -21,7 +21,7 @@ from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts
 from asyncwait.toolkit._limits._vocabulary import is_number
-from asyncwait.toolkit._loop import plain_error, running_loop
+from asyncwait.toolkit._loop import Bell, plain_error, running_loop
 
 _KNOWN = 20
 """Results of which the times are known before a share of them is told."""
@@ -77,7 +77,26 @@ class HedgeFigures(Struct, frozen=True):
 IN_TURN: ContextVar[tuple[object, ...]] = ContextVar("IN_TURN", default=())
 """The limits by which the call that runs has a turn, and the call round it; each counts it once."""
 
-_BEGUN: ContextVar[list[bool]] = ContextVar("_BEGUN")
+
+class _Beginning:
+    """When the first of some calls begins, which may long have waited for its turn."""
+
+    def __init__(self) -> None:
+        self.is_there = False
+        self._bell = Bell()
+
+    def come(self) -> None:
+        """Note that one begins."""
+        self.is_there = True
+        self._bell.ring()
+
+    async def wait(self) -> None:
+        """Wait until one has begun."""
+        while not self.is_there:
+            await self._bell.wait()
+
+
+_BEGINNING: ContextVar[_Beginning] = ContextVar("_BEGINNING")
 
 
 class _Marked:
@@ -88,7 +107,8 @@ class _Marked:
         self.is_paid = getattr(function, "is_paid", None)
 
     def __call__(self, value: Any) -> Any:
-        _BEGUN.get([]).append(True)
+        if (beginning := _BEGINNING.get(None)) is not None:
+            beginning.come()
         return self._function(value)
 
 
@@ -241,6 +261,7 @@ class StandIns:
     async def _second(
         self, race: "Race", scope: Any, function: Any, value: Any, delay: float
     ) -> None:
+        await _BEGINNING.get().wait()
         await sys.modules["anyio"].sleep(delay)
         if self.may():
             with self._counted(hedges=1):
@@ -252,15 +273,15 @@ class StandIns:
 
         It waits for its turn then, which it is not given, or until nobody wants it any more.
         """
-        begun: list[bool] = []
-        _BEGUN.set(begun)
+        beginning = _Beginning()
+        _BEGINNING.set(beginning)
         for name, count in counts.items():
             self._counts[name] += count
         try:
             yield
         finally:
             for name, count in counts.items():
-                self._counts[name] -= 0 if begun else count
+                self._counts[name] -= 0 if beginning.is_there else count
 
     async def _run(self, race: "Race", scope: Any, function: Any, value: Any, number: int) -> None:
         race.running += 1

@@ -163,6 +163,9 @@ class Exchange:
     def close(self) -> None:
         """Tell the rest, and end the thread; wait a second at most for a ledger that is silent."""
         with self._news:
+            for turn in [each for each in self._open.values() if each.began == inf]:
+                self._ended.append((turn.number, False, []))  # Its call will not begin.
+                del self._open[turn.number]
             self._is_closed = True
             self._tell()
         if self._thread is None:
