@@ -261,7 +261,8 @@ class StandIns:
     async def _second(
         self, race: "Race", scope: Any, function: Any, value: Any, delay: float
     ) -> None:
-        await _BEGINNING.get().wait()
+        if (beginning := _BEGINNING.get(None)) is not None:
+            await beginning.wait()
         await sys.modules["anyio"].sleep(delay)
         if self.may():
             with self._counted(hedges=1):

@@ -45,11 +45,11 @@ class InThread(Protocol):
 
     Attributes:
         is_wanted: whether anybody waits for what comes of it.
-        on_unwanted: called on the loop of the operator when nobody does any more.
+        bell: rung on the loop of the operator when nobody does any more.
     """
 
     is_wanted: bool
-    on_unwanted: Callable[[], object]
+    bell: Bell | None
 
 
 CALL_IN_THREAD: ContextVar[InThread] = ContextVar("CALL_IN_THREAD")
@@ -219,7 +219,7 @@ class Turns:
 
         bell = Bell()
         if call is not None:
-            call.on_unwanted = bell.ring
+            call.bell = bell
         self._waiting.append(bell)
         try:
             amounts = self._costs.of(values)
