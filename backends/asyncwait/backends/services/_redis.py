@@ -38,8 +38,8 @@ class RedisLimits(Struct, frozen=True):
     Args:
         url: of the server: `redis://host:port/db`, `rediss://` or `unix://path`.
         name: of these limits there.
-        limits: what they are. A budget has no `path`, and says by `cost` what calls may cost, unless
-            its unit is calls.
+        limits: what they are. A budget has no `path`, and says by `cost` what calls may cost, but
+            for one of calls.
 
     Raises:
         InvalidConfig: an argument is wrong.

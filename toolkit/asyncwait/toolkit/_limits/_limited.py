@@ -29,6 +29,7 @@ from asyncwait.toolkit._limits._exchange import Exchange, Ledger
 from asyncwait.toolkit._limits._meters import Turn
 from asyncwait.toolkit._limits._together import LimitsTogether
 from asyncwait.toolkit._limits._turns import Turns
+from asyncwait.toolkit._limits._unmade import Counted, Unmade
 from asyncwait.toolkit._limits._vocabulary import (
     Adaptive,
     AnyLimit,
@@ -45,8 +46,8 @@ from asyncwait.toolkit._loop import running_loop
 from asyncwait.toolkit._plain_parts import PacedValues, PlainFunction, PlainSource
 from asyncwait.toolkit._stand_ins import IN_TURN, StandIns
 
-_UNMADE: ContextVar[list[Counter[str]]] = ContextVar("_UNMADE")
-"""What the operator counts of the call that runs, until that is made."""
+_COUNTED: ContextVar[Counted] = ContextVar("_COUNTED")
+"""The call for which stand-ins are asked."""
 
 
 class Limited:
@@ -85,10 +86,9 @@ class Limited:
         self.batched = batched
         self.paces = False
         """Whether first calls have their turns before their values are read."""
-        self._unmade: Counter[str] = Counter()
-        """What the operator counts of calls that wait for their turns, or were given none."""
+        self._unmade = Unmade()
         self._adding = Lock()
-        """Of sums: calls may be in threads."""
+        """Of costs: calls may be in threads."""
         self.unpaid: BudgetSpent | None = None
         """Why a value was left out whose further attempt was not paid; None if none was."""
         self.is_paid = _never if is_paid is None else is_paid
@@ -102,8 +102,7 @@ class Limited:
 
     async def on_the_loop(self, value: Any) -> Any:
         """Wait for a turn, and call; raise what the call raises."""
-        self._waits(value)
-        return await self._on_the_loop(self._call, self.is_paid, value)
+        return await self._on_the_loop(self._call, self.is_paid, Counted(), value)
 
     def with_stand_ins(self, several: StandIns) -> Callable[[Any], Any]:
         """Return a function that calls for all of `several`, each in a turn of its own.
@@ -111,11 +110,13 @@ class Limited:
         An `is_paid` of its own says which calls of each would not ask the service.
         """
         in_turns = several.each_by(
-            lambda call: partial(self._on_the_loop, call, getattr(call, "is_paid", None) or _never)
+            lambda call: partial(
+                self._on_the_loop, call, getattr(call, "is_paid", None) or _never, None
+            )
         )
 
         async def call(value: Any) -> Any:
-            self._waits(value)  # as one call, of which one is made, or more
+            _COUNTED.set(Counted())
             return await in_turns(value)
 
         return call
@@ -125,33 +126,21 @@ class Limited:
         if not self.is_paid(value):
             await self.turns.read_again(value, is_wanted)
 
-    def _waits(self, value: Any) -> None:
-        """Note that the operator has counted a call."""
-        records = len(value) if self.batched else 1
-        unmade = Counter(calls=records, batches=int(self.batched))
-        if self.paces and not self.batched:
-            unmade["retries"] = int(not self.turns.is_first(value))
-        _UNMADE.set([unmade])
-        with self._adding:
-            self._unmade += unmade
-
-    def _makes(self) -> None:
-        """Note that it is made, or found in a journal."""
-        if unmade := _UNMADE.get([]):
-            with self._adding:
-                self._unmade -= unmade.pop()
-
     async def _on_the_loop(
-        self, call: Callable[[Any], Any], is_paid: Callable[[Any], bool], value: Any
+        self,
+        call: Callable[[Any], Any],
+        is_paid: Callable[[Any], bool],
+        counted: Counted | None,
+        value: Any,
     ) -> Any:
-        turn, asked = self._turn_of(value, is_paid)
+        counted = _COUNTED.get() if counted is None else counted
+        turn, asked = self._turn_of(value, is_paid, counted)
         if not asked:
-            self._makes()
             return await _awaited(call(value))
         if turn is None:
             turn = await self.turns.another(asked)
             await self._still_wanted(turn)
-        self._makes()
+        self._unmade.make(counted)
         self.turns.begin(turn)
         token = IN_TURN.set((*IN_TURN.get(), self._kept))
         try:
@@ -175,14 +164,13 @@ class Limited:
 
     def in_a_thread(self, value: Any) -> Any:
         """Do the same in a thread."""
-        self._waits(value)
-        turn, asked = self._turn_of(value, self.is_paid)
+        counted = Counted()
+        turn, asked = self._turn_of(value, self.is_paid, counted)
         if not asked:
-            self._makes()
             return self._call(value)
         if turn is None:
             turn = self.turns.another_in_a_thread(asked)
-        self._makes()
+        self._unmade.make(counted)
         self.turns.begin(turn)
         token = IN_TURN.set((*IN_TURN.get(), self._kept))
         try:
@@ -204,19 +192,38 @@ class Limited:
             with self._adding:
                 self._spent.update(spent)
 
-    def _turn_of(self, value: Any, is_paid: Callable[[Any], bool]) -> tuple[Turn | None, list[Any]]:
-        """Return the turn with which a value was read, and the values that the service is asked."""
+    def _turn_of(
+        self, value: Any, is_paid: Callable[[Any], bool], counted: Counted
+    ) -> tuple[Turn | None, list[Any]]:
+        """Return the turn with which a value was read, and the values that the service is asked.
+
+        Raises:
+            Exception: nobody can say what its call costs, or it costs too much.
+        """
         values = value if self.batched else [value]
         asked = [each for each in values if not is_paid(each)]
         if not asked:
+            self._unmade.make(counted)
             self.skip(value)
             return None, asked
-        return self.turns.take_read(value), asked
+        read = self.turns.take_read(value)
+        turn = None if read is None else read.turn
+        if not isinstance(turn, Turn):
+            is_again = self.paces and not self.batched and (read is None or not read.is_first)
+            self._unmade.wait(
+                counted,
+                records=len(values),
+                batches=int(self.batched),
+                retries=int(is_again),
+            )
+            if turn is not None:
+                raise turn
+        return turn, asked
 
     def skip(self, value: Any) -> None:
         """Give the turn of a value back that is not called for."""
-        if (turn := self.turns.take_read(value)) is not None:
-            self.turns.end(turn)
+        if (read := self.turns.take_read(value)) is not None and isinstance(read.turn, Turn):
+            self.turns.end(read.turn)
 
     def _result(self, turn: Turn, given: Any) -> Any:
         """Return the result of a call, which may be a `Cost`.
@@ -259,12 +266,7 @@ class Limited:
 
         With a cache, calls are questions to that, of which it knows nothing.
         """
-        if self._caches:
-            return told
-        with self._adding:
-            unmade = {**self._unmade}
-        less = {name: getattr(told, name) - count for name, count in unmade.items()}
-        return replace(told, **less)
+        return told if self._caches else self._unmade.figures(told)
 
     def leave(self) -> None:
         """Wake whoever waits for a turn; there is none any more."""

@@ -18,7 +18,7 @@ from asyncwait.toolkit._limits._vocabulary import NotCalled
 from asyncwait.toolkit._loop import Bell, running_loop, running_trio
 
 
-class _Read(Struct, eq=False):
+class Read(Struct, eq=False):
     """A value that was read, or is to be called for again, with what its call will find.
 
     Args:
@@ -82,7 +82,7 @@ class Turns:
         self._thread = get_ident()
         self._waiting: deque[Bell] = deque()
         self._source = Bell()
-        self._read: list[_Read] = []
+        self._read: list[Read] = []
         """Until their calls come."""
         self._lock = Lock()
         """Of that list: threads look into it, too."""
@@ -99,7 +99,7 @@ class Turns:
         try:
             amounts = self._costs.of([value])
         except Exception as error:  # The value fails with it, and no other.
-            self._read.append(_Read(value, error))
+            self._read.append(Read(value, error))
             return
         while True:
             if self._waiting:
@@ -116,7 +116,7 @@ class Turns:
         if self._is_closed:  # Nobody would give it back.
             self.end(got)
         else:
-            self._read.append(_Read(value, got))
+            self._read.append(Read(value, got))
 
     async def read_again(self, value: Any, is_wanted: Callable[[], bool]) -> None:
         """Wait until one more call for a value may begin; the call finds its turn, or the error."""
@@ -128,7 +128,7 @@ class Turns:
             if isinstance(turn, Turn):
                 self.end(turn)
         else:
-            self._read.append(_Read(value, turn, is_first=False))
+            self._read.append(Read(value, turn, is_first=False))
 
     async def _granted(
         self, turn: Turn, bell: Bell, refuse: Callable[[], object] = lambda: None
@@ -161,29 +161,11 @@ class Turns:
             self.end(turn)
             raise
 
-    def is_first(self, value: Any) -> bool:
-        """Say whether a value was read, and waits for its first call; for any thread."""
+    def take_read(self, value: Any) -> Read | None:
+        """Take what the call of a value that was read finds; None for nothing. For any thread."""
         with self._lock:
-            place = self._place(value)
-            return place is not None and self._read[place].is_first
-
-    def _place(self, value: Any) -> int | None:
-        return next((at for at, each in enumerate(self._read) if each.value is value), None)
-
-    def take_read(self, value: Any) -> Turn | None:
-        """Take the turn of a value that was read; None if it has none, or none any more.
-
-        For any thread.
-
-        Raises:
-            Exception: nobody can say what its call costs, or it costs too much.
-        """
-        with self._lock:
-            place = self._place(value)
-            turn = None if place is None else self._read.pop(place).turn
-        if isinstance(turn, Exception):
-            raise turn
-        return turn
+            place = next((at for at, each in enumerate(self._read) if each.value is value), None)
+            return None if place is None else self._read.pop(place)
 
     def begin(self, turn: Turn) -> None:
         """Note that a call begins; for any thread."""
