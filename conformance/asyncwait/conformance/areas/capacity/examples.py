@@ -74,8 +74,8 @@ snapshots-before-a-record-and-nobody-reads: CAP-6
     example(
         "every-way-out-is-let-go: CAP-7",
         "Of six hundred records some are late, some are repeated, and give nothing then.",
-        "unordered; capacity 3; timeout 4000; handled; retry initial=40 on_result=empty; tracked; "
-        "a: gives a1; b: never, late gives; c: gives",
+        "unordered; capacity 3; timeout 400; handled; retry initial=40 on_result=empty; tracked; "
+        "a: gives a1; b: 480 gives b1, late gives; c: gives",
         inputs=tuple(Timed(0, Record("abc"[n % 3], n)) for n in range(600)),
     ),
     *examples("""

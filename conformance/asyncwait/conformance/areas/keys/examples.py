@@ -99,7 +99,7 @@ from-input-to-key-order: KEY-1, REST-5, REST-7
     example(
         "as-many-keys-and-no-results: KEY-13, CAP-7",
         "Of three hundred records with keys of their own some are late, and some give nothing.",
-        "key-ordered; timeout 80; handled; tracked; a: never, late gives; b: 40 gives",
+        "key-ordered; timeout 80; handled; tracked; a: 120 gives a1, late gives; b: 40 gives",
         inputs=tuple(Timed(0, Record("ab"[n % 2], n, f"k{n}")) for n in range(300)),
     ),
     *examples("""
