@@ -106,6 +106,16 @@ class LeavesTheSourceOpen(SourceReader):
         pass
 
 
+@breaks("END-5")
+class ClosesTheIteratorAlone(SourceReader):
+    """Closes the iterator, and leaves what has made it as it is."""
+
+    async def close(self) -> None:
+        if self.iterator is not None:
+            self.elements = self.iterator
+        await super().close()
+
+
 @breaks("END-6")
 class ClosesBeforeCallsHaveEnded(ResultStream):
     """Runs `close` first, and cancels the calls that use what it closes then."""

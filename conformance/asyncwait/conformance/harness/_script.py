@@ -192,16 +192,36 @@ class TimedElements:
 
 
 class _Iterable:
-    """An async iterable that is not its own iterator."""
+    """An async iterable that is not its own iterator; it is closed behind that."""
 
     def __init__(self, source: WatchedSource) -> None:
         self._source = source
+        self._iterator: _Iterator | None = None
 
-    def __aiter__(self) -> WatchedSource:
-        return self._source
+    def __aiter__(self) -> "_Iterator":
+        self._iterator = _Iterator(self._source)
+        return self._iterator
 
     async def aclose(self) -> None:
-        await self._source.aclose()
+        if self._iterator is None or self._iterator.is_closed:
+            await self._source.aclose()
+
+
+class _Iterator:
+    """What such an iterable makes."""
+
+    def __init__(self, source: WatchedSource) -> None:
+        self._source = source
+        self.is_closed = False
+
+    def __aiter__(self) -> "_Iterator":
+        return self
+
+    async def __anext__(self) -> Element:
+        return await self._source.__anext__()
+
+    async def aclose(self) -> None:
+        self.is_closed = True
 
 
 class _Generator:

@@ -278,7 +278,7 @@ _ERROR_OF = {
     "contract": ": a CallFailed of its own",
     "cancelled": ": a CancelledError of its own",
     "interrupt": ": a KeyboardInterrupt",
-    "no-element": ": a TypeError of the operator's, as it gives a number",
+    "no-element": ": a TypeError of the operator's, as it gives None",
 }
 
 

@@ -104,7 +104,7 @@ MARKS: Mapping[MarkKind, tuple[str, str]] = {
     "deadline": ("T", "deadline"),
     "handler": ("h", "handler asked"),
     "nothing": ("n", "no results"),
-    "failed": ("F", "fails the stream"),
+    "failed": ("F", "has failed for good"),
     "ended": ("E", "end of input"),
     "closed": ("c", "source closed"),
     "left": ("L", "consumer leaves"),

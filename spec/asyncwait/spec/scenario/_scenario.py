@@ -156,7 +156,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         source_ends_at: the end of input is not known before this time, in ms since the run began.
         source_error: in place of its end the source raises an error of its "own", one of the
             "contract" (a CallFailed), a "cancelled" error, or a KeyboardInterrupt to "interrupt"
-            the program, or gives a number, which is "no-element"; empty for none.
+            the program, or gives None, which is "no-element"; empty for none.
         close_takes: closing the source takes so many ms.
         close_error: closing the source raises.
         sink: the consumer's script in the first leg; without one it reads to the end.

@@ -136,7 +136,8 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     tasks_failed: int = 0
     """Tasks of which no attempt runs or has ended; Spark may repeat them yet."""
     attempts_failed: int = 0
-    """Attempts that failed, broke off, or were repeated by Spark."""
+    """Attempts that failed, broke off, or were repeated by Spark. What a worker that was killed had
+    done in its last half second is in no figure."""
     tasks_again: int = 0
     """Tasks whose rows the same action had evaluated before; see `EvaluatedTwice`."""
     reported: bool = False

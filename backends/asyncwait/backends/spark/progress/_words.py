@@ -22,8 +22,10 @@ def last_line(figures: JobFigures, silence: str) -> str:
     took = f"in {figures.seconds:,.1f} s"
     if not figures.reported:
         return f"tasks: unknown {took}, {silence}"
-    left = _pace(figures)[:1]
-    return ", ".join([f"rows: {_rows(figures)} done {took}", *left, *_told(figures)])
+    told = [f"rows: {_rows(figures)} done {took}", *_pace(figures)[:1], *_told(figures)]
+    if figures.attempts_failed:
+        told.append(f"{_many(figures.attempts_failed, 'attempt')} failed")
+    return ", ".join(told)
 
 
 def summary(figures: JobFigures, silence: str) -> str:

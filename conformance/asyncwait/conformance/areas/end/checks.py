@@ -185,7 +185,9 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
     for item in leg.items:
         owed = 1 if item.is_fence else len(item.results or ())
         if item.given < owed:
-            yield f"{item} was lost with a wait that was given up at {gave_up[0]:g}", leg.end_at
+            # With the first wait in which it was there to be lost.
+            at = next((at for at in gave_up if at >= item.decided_at), gave_up[-1])
+            yield f"{item} was lost with a wait that was given up at {at:g}", leg.end_at
             return
     for _ in gave_up:
         yield None
