@@ -180,6 +180,10 @@ def _waits_for_ever(leg: LegHistory) -> bool:
 def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
     """After a wait was given up, all results and fences come out none the less."""
     gave_up = [event.at for _, event in leg.seen(SinkGaveUp)]
+    ending = leg.ending
+    if gave_up and ending.how == "failed" and ending.error == "RuntimeError":
+        after = f"after the wait that was given up at {gave_up[-1]:g}"
+        yield f"{after} a read raised RuntimeError: {ending.detail}", ending.at
     if not gave_up or not leg.ran_to_its_end:
         return
     for item in leg.items:
