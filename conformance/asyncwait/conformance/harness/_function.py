@@ -26,15 +26,23 @@ class Planned(ConnectionError, TimeoutError):
 
 
 class PlannedValueError(ValueError):
-    """One that is caught as what it is based on."""
+    """One that is caught as what it is based on, and told by that name."""
 
-    planned_name = "ValueError"
+    def __reduce__(self) -> tuple[Any, ...]:
+        return planned_error, ("ValueError",)
+
+
+PlannedValueError.__name__ = PlannedValueError.__qualname__ = "ValueError"
 
 
 class PlannedRetryAfter(RetryAfter):
-    """One that a client has made its own."""
+    """One that a client has made its own, and called the same."""
 
-    planned_name = "RetryAfter"
+    def __reduce__(self) -> tuple[Any, ...]:
+        return planned_error, ("RetryAfter", round(self.seconds * 1000))
+
+
+PlannedRetryAfter.__name__ = PlannedRetryAfter.__qualname__ = "RetryAfter"
 
 
 class Unpicklable(Exception):

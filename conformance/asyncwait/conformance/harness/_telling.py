@@ -231,7 +231,7 @@ def _cause(cause: BaseException | None, raised: list[BaseException]) -> str:
     """Name the class of the cause; one that only looks like what was raised is not that."""
     if cause is None:
         return ""
-    name = getattr(cause, "planned_name", type(cause).__name__)
+    name = type(cause).__name__
     if getattr(cause, "planned_cause", cause.__cause__) is not cause.__cause__:
         return f"{name} without its cause"
     alike = [one for one in raised if type(one) is type(cause)]

@@ -137,10 +137,7 @@ def as_told(leg: Leg, error: str, name: Callable[[Record], str] = str) -> Leg:
     ending = leg.ending
     names_record = ending.record is not None and message.startswith(f"{name(ending.record)}: ")
     # Its traceback ends with the cause, at the beginning of a line or behind the mark.
-    shows_cause = (
-        re.search(rf"^(?:\| )?(\w+\.)*(?:Planned)?{ending.cause}\b", error, re.MULTILINE)
-        is not None
-    )
+    shows_cause = re.search(rf"^(?:\| )?(\w+\.)*{ending.cause}\b", error, re.MULTILINE) is not None
     return replace(
         leg,
         ending=replace(
