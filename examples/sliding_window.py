@@ -18,6 +18,7 @@ from asyncwait.toolkit import (
     awaitable_of,
     call_failed,
     check_arguments,
+    close_source,
     collect_results,
     join_errors,
     run_hook,
@@ -48,14 +49,14 @@ class SlidingWindow:
             self._read_out = error
         finally:
             self._news.set()
-            await close(elements)
+            await close(source, elements)
 
     async def _call(self, record: Record) -> deque[Record]:
         try:
             results = await self._results(record)
             return deque(Record(result, record.timestamp, record.key) for result in results)
         except OperatorError as error:
-            self._over = self._over or error
+            self._over = error if self._over is None else self._over
             return deque()
         finally:
             self._news.set()
@@ -108,7 +109,8 @@ class SlidingWindow:
 
     async def leave(self) -> None:
         """Cancel what runs, and wait for it."""
-        self._over = self._over or StopAsyncIteration()
+        if self._over is None:
+            self._over = StopAsyncIteration()
         if self._read_out is None:
             self._reader.cancel()
         for call in self._window:
@@ -117,10 +119,10 @@ class SlidingWindow:
         self._reader.result()
 
 
-async def close(elements: Any) -> None:
-    """Close a source that can be closed."""
-    if hasattr(elements, "aclose"):
-        await elements.aclose()
+async def close(*opened: Any) -> None:
+    """Close a source that can be closed, behind the iterator that it made."""
+    if (error := await close_source(*opened)) is not None:
+        raise error
 
 
 async def undisturbed(work: Coroutine[Any, Any, None]) -> None:

@@ -26,7 +26,7 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.scenario import Capability
-from asyncwait.toolkit import check_arguments
+from asyncwait.toolkit import check_arguments, close_source
 
 
 class _Opening(Struct, frozen=True):
@@ -143,9 +143,8 @@ class _Picky:
         return element
 
     async def aclose(self) -> None:
-        close = getattr(self._iterator or self._elements, "aclose", None)
-        if close is not None:
-            await close()
+        if (error := await close_source(self._iterator, self._elements)) is not None:
+            raise error
 
 
 class _DrainsAtBarriers(StreamTask):

@@ -52,7 +52,8 @@ class Window:
             returned = await awaitable_of(record, self._parts.call(record.value))
             results = collect_results(record, returned)
         except (Exception, asyncio.CancelledError) as error:
-            self._over = self._over or call_failed(record, error)
+            if self._over is None:
+                self._over = call_failed(record, error)
         self._news.set()
         return deque(Record(result, record.timestamp, record.key) for result in results)
 
@@ -92,7 +93,8 @@ class Window:
 
     async def leave(self) -> None:
         """Cancel what runs, wait for it, and raise what closing the input raised."""
-        self._over = self._over or StopAsyncIteration()
+        if self._over is None:
+            self._over = StopAsyncIteration()
         if self._input_ended is None:
             self._reader.cancel()
         for call in self._calls:
