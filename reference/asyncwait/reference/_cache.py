@@ -13,6 +13,7 @@ from asyncwait.toolkit import (
     NULL_KEY,
     NoAnswer,
     Store,
+    cause_or_self,
     collect_results,
     isolated,
     outcome_of,
@@ -96,8 +97,7 @@ class LoadCall(TaskCall):
         except InvalidResult as error:
             return Raised(NoAnswer(error.reason), outcome.at)
         except OperatorError as error:
-            cause = error if error.__cause__ is None else error.__cause__
-            return Raised(cause, outcome.at)
+            return Raised(cause_or_self(error), outcome.at)
 
     def tell(self, outcome: Outcome) -> None:
         """Keep results, and hand on what the call came to, or what is kept in its place."""

@@ -71,7 +71,7 @@ from asyncwait.toolkit._plain_parts import (
 )
 from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store
-from asyncwait.toolkit._transient import causes, status_of, transient
+from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
 
 __all__ = [
     "CALL_IN_THREAD",
@@ -126,6 +126,7 @@ __all__ = [
     "awaitable_of",
     "call_failed",
     "call_scope",
+    "cause_or_self",
     "causes",
     "check_arguments",
     "check_restore",

@@ -76,6 +76,11 @@ def transient(error: BaseException) -> bool | RetryAfter:
     return next((each for each in answers if each is not None), False)
 
 
+def cause_or_self(error: BaseException) -> BaseException:
+    """Return what has led to an error, be that false; or the error itself."""
+    return error if error.__cause__ is None else error.__cause__
+
+
 def causes(error: Any) -> Iterator[BaseException]:
     """Yield an error, and what is behind it, eight in all at most; its reason is that of urllib."""
     for _ in range(_DEEP):

@@ -13,7 +13,7 @@ from asyncwait.backends.journal._keys import keys_after
 from asyncwait.backends.services._causes import cause_named, kind_of, status_behind
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
 from asyncwait.spec.texts import one_line, shown
-from asyncwait.toolkit import causes, status_of
+from asyncwait.toolkit import cause_or_self, causes, status_of
 
 _MARK = b"asyncwait failure 1\0"
 _LONGEST = 2_000
@@ -48,7 +48,7 @@ class Failure(Struct, frozen=True, array_like=True):
     @classmethod
     def of(cls, key: bytes, error: OperatorError) -> "Failure":
         """Build that of a call which an operator has given up."""
-        cause = error if error.__cause__ is None else error.__cause__
+        cause = cause_or_self(error)
         reason = one_line(error.reason, _LONGEST)
         return cls(key, kind_of(cause), reason, error.attempts, status_behind(cause))
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from asyncwait.backends.pool._crew import Worker
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import InvalidResult, OperatorError, Record
-from asyncwait.toolkit import NoAnswer, collect_results
+from asyncwait.toolkit import NoAnswer, cause_or_self, collect_results
 
 
 class Load(Struct, eq=False):
@@ -110,4 +110,4 @@ def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ..
     except InvalidResult as error:  # of a record that stands for all that share the load
         raise NoAnswer(error.reason) from None
     except OperatorError as error:
-        raise (error if error.__cause__ is None else error.__cause__) from None
+        raise cause_or_self(error) from None

@@ -122,7 +122,7 @@ class Turns:
         """Wait until one more call for a value may begin; the call finds its turn, or the error."""
         try:
             turn: Turn | Exception = await self.another([value])
-        except NotCalled as error:
+        except Exception as error:  # The value fails with it, and no other.
             turn = error
         if self._is_closed or not is_wanted():
             if isinstance(turn, Turn):

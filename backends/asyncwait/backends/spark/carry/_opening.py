@@ -20,6 +20,7 @@ from asyncwait.toolkit import (
     PlainOne,
     PlainSource,
     call_failed,
+    cause_or_self,
     collect_results,
     reraise_fatal,
     results_despite,
@@ -120,7 +121,7 @@ class HostOpening(Opening):
             if isinstance(error, InvalidResult) and isinstance(error.record, RowRecord):
                 return False
             if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
-                error = error if error.__cause__ is None else error.__cause__
+                error = cause_or_self(error)
             return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
         def is_asked_for(given: Any) -> bool:

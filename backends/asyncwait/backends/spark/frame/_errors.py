@@ -5,6 +5,7 @@ from typing import Any
 from asyncwait.backends.journal import KeptFailure
 from asyncwait.backends.services._causes import cause_of, kind_of
 from asyncwait.spec import AsyncWaitError, OperatorError
+from asyncwait.toolkit import cause_or_self
 
 
 class SchemaMismatch(AsyncWaitError, TypeError):
@@ -36,12 +37,12 @@ class EvaluatedTwice(UserWarning):
 
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
-    cause = error if error.__cause__ is None else error.__cause__
+    cause = cause_or_self(error)
     kind = cause.failure.kind if isinstance(cause, KeptFailure) else kind_of(cause)
     return {"type": kind, "message": str(error), "attempts": error.attempts}
 
 
 def cause_behind(error: OperatorError) -> str:
     """Return what a row that has failed is counted as; one that is kept as it was at first."""
-    cause = error if error.__cause__ is None else error.__cause__
+    cause = cause_or_self(error)
     return cause.failure.cause if isinstance(cause, KeptFailure) else cause_of(cause)
