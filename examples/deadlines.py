@@ -47,10 +47,15 @@ class WindowWithDeadlines(SlidingWindow):
             await asyncio.wait({running}, timeout=times[0] + timeout - now())
         finally:
             # What ends late has lost, also where the loop was too busy to look.
-            if len(times) < 2 or times[1] > times[0] + timeout:
-                self._late |= {running, asyncio.create_task(self._watch(running))}
-                running.cancel()
-        return self._at_deadline(record) if running in self._late else running.result()
+            if is_late := len(times) < 2 or times[1] > times[0] + timeout:
+                self._give_up(running)
+        return self._at_deadline(record) if is_late else running.result()
+
+    def _give_up(self, running: asyncio.Task[Any]) -> None:
+        running.cancel()
+        for task in (running, asyncio.create_task(self._watch(running))):
+            self._late.add(task)
+            task.add_done_callback(self._late.discard)
 
     def _at_deadline(self, record: Record) -> tuple[Any, ...]:
         try:
@@ -80,9 +85,11 @@ class WindowWithDeadlines(SlidingWindow):
 
     async def leave(self) -> None:
         """Wait for what is late, too."""
-        await super().leave()
-        if self._late:
-            await asyncio.wait(self._late)
+        try:
+            await super().leave()
+        finally:
+            if self._late:
+                _ = await asyncio.wait(self._late)
 
 
 open_operator = partial(sliding_window.open_operator, window_class=WindowWithDeadlines)

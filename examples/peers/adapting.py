@@ -18,6 +18,7 @@ from asyncwait.toolkit import (
     awaitable_of,
     call_failed,
     check_arguments,
+    close_source,
     collect_results,
     join_errors,
     run_hook,
@@ -64,8 +65,8 @@ def _records(record: Record, returned: Any) -> list[Record]:
 class Source:
     """The input, as a peer reads it; closing it is left to `open_peer`."""
 
-    def __init__(self, elements: Any) -> None:
-        self._elements = aiter(elements)
+    def __init__(self, iterator: AsyncIterator[Any]) -> None:
+        self._elements = iterator
 
     def __aiter__(self) -> Self:
         return self
@@ -105,10 +106,12 @@ async def open_peer(
 ) -> AsyncIterator[Results]:
     """Open a peer, and close what it leaves to its users."""
     parts = check_arguments(config, fn, elements, restore, "a peer")
-    async with _at_last(lambda: _close(elements)):
+    opened = [elements]
+    async with _at_last(lambda: _close(*opened)):
         await run_hook(parts.open)
         async with _at_last(lambda: run_hook(parts.close)):
-            given = peer(Source(elements), Function(parts, config.timeout), config.capacity)
+            opened.insert(0, aiter(elements))
+            given = peer(Source(opened[0]), Function(parts, config.timeout), config.capacity)
             async with given if hasattr(given, "__aenter__") else aclosing(given) as results:
                 yield Results(results)
 
@@ -130,9 +133,9 @@ async def _at_last(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
                 raise
 
 
-async def _close(elements: Any) -> None:
-    if hasattr(elements, "aclose"):
-        await elements.aclose()
+async def _close(*opened: Any) -> None:
+    if (error := await close_source(*opened)) is not None:
+        raise error
 
 
 def peer_backend(peer: Peer, *profiles: str) -> StreamBackend:

@@ -113,7 +113,7 @@ class RestoresNoStatuses(StreamTask):
         super().restore()
 
 
-@breaks("REST-7")
+@breaks("REST-7", behind="ORD-4", why="what was stored is called from the end as well")
 class RestoresFromTheEnd(StreamTask):
     """Takes stored elements off their end, as a list gives them cheaply."""
 
