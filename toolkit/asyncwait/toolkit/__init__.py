@@ -32,8 +32,8 @@ from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, st
 from asyncwait.toolkit._lane import Lane
 from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
 from asyncwait.toolkit._limits._exchange import Ledger, LedgerLost, Reply, Told
-from asyncwait.toolkit._limits._limited import (
-    Limited,
+from asyncwait.toolkit._limits._limited import Limited
+from asyncwait.toolkit._limits._limited_plain import (
     LimitedResults,
     LimitedValues,
     asked_of_no_budget,

@@ -22,7 +22,11 @@ from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
-from asyncwait.toolkit._limits._limited import LimitedResults, limited_plain, unless_not_called
+from asyncwait.toolkit._limits._limited_plain import (
+    LimitedResults,
+    limited_plain,
+    unless_not_called,
+)
 from asyncwait.toolkit._plain_parts import (
     KeyedWait,
     OnError,
