@@ -1,0 +1,214 @@
+"""Budgets that an operator keeps to, on the virtual clock, in one run and in several."""
+
+import re
+import threading
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from counting import Counting, run
+
+from asyncwait.backends import pool
+from asyncwait.backends.services import (
+    Budget,
+    BudgetSpent,
+    Cost,
+)
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.spec import CallFailed, InvalidConfig, Retry
+from asyncwait.toolkit._limits._book import Book
+
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+
+
+@LOOPS
+def test_a_spent_budget_ends_the_stream_behind_what_was_in_flight(loop: str) -> None:
+    """By an error that says what to do, or as if the source had ended."""
+    service = Counting()
+
+    async def main(_: SpinWatch) -> None:
+        async with pool.ordered_wait(range(99), service, limits=[Budget(10)]) as results:
+            assert [await anext(results) for _ in range(10)] == list(range(10))
+            with pytest.raises(BudgetSpent, match="10 of a budget of 10 calls are spent: the next"):
+                await anext(results)
+
+    run_virtual(main, loop)
+    assert len(service.came) == 10
+    assert run(service, range(99), loop, limits=[Budget(10, then="stop")]) == list(range(10))
+
+
+@LOOPS
+@pytest.mark.parametrize(
+    "on_error", [None, "skip", lambda value, error: -1], ids=["fail", "skip", "handler"]
+)
+def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result(
+    on_error: Any, loop: str
+) -> None:
+    """What is in flight is decided; the error is behind it, or with "stop" none is."""
+
+    async def fn(value: int) -> int:
+        if value == 0:
+            raise ValueError(value)
+        await anyio.sleep(1)
+        return value
+
+    options: dict[str, Any] = {"retry": Retry(initial=0.01), "on_error": on_error}
+
+    async def main(_: SpinWatch) -> None:
+        budget = Budget(5)
+        async with pool.ordered_wait(range(9), fn, limits=[budget], **options) as results:
+            assert [await anext(results) for _ in range(4)] == [1, 2, 3, 4]
+            for _ in range(2):
+                with pytest.raises(BudgetSpent, match="5 of a budget of 5 calls are spent"):
+                    await anext(results)
+            # The attempt that could not be paid is no call.
+            assert (results.statistics().calls, results.statistics().retries) == (5, 0)
+
+    run_virtual(main, loop)
+    assert run(fn, range(9), loop, limits=[Budget(5, then="stop")], **options) == [1, 2, 3, 4]
+
+
+def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:
+    """The first call runs alone, and the others are thought to cost as the dearest so far."""
+    most = 0
+    running = 0
+
+    async def fn(value: int) -> Cost[int]:
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await anyio.sleep(1)
+        running -= 1
+        return Cost(value, 3)
+
+    assert run(fn, range(99), limits=[Budget(10.0, "USD", then="stop")]) == [0, 1, 2]
+    assert most == 2
+
+
+@pytest.mark.parametrize(
+    ("gives", "said"),
+    [
+        (lambda value: value, r"expected a Cost\(result, used\), got 0: the budget in"),
+        (lambda value: Cost(value, "much"), "CostMistold.*expected a number >= 0 as the cost"),
+        (lambda value: Cost(value, -1), "CostMistold.*expected a number >= 0 as the cost"),
+        (lambda value: Cost(value, {"USD": None}), "CostMistold"),
+        (
+            lambda value: Cost(value, {"EUR": 1}),
+            r"expected a cost in USD from Cost.used, got .*EUR",
+        ),
+        (lambda value: Cost(value, {}), r"expected a cost in USD from Cost.used, got {}"),
+    ],
+    ids=["none", "text", "negative", "null", "another unit", "no unit"],
+)
+def test_a_call_that_tells_no_cost_fails_and_is_not_repeated(gives: Any, said: str) -> None:
+    """Its budget would never be spent; it was made, and the next one would tell the same."""
+    calls = []
+
+    async def fn(value: int) -> Any:
+        calls.append(value)
+        return gives(value)
+
+    with pytest.raises(CallFailed, match=said):
+        run(fn, range(1), limits=[Budget(9.0, "USD")], retry=Retry(initial=0.01))
+    assert calls == [0]
+
+
+def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
+    """One after the other, or side by side; what was in flight when one was left counts."""
+    path = str(tmp_path / "job.budget")
+    service = Counting()
+    budget = Budget(10, path=path, then="stop")
+
+    async def left(_: SpinWatch) -> None:
+        async with pool.ordered_wait(range(9), service, capacity=4, limits=[budget]) as results:
+            assert await anext(results) == 0
+
+    run_virtual(left)
+    begun = sum(map(int, map(float, Path(path).read_text().splitlines()[1:])))
+    assert 4 <= begun <= 6
+    assert run(service, range(99), limits=[budget]) == list(range(10 - begun))
+    assert run(service, range(99), limits=[budget]) == []
+
+
+def test_blank_lines_in_the_file_of_a_budget_cost_nothing(tmp_path: Path) -> None:
+    """Somebody has edited it."""
+    budget = Budget(9, path=str(tmp_path / "job.budget"))
+    for blank in ("\n", " \n1\n\n"):
+        assert run(Counting(), range(2), limits=[budget]) == [0, 1]
+        with (tmp_path / "job.budget").open("a") as file:
+            file.write(blank)
+    with pytest.raises(BudgetSpent, match="9 of a budget of 9 calls"):
+        run(Counting(), range(5), limits=[budget])
+
+
+def test_the_file_of_a_budget_knows_what_the_dearest_call_has_cost(tmp_path: Path) -> None:
+    """So a program that starts again makes no call for which nothing is left."""
+    budget = Budget(10, "USD", path=str(tmp_path / "job.budget"))
+    calls = 0
+
+    async def fn(value: int) -> Cost[int]:
+        nonlocal calls
+        calls += 1
+        return Cost(value, 3)
+
+    for _ in range(3):
+        said = "9 of a budget of 10 USD are spent, as .* has it: the next call, of 3, is not made"
+        with pytest.raises(BudgetSpent, match=said):
+            run(fn, range(9), limits=[budget])
+    assert calls == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "said"),
+    [
+        (None, "USD", "a file of a budget in USD, or none yet"),
+        ("12\n", "calls", "a file of a budget in calls, or none yet"),
+        ("1.0\nnan\n", "calls", "of a number a line, but it holds b'nan'"),
+        ("1.0\n2 dollars\n", "calls", "of a number a line, but it holds b'dollars'"),
+        ("1.0\n25", "calls", "whose last line is whole"),
+    ],
+)
+def test_a_file_of_another_budget_is_refused(
+    tmp_path: Path, text: str | None, unit: str, said: str
+) -> None:
+    """By name; so is what holds no number, or half of one."""
+    path = tmp_path / "budget"
+    run(Counting(), [1], limits=[Budget(10, path=str(path))])
+    if text is not None:
+        path.write_text(text if text == "12\n" else path.read_text() + text)
+    with pytest.raises(InvalidConfig, match=f"^Budget.path must be .*{re.escape(said)}"):
+        run(Counting(), [1], limits=[Budget(10, unit, path=str(path))])
+
+
+@pytest.mark.parametrize("path", ["/nowhere/budget", "/dev/null", "/"])
+def test_what_remembers_nothing_is_no_file_of_a_budget(path: str) -> None:
+    """A folder that is not there is not made: it may be a slip."""
+    with pytest.raises(InvalidConfig, match=r"^Budget.path must be a file"):
+        run(Counting(), [1], limits=[Budget(10, path=path)])
+
+
+def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Path) -> None:
+    """Between the look at what is left and the entry of a call, nobody else makes one."""
+    for number in range(60):
+        limits = [Budget(20, path=str(tmp_path / f"{number}"))]
+        start = threading.Barrier(2)
+        taken: list[int] = []
+
+        def take(book: Book, start: threading.Barrier = start, taken: list[int] = taken) -> None:
+            start.wait()
+            with suppress(BudgetSpent):
+                while book.take([1]) != inf:
+                    taken.append(1)
+
+        books = [Book(limits, 1, float) for _ in range(2)]
+        threads = [threading.Thread(target=take, args=[book]) for book in books]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for book in books:
+            book.close()
+        assert len(taken) == 20

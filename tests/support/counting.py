@@ -1,0 +1,56 @@
+"""A made-up service that counts what reaches it, and values that are asked of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from asyncwait.backends import pool
+from asyncwait.conformance.harness import SpinWatch, run_virtual
+
+
+class Counting:
+    """A service that notes what reaches it, and when.
+
+    Args:
+        way: gives the seconds in which the next call reaches it.
+        works: gives the seconds that it works on it then.
+        costs: what a call for a value costs in truth.
+    """
+
+    def __init__(
+        self,
+        way: Callable[[], float] = float,
+        works: Callable[[], float] = lambda: 0.01,
+        costs: Callable[[Any], float] = lambda _: 1,
+    ) -> None:
+        self._way, self._works, self._costs = way, works, costs
+        self.came: list[tuple[float, float]] = []
+        self.most = self._open = 0
+
+    async def __call__(self, value: Any) -> Any:
+        """Serve a call."""
+        self._open += 1
+        self.most = max(self.most, self._open)
+        await anyio.sleep(self._way())
+        self.came.append((anyio.current_time(), self._costs(value)))
+        await anyio.sleep(self._works())
+        self._open -= 1
+        return value
+
+    def in_any(self, seconds: float) -> float:
+        """The most that came in a stretch of time."""
+        return max(
+            sum(cost for at, cost in self.came if start <= at < start + seconds)
+            for start, _ in self.came
+        )
+
+
+def run(fn: Any, values: Any, loop: Any = "asyncio", wait: Any = None, **options: Any) -> list[Any]:
+    """The results of the pool."""
+
+    async def main(_: SpinWatch) -> list[Any]:
+        async with (wait or pool.ordered_wait)(values, fn, **options) as results:
+            return [value async for value in results]
+
+    return run_virtual(main, loop)
