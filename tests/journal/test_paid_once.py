@@ -126,6 +126,18 @@ def test_what_the_journal_raises_comes_out_of_the_call(on_disk: Journal) -> None
         kept(Service().ask_plainly, attempt)(1)
 
 
+def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal) -> None:
+    """By its call: nobody would await it, and it is no result."""
+    service = Service()
+
+    def fn(value: int) -> Any:
+        return service.ask(value)
+
+    with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match="where its calls"):
+        kept(fn, attempt)(1)
+    assert service.calls == []
+
+
 def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
     """Before anything is."""
     with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match=r"^fn must .* 7 "):

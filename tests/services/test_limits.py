@@ -1,5 +1,6 @@
 """Limits that an operator keeps to, on the virtual clock, against made-up services."""
 
+from collections.abc import Awaitable
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -8,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from counting import Counting, run
+from operators import block
 
 from asyncwait.backends import emitter, pool
 from asyncwait.backends.services import (
@@ -371,3 +373,40 @@ def test_attempts_that_wait_for_turns_themselves_have_no_time_of_their_own(optio
         run(Counting(), [1], limits=[InFlight(1)], retry=retry, **option)
     with pytest.raises(InvalidConfig, match="in this operator"):
         run(Counting(), [1], wait=emitter.ordered_wait, limits=[InFlight(1)], retry=retry)
+
+
+@LOOPS
+@pytest.mark.parametrize("blocked", [5 / 16, 1 / 2])
+def test_the_turn_of_an_attempt_that_never_begins_is_for_the_next(
+    blocked: float, loop: str
+) -> None:
+    """Somebody blocks the loop until the deadline or past it: there is no time for another."""
+
+    async def fn(value: int) -> int:
+        if value == 0:
+            await anyio.sleep(1 / 8)
+            raise ValueError(value)
+        await anyio.sleep(1 / 16)
+        if value == 1:
+            block(blocked)
+        return value
+
+    retry = Retry(initial=1 / 8)
+    options: dict[str, Any] = {"retry": retry, "timeout": 1 / 2, "on_error": "skip"}
+    assert run(fn, range(5), loop, limits=[InFlight(1)], **options)[-3:] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("wait", [pool.ordered_wait, emitter.ordered_wait], ids=["pool", "emitter"])
+def test_a_plain_function_that_returns_an_awaitable_keeps_to_limits(wait: Any) -> None:
+    """Its call is over when that is, and what that gives may tell a cost."""
+    service = Counting()
+
+    async def told(value: int) -> Cost[int]:
+        return Cost(await service(value), 2)
+
+    def fn(value: int) -> Awaitable[Cost[int]]:
+        return told(value)
+
+    limits = [InFlight(3), Budget(12, "USD", then="stop")]
+    assert run(fn, range(9), limits=limits, wait=wait) == list(range(6))
+    assert service.most == 3

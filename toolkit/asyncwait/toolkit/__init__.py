@@ -54,12 +54,12 @@ from asyncwait.toolkit._loop import (
 )
 from asyncwait.toolkit._plain import plain_wait, require_options
 from asyncwait.toolkit._plain_parts import (
-    Again,
     Answers,
     KeyedWait,
     ManyResults,
     OneResult,
     OpenPlain,
+    PacedValues,
     PlainFunction,
     PlainOne,
     PlainResults,
@@ -77,7 +77,6 @@ __all__ = [
     "CALL_IN_THREAD",
     "NULL_KEY",
     "PLAIN_KEYS",
-    "Again",
     "Answers",
     "AnyLimit",
     "BackOffs",
@@ -104,6 +103,7 @@ __all__ = [
     "OneResult",
     "OpenPlain",
     "OperatorContext",
+    "PacedValues",
     "PlainFunction",
     "PlainOne",
     "PlainResults",

@@ -46,17 +46,27 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Literal["ordered", "unordered"],
     open_plain: OpenPlain | None = None,
+    *,
+    in_threads: bool = False,
 ) -> PlainWait: ...
 
 
 @overload
 def plain_wait(
-    open_operator: OpenOperator, mode: Literal["key-ordered"], open_plain: OpenPlain | None = None
+    open_operator: OpenOperator,
+    mode: Literal["key-ordered"],
+    open_plain: OpenPlain | None = None,
+    *,
+    in_threads: bool = False,
 ) -> KeyedWait: ...
 
 
 def plain_wait(
-    open_operator: OpenOperator, mode: Mode, open_plain: OpenPlain | None = None
+    open_operator: OpenOperator,
+    mode: Mode,
+    open_plain: OpenPlain | None = None,
+    *,
+    in_threads: bool = False,
 ) -> PlainWait | KeyedWait:
     """Build the plain-value form of an operator.
 
@@ -64,6 +74,7 @@ def plain_wait(
         open_operator: the operator.
         mode: of the function to build.
         open_plain: the same operator without the detour through records, if it has that.
+        in_threads: whether it calls plain functions in threads.
     """
     open_values = _through_records(open_operator) if open_plain is None else open_plain
 
@@ -144,7 +155,13 @@ def plain_wait(
                 return
             is_paid = getattr(fn, "is_paid", None)
             limited, paced = limited_plain(
-                limits, config, wrapped, records, is_paid, asks_again=open_plain is not None
+                limits,
+                config,
+                wrapped,
+                records,
+                is_paid,
+                asks_again=open_plain is not None,
+                in_threads=in_threads,
             )
             with closing(limited):
                 async with open_values(config, wrapped, paced) as results:

@@ -139,18 +139,23 @@ class ValuesAhead(AsyncIterator[Any]):
         """Return the next values, up to so many, of those that it has; none if it has to wait."""
 
 
-Again: TypeAlias = Callable[[Any, Callable[[], bool]], Awaitable[None]]
-"""Waits until a value may be called for once more, as long as a function says that it is wanted."""
-
-
 class PacedValues(AsyncIterator[Any]):
     """Values that come when their calls may begin.
 
     Attributes:
-        again: for further attempts; None if these wait in their calls.
+        paces_attempts: whether an operator asks before further attempts, too; else these wait in
+            their calls.
     """
 
-    again: Again | None = None
+    paces_attempts = True
+
+    @abstractmethod
+    async def again(self, value: Any, is_wanted: Callable[[], bool]) -> None:
+        """Wait until a value may be called for once more, as long as that is wanted."""
+
+    @abstractmethod
+    def skip(self, value: Any) -> None:
+        """Let another one be called in place of a value that came, and is not called for."""
 
 
 class PlainSource:
@@ -169,8 +174,10 @@ class PlainSource:
         if not isinstance(source, AsyncIterable | Iterable):
             raise InvalidConfig.of("source", source, "an iterable or async iterable")
         self._source = source
-        self.again = source.again if isinstance(source, PacedValues) else None
-        """See `PacedValues`."""
+        self.paced: PacedValues | None = None
+        """What is asked before a value is called for again; None for nothing."""
+        if isinstance(source, PacedValues) and source.paces_attempts:
+            self.paced = source
         self.record: Callable[[Any], Record] = Value
         """Makes the record of a value; what that raises is an error of the source."""
         self._values: Iterator[Any] | AsyncIterator[Any] | None = None

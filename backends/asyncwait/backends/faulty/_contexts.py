@@ -17,7 +17,7 @@ from asyncwait.reference import (
     StreamTask,
 )
 from asyncwait.spec import Element
-from asyncwait.toolkit import run_hook
+from asyncwait.toolkit import close_source, run_hook
 
 
 @breaks("CTX-1")
@@ -71,16 +71,23 @@ class LooksAtItsSourceFirst(ResultStream):
 
     async def __aenter__(self) -> Output:
         source: Any = aiter(self.elements)
-        first = [await anext(source)]
-
-        async def all_of_it() -> AsyncIterator[Element]:
-            async with aclosing(source):
-                yield first.pop()
-                async for element in source:
-                    yield element
-
-        self.elements = all_of_it()
+        self.elements = _Behind(await anext(source), source, self.elements)
         return await super().__aenter__()
+
+
+class _Behind(AsyncIterator[Element]):
+    """A source whose first element was read already."""
+
+    def __init__(self, first: Element, *opened: Any) -> None:
+        self._first, self._opened = [first], opened
+
+    async def __anext__(self) -> Element:
+        return self._first.pop() if self._first else await anext(self._opened[0])
+
+    async def aclose(self) -> None:
+        """Close the source, the iterator before what made it."""
+        if (error := await close_source(*self._opened)) is not None:
+            raise error
 
 
 @breaks("CTX-5")

@@ -369,7 +369,7 @@ class PassesOverWhatIsNoElement(SourceReader):
             await super().hand_over(element)
 
 
-@breaks("FAIL-1")
+@breaks("FAIL-5")
 class TakesErrorsOfOthersForItsOwn(ResultHandler):
     """Lets pass what is an error of an operator already, be it one inside the call."""
 

@@ -1,5 +1,6 @@
 """A function whose results are kept, for an operator in this process."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from typing import Any, TypeVar, overload
@@ -61,7 +62,8 @@ def paid_once(
             KeptFailure. None for never.
 
     Raises:
-        InvalidConfig: `fn` can't be called.
+        InvalidConfig: `fn` can't be called; or, from a call, it is a plain function that returns
+            an awaitable.
     """
     if not callable(fn):
         raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one")
@@ -91,6 +93,10 @@ def paid_once(
             if attempt.keeps_failures and is_final is not None and is_final(error):
                 attempt.add_failure(Failure.of_call(key, error))
             raise
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise InvalidConfig.of("fn", fn, "a coroutine function, where its calls are awaited")
         attempt.add(key, encode(_without_cost(result)))
         return result
 

@@ -22,9 +22,9 @@ from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import Element, OperatorConfig, Snapshot
 from asyncwait.toolkit import (
-    Again,
     FunctionParts,
     OperatorContext,
+    PacedValues,
     PlainFunction,
     PlainSource,
     Store,
@@ -91,7 +91,7 @@ def open_plain(
         parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
     feed, results = partial(feeder, core, source), PoolValues(core)
-    return _Pool(config, parts, core, feed, results, store=store, again=source.again)
+    return _Pool(config, parts, core, feed, results, store=store, paced=source.paced)
 
 
 ordered_wait = plain_wait(open_operator, "ordered", open_plain)
@@ -111,10 +111,10 @@ class _Pool(OperatorContext[R]):
         results: R,
         *,
         store: Store | None = None,
-        again: Again | None = None,
+        paced: PacedValues | None = None,
     ) -> None:
         super().__init__(parts)
-        self._again = again
+        self._paced = paced
         self._config = config
         self._core = core
         self._feed = feed
@@ -141,7 +141,7 @@ class _Pool(OperatorContext[R]):
         common = self._core, self.function, self._config, self.group
         if self._config.retry is None:
             return Sweep(*common)
-        return Retries(*common, self._config.retry, again=self._again)
+        return Retries(*common, self._config.retry, paced=self._paced)
 
     def _hire(self, opened: Context) -> Crew:
         function = self.function.call or self.function.invoke

@@ -13,7 +13,7 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import OperatorConfig, OperatorError, Retry
-from asyncwait.toolkit import Again, BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
+from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, PacedValues, attempt_timed_out
 
 
 class Retries(Sweep):
@@ -28,7 +28,7 @@ class Retries(Sweep):
         config: of the operator.
         group: where the task lives.
         retry: that of `config`.
-        again: is awaited before each further call; see `asyncwait.toolkit.PlainSource`.
+        paced: is asked before each further call; see `asyncwait.toolkit.PlainSource`.
     """
 
     inbox = AttemptInbox
@@ -41,13 +41,15 @@ class Retries(Sweep):
         group: JoinableTasks,
         retry: Retry,
         *,
-        again: Again | None,
+        paced: PacedValues | None,
     ) -> None:
         super().__init__(core, parts, config, group)
         self.watches = True
-        self._again = again
+        self._paced = paced
         self._awaited: dict[Entry, anyio.CancelScope] = {}
         """Records whose back-offs are over, and that wait until they may be called again."""
+        self._granted: dict[Entry, Any] = {}
+        """Those that may now, and whose calls have not begun, with their values."""
         self._back_offs = BackOffs(retry)
         self._limit = inf if retry.attempt_timeout is None else retry.attempt_timeout
         # In a plain dict the first is found ever slower, as those before it go.
@@ -78,8 +80,10 @@ class Retries(Sweep):
             entry.started = now
             self._core.called.append(entry)
         elif self._is_over(entry, now):
+            self._give_up(entry)
             return False
         else:
+            self._granted.pop(entry, None)
             self._core.retries += 1
         self._core.calls += 1
         entry.attempts += 1
@@ -184,25 +188,34 @@ class Retries(Sweep):
         """Have all records called again that were to back off until before `time`."""
         while self._pauses and self._pauses[0][0] < time:
             entry = heappop(self._pauses)[-1]
-            if self._again is None:
+            if self._paced is None:
                 self._core.wait_for_call(entry)
-            else:
+            elif entry.results is None:
                 self._awaited[entry] = scope = anyio.CancelScope(shield=True)
-                self._group.start_soon(self._call_when_it_may, entry, self._again, scope)
+                self._group.start_soon(self._call_when_it_may, entry, self._paced, scope)
 
-    async def _call_when_it_may(self, entry: Entry, again: Again, scope: anyio.CancelScope) -> None:
+    async def _call_when_it_may(
+        self, entry: Entry, paced: PacedValues, scope: anyio.CancelScope
+    ) -> None:
         def is_wanted() -> bool:
             return entry in self._awaited
 
         with scope:
-            await again(entry.value, is_wanted)
+            await paced.again(entry.value, is_wanted)
             if self._awaited.pop(entry, None) is not None:
+                self._granted[entry] = entry.value
                 self._core.wait_for_call(entry)
 
     def _cancel(self, entry: Entry) -> None:
         if (scope := self._awaited.pop(entry, None)) is not None:
             scope.cancel()
+        self._give_up(entry)
         super()._cancel(entry)
+
+    def _give_up(self, entry: Entry) -> None:
+        """Have another value called in place of one that is decided before its next call."""
+        if self._paced is not None and entry in self._granted:
+            self._paced.skip(self._granted.pop(entry))
 
     # Time.
 
@@ -211,7 +224,7 @@ class Retries(Sweep):
         super().close()
         for scope in self._awaited.values():
             scope.cancel()
-        for waiting in (self._awaited, self._limits, self._pauses, self._lingering):
+        for waiting in (self._awaited, self._granted, self._limits, self._pauses, self._lingering):
             waiting.clear()
 
     def _wake_before(self, time: float) -> None:

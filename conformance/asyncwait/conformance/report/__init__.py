@@ -20,6 +20,7 @@ from asyncwait.conformance.report._model import (
     titles,
 )
 from asyncwait.conformance.report._of_verdicts import header_of, report_of
+from asyncwait.conformance.report._plan import describe_scenario
 from asyncwait.conformance.report._terminal import (
     STYLES,
     area_cell,
@@ -28,7 +29,7 @@ from asyncwait.conformance.report._terminal import (
     print_report,
     rule_lines,
 )
-from asyncwait.conformance.report._timeline import HEAD, describe_scenario, draw, event_line
+from asyncwait.conformance.report._timeline import HEAD, draw, event_line
 from asyncwait.conformance.report._words import (
     besides,
     besides_lines,

@@ -22,7 +22,8 @@ from asyncwait.conformance.report._model import (
     RunFooter,
     RunHeader,
 )
-from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.report._plan import describe_scenario
+from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.report._words import again_anywhere, again_here, besides, excerpt
 from asyncwait.conformance.verdict import EXIT_CODES, Failure, RuleResult, Status, Verdict
 from asyncwait.spec.rules import Rule, areas, rules, spec_version

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.report._plan import describe_scenario
+from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.report._words import HINT, again_lines, besides, excerpt, rule_text_lines
 from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of

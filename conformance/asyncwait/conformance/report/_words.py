@@ -19,7 +19,8 @@ from asyncwait.conformance.report._model import (
     RuleText,
     Run,
 )
-from asyncwait.conformance.report._timeline import describe_scenario, draw
+from asyncwait.conformance.report._plan import describe_scenario
+from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.timeline import MARK
 from asyncwait.conformance.verdict import Case
 from asyncwait.spec.rules import Rule

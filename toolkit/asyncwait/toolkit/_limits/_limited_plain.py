@@ -74,7 +74,7 @@ class LimitedValues(PacedValues):
         self._source = source
         self._limited = limited
         limited.paces = True
-        self.again = None if limited.batched else limited.again
+        self.paces_attempts = not limited.batched
         self._stops = stops
 
     async def __anext__(self) -> Any:
@@ -87,6 +87,14 @@ class LimitedValues(PacedValues):
                     raise StopAsyncIteration from None
                 raise
         return value
+
+    async def again(self, value: Any, is_wanted: Callable[[], bool]) -> None:
+        """Wait for the turn of a further attempt."""
+        await self._limited.again(value, is_wanted)
+
+    def skip(self, value: Any) -> None:
+        """Give the turn of a value back."""
+        self._limited.skip(value)
 
     async def aclose(self) -> None:
         """Close the source."""
@@ -101,6 +109,7 @@ def limited_plain(
     is_paid: Callable[[Any], bool] | None,
     *,
     asks_again: bool,
+    in_threads: bool,
 ) -> tuple[Limited, PlainSource]:
     """Have the function of a plain form keep to limits, and return the values to be read.
 
@@ -113,7 +122,8 @@ def limited_plain(
         function: the user's; it is changed.
         source: of the values.
         is_paid: says of which of them no call would ask the service.
-        asks_again: whether the operator asks `PlainSource.again` before a further attempt.
+        asks_again: whether the operator asks `PlainSource.paced` before a further attempt.
+        in_threads: whether it calls the function in threads.
 
     Raises:
         InvalidConfig: they are no limits, or don't go with the rest.
@@ -142,8 +152,10 @@ def limited_plain(
     )
     if isinstance(call, StandIns):
         function.call = limited.with_stand_ins(call)
-    else:
-        function.call = limited.in_a_thread if is_plain_function(call) else limited.on_the_loop
+    elif in_threads and is_plain_function(call):
+        function.call = limited.in_a_thread
+    else:  # also of a plain function: what it returns may be awaitable
+        function.call = limited.on_the_loop
     if budget is not None:
         function.failure = limited.leaving_unpaid(function.failure, stops=budget.then == "stop")
     if waits:
