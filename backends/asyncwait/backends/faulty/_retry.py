@@ -306,6 +306,19 @@ class LetsLongAttemptsRunOn(Attempt):
             self.scope = scope
 
 
+@breaks("RETRY-12")
+class GivesTheLastAttemptNoLimit(Attempt):
+    """Takes the time of an attempt for what makes room for the next one."""
+
+    def begin(self) -> None:
+        super().begin()
+        retry = self.operator.config.retry
+        is_last = retry is not None and self.number >= retry.max_attempts
+        if is_last and self.limit is not None:
+            self.operator.timers.cancel(self.limit)
+            self.limit = None
+
+
 @breaks("RETRY-13")
 class SwallowsErrorsOfPredicates(ResultHandler):
     """Loses what a predicate raises, and nobody decides the record: Flink's RT-17."""

@@ -146,6 +146,19 @@ class CountsTimeoutsWithoutResults(ResultHandler):
         self.operator.timeouts = before
 
 
+@breaks("STAT-6")
+class CountsNoDeadlineThatFails(ResultHandler):
+    """Counts a deadline where somebody has something to give for its record."""
+
+    def on_deadline(self) -> None:
+        before = self.operator.timeouts
+        try:
+            super().on_deadline()
+        except OperatorError:
+            self.operator.timeouts = before
+            raise
+
+
 @breaks("STAT-7")
 class CountsNoSkips(ResultHandler):
     """Counts a handled failure where something comes out for it."""

@@ -240,12 +240,15 @@ def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Fin
     if leg.scenario.form == "callback":
         return
     over_at = min(leg.may_be_over_at, leg.end_at)
+    failed = first_failures(leg) if leg.over_at == leg.fail_at else []
     for item in leg.records:
         for call in item.attempts:
             if call.cancelled_at < min(call.until, over_at) and call.limit < NEVER:
                 yield f"call {call.number} of {item} was cancelled early", call.cancelled_at
             noticed = leg.facts.instants(call.limit)[-1]
-            if not noticed < min(leg.over_at, leg.end_at, leg.due(item)):
+            is_its_failure = failed == [item] and call is item.last and call.limit == leg.fail_at
+            works = is_its_failure or noticed < min(leg.over_at, leg.end_at)
+            if not (works and noticed < leg.due(item)):
                 continue
             if call.until > call.limit:  # for others that share it
                 continue

@@ -98,6 +98,9 @@ handler-that-fails-is-not-repeated: RETRY-11, TIME-4, FAIL-10
 attempts-that-hang: RETRY-1, RETRY-4, RETRY-12
     Each of the first two calls is cancelled when it has taken 80 ms.
     retry attempt_timeout=80; 0: a; a: never, never with clean_up=40, 40 gives a1
+last-attempt-that-hangs: RETRY-7, RETRY-12
+    It is cancelled when it has taken 80 ms, as the first is.
+    retry max_attempts=2 attempt_timeout=80; 0: a; a: never
 attempt-that-hangs-is-no-reason: RETRY-6, RETRY-7
     A TimeoutError is none of the errors that are repeated, and fails the operator.
     retry attempt_timeout=80 on_error=some; 0: a; a: never

@@ -14,6 +14,7 @@ from asyncwait.conformance.judging import (
     Reading,
     figures_at_the_end,
     figures_read,
+    first_failures,
     leg_check,
     readings,
     span,
@@ -23,16 +24,16 @@ from asyncwait.spec.scenario import FiguresRead
 
 def _within(rule: str, *names: str) -> Check:
     """Compare figures with what they may be, each time they are read, one after the other."""
+    return leg_check(rule)(lambda leg: chain.from_iterable(_look(leg, name) for name in names))
 
-    def look(leg: LegHistory, name: str) -> Iterator[Finding]:
-        for reading in leg.once(readings):
-            if wrong := reading.wrong(name):
-                yield wrong, reading.figures.at
-                return
-            if reading.bounds[name][1]:
-                yield None
 
-    return leg_check(rule)(lambda leg: chain.from_iterable(look(leg, name) for name in names))
+def _look(leg: LegHistory, name: str) -> Iterator[Finding]:
+    for reading in leg.once(readings):
+        if wrong := reading.wrong(name):
+            yield wrong, reading.figures.at
+            return
+        if reading.bounds[name][1]:
+            yield None
 
 
 # Records that were called and are not gone are in flight, and no others.
@@ -45,14 +46,35 @@ what_is_held_is_counted = _within("STAT-3", "held")
 calls_are_counted = _within("STAT-4", "calls")
 # Every call but the first of each record is a retry.
 repeated_calls_are_counted = _within("STAT-5", "retries")
-# Each record that its deadline decides counts, and none that answers in time.
-timeouts_are_counted = _within("STAT-6", "timeouts")
 # Each record counts that the failure handler has results for.
 handled_failures_are_counted = _within("STAT-7", "failures_handled")
 # A call that runs on counts while it does, and not only when all is over.
 abandoned_calls_are_counted_when_they_are_known = _within("STAT-8", "abandoned")
 # The high-water marks are what in_flight and held have been at most.
 the_marks_stand_at_the_highest = _within("STAT-9", "max_in_flight", "max_held")
+
+
+@leg_check("STAT-6")
+def timeouts_are_counted(leg: LegHistory) -> Iterator[Finding]:
+    """Each record that its deadline decides counts, and none that answers in time."""
+    yield from _look(leg, "timeouts")
+    yield from _look_behind_a_deadline_that_fails(leg)
+
+
+def _look_behind_a_deadline_that_fails(leg: LegHistory) -> Iterator[Finding]:
+    """That one counts as well; of those in its instant, and later, nobody can tell."""
+    if leg.ending.error != "CallTimedOut" or not leg.may_be_over_at == leg.over_at == leg.fail_at:
+        return
+    if not all(item.timed_out for item in first_failures(leg)):
+        return
+    before = sum(item.timed_out and item.decided_at < leg.fail_at for item in leg.records)
+    for figures in figures_read(leg):
+        if figures.at <= leg.facts.instants(leg.fail_at)[-1]:
+            continue
+        if figures.timeouts <= before:
+            yield f"timeouts is {figures.timeouts}, expected {before + 1} or more", figures.at
+            return
+        yield None
 
 
 @leg_check("STAT-10")

@@ -56,6 +56,10 @@ read-after-an-attempt-that-runs-on: STAT-5, STAT-8
     The first attempt is cancelled at 80, and runs on while the second answers.
     retry attempt_timeout=80; 0: a; a: never with swallow clean_up=400, 40 gives a1;
     source_ends_at 560; figures_at 200 320
+read-after-a-deadline-that-fails: STAT-6
+    a has a handler's results at 80; b, for which nobody has any, fails the operator at 120.
+    timeout 80; handled; 0: a; 40: b; a: never, late gives late; b: never, late none;
+    figures_at 100 200; sink pause 240
 read-after-a-failure: STAT-11
     b fails at 40, which the consumer learns at 240; until then nothing is in flight.
     capacity 2; 0: a b c; a: never, late none; b: 40 raises; figures_at 0 120 200; sink pause 240
