@@ -204,23 +204,6 @@ def test_a_chain_says_what_it_is_made_of() -> None:
     )
 
 
-async def test_the_first_may_hold_results_beyond_its_capacity(open_operator: OpenOperator) -> None:
-    """As an operator alone does, where it is told to."""
-    first: list[str] = []
-
-    async def fn(value: str) -> list[str]:
-        first.append(value)
-        await anyio.sleep(9 if value == "a" else 0)
-        return [value]
-
-    config = OperatorConfig("ordered", 2, max_held=10)
-    source = Source(*"abcdefghijklmnopqrstuvwxyz")
-    async with chain(open_operator, open_operator)(config, (fn, echo), source):
-        await anyio.sleep(1)
-
-    assert 11 <= len(first) <= 12
-
-
 @pytest.mark.parametrize("behind", OPERATORS)
 async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str) -> None:
     """Each in its own; an exception among the answers is of its record alone."""
@@ -273,17 +256,3 @@ async def test_equal_records_of_a_batch_each_have_the_answer_for_their_value(
         assert await read_all(results) == ["a", "a", "x", "y", "x", "y"]
     async with open_chain((config, single), (tears, echo), Source(*"aa")) as results:
         assert "torn" in str(await failure_of(results))
-
-
-async def test_a_set_is_no_answers_of_a_batch_in_a_chain_either(
-    open_operator: OpenOperator,
-) -> None:
-    """Nobody knows whose they are."""
-
-    async def first(values: list[str]) -> Any:
-        return {(value,) for value in values}
-
-    config = OperatorConfig(capacity=2, batch=Batch(max_size=2, max_wait=10))
-    open_chain = chain(open_operator, open_operator)
-    async with open_chain((config, OperatorConfig()), (first, echo), Source(*"ab")) as results:
-        assert "expected a list or a mapping" in str(await failure_of(results))
