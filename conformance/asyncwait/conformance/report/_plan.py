@@ -162,7 +162,7 @@ _ERROR_OF = {
 }
 
 
-_OWN = "an error of the suite's own"
+_OWN = "an error"
 
 
 def _step(step: Step) -> str:
