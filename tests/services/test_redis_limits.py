@@ -209,6 +209,32 @@ def test_a_turn_whose_owner_is_gone_is_free_when_its_lease_is_over(
     other.close()
 
 
+def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody will tell what it has cost: others end, but who was only silent may tell it yet."""
+    monkeypatch.setattr("asyncwait.backends.services._redis._LEASE", 0.2)
+    limits = RedisLimits(redis_server.url, "model", [Budget(2, "USD", cost=float)])
+    gone, other = limits.ledger(), limits.ledger()
+    assert gone.exchange(Told([], [], None, [(1, [1.0])])).granted == 1
+    asks = Told([], [], None, [(1, [1.0]), (2, [1.0])])
+    said = other.exchange(asks)
+    assert (said.granted, said.spent) == (1, "")
+    for _ in range(3):
+        time.sleep(0.1)
+        said = other.exchange(Told([], [], [(1, True, [1.0])], [(2, [1.0])]))
+    assert (said.granted, said.spent) == (0, "")
+    other.exchange(Told([(1, True, [1.0])], [], None, []))
+    said = other.exchange(Told([], [], None, [(2, [1.0])]))
+    assert said.spent.startswith("2 of a budget of 2 USD are spent")
+
+    gone.exchange(Told([], [], [(1, True, [1.0])], []))
+    gone.exchange(Told([(1, True, [0.5])], [], None, []))
+    assert other.exchange(Told([], [], None, [(2, [0.5])])).granted == 1
+    gone.close()
+    other.close()
+
+
 def test_further_attempts_count(redis_server: RedisServer) -> None:
     """And those that are given up are no error of others."""
 

@@ -18,7 +18,7 @@ local function name(each) return told.client .. ' ' .. string.format('%d', each)
 
 local function count(place, call, amount, at)
   redis.call('HSET', costs(place), call, string.format('%.17g', amount))
-  if at then redis.call('ZADD', leaves(place), number(at), call) end
+  redis.call('ZADD', leaves(place), number(at), call)
   add(place, amount)
 end
 
@@ -54,9 +54,13 @@ if told.generation ~= '' and told.generation ~= generation then
   redis.call('HSET', about, 'closed', number(closed))
 end
 
+-- What the call of a silent client has cost nobody will tell: for a budget, what was thought.
 for place, limit in ipairs(told.kinds) do
-  if limit.kind ~= 'budget' then
-    for _, call in ipairs(redis.call('ZRANGEBYSCORE', leaves(place), '-inf', number(now))) do
+  for _, call in ipairs(redis.call('ZRANGEBYSCORE', leaves(place), '-inf', number(now))) do
+    if limit.kind == 'budget' then
+      redis.call('HDEL', costs(place), call)
+      redis.call('ZREM', leaves(place), call)
+    else
       forget(place, call)
     end
   end
@@ -65,8 +69,11 @@ end
 for _, open in ipairs(told.open) do
   local call = name(open[1])
   for place, limit in ipairs(told.kinds) do
-    if limit.kind == 'room' or (limit.kind == 'window' and not open[2]) then
+    if limit.kind ~= 'window' or not open[2] then
       if cost(place, call) then
+        redis.call('ZADD', leaves(place), number(now + told.lease), call)
+      elseif limit.kind == 'budget' then
+        redis.call('HSET', costs(place), call, string.format('%.17g', open[3][place]))
         redis.call('ZADD', leaves(place), number(now + told.lease), call)
       else
         count(place, call, open[3][place], now + told.lease)
@@ -98,6 +105,7 @@ for _, each in ipairs(told.ended) do
         redis.call('ZADD', leaves(place), 'LT', number(now + limit.per), call)
       else
         redis.call('HDEL', costs(place), call)
+        redis.call('ZREM', leaves(place), call)
       end
     end
   end
@@ -116,13 +124,13 @@ for _, asked in ipairs(told.asked) do
         elseif limit.kind == 'budget' and redis.call('HLEN', costs(place)) == 0 then
           spent = string.format('%.10g of a budget of %.10g %s', total(place), limit.most, limit.unit)
         else
-          wait = math.max(wait, 0.005)
+          wait = math.max(wait, limit.kind == 'budget' and 0.05 or 0.005)
         end
       end
     end
     if wait > 0 or spent ~= '' then break end
     for place, limit in ipairs(told.kinds) do
-      count(place, call, asked[2][place], limit.kind ~= 'budget' and now + told.lease)
+      count(place, call, asked[2][place], now + told.lease)
     end
   end
   granted = granted + 1
