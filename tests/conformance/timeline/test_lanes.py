@@ -194,11 +194,12 @@ def test_a_plan_says_how_calls_are_batched() -> None:
         "a: 40 raises with whole; b: 40 gives with whole"
     )
 
-    first, of_a, of_b = describe_scenario(scenario)
+    first, repeated, of_a, of_b = describe_scenario(scenario)
 
     assert first.endswith(
         ", batches of 3, after 80 ms, 2 at a time, answered by a mapping, split when they fail"
     )
+    assert repeated == "  retry: 3 attempts, back-off 40 ms, 2 times as long each time"
     assert of_a.endswith("(all of its batch)")
     assert of_b.endswith("(left out of the answers of its batch)")
 
