@@ -21,6 +21,7 @@ from asyncwait.toolkit import (
     close_source,
     collect_results,
     join_errors,
+    reraise_fatal,
     run_hook,
 )
 
@@ -39,17 +40,19 @@ class SlidingWindow:
         self._reader = asyncio.create_task(self._read(elements))
 
     async def _read(self, elements: Any) -> None:
-        source = aiter(elements)
+        opened = [elements]
         try:
+            opened.insert(0, aiter(elements))
             while await self._room.acquire():
-                record = await anext(source)
+                record = await anext(opened[0])
                 self._window.append(asyncio.create_task(self._call(record)))
                 self._news.set()
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:
+            reraise_fatal(error)
             self._read_out = error
         finally:
             self._news.set()
-            await close(source, elements)
+            await close(*opened)
 
     async def _call(self, record: Record) -> deque[Record]:
         try:
@@ -65,7 +68,8 @@ class SlidingWindow:
         assert self._parts.call is not None
         try:
             returned = await awaitable_of(record, self._parts.call(record.value))
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:
+            reraise_fatal(error)
             raise call_failed(record, error) from error
         return collect_results(record, returned)
 

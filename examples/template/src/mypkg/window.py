@@ -15,6 +15,7 @@ from asyncwait.toolkit import (
     close_source,
     collect_results,
     join_errors,
+    reraise_fatal,
     run_hook,
 )
 
@@ -34,16 +35,18 @@ class Window:
         self._reader = asyncio.create_task(self._read(elements))
 
     async def _read(self, elements: Any) -> None:
-        source = aiter(elements)
+        opened = [elements]
         try:
+            opened.insert(0, aiter(elements))
             while await self._room.acquire():
-                record = await anext(source)
+                record = await anext(opened[0])
                 self._calls.append(asyncio.create_task(self._call(record)))
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:
+            reraise_fatal(error)
             self._input_ended = error
         finally:
             self._news.set()
-            self._not_closed = await close_source(source, elements)
+            self._not_closed = await close_source(*opened)
 
     async def _call(self, record: Record) -> deque[Record]:
         results: tuple[Any, ...] = ()
@@ -51,7 +54,8 @@ class Window:
             assert self._parts.call is not None
             returned = await awaitable_of(record, self._parts.call(record.value))
             results = collect_results(record, returned)
-        except (Exception, asyncio.CancelledError) as error:
+        except BaseException as error:
+            reraise_fatal(error)
             if self._over is None:
                 self._over = call_failed(record, error)
         self._news.set()
