@@ -536,6 +536,17 @@ class ClosesWhatItHasBegunToRead(SourceReader):
 
 
 @breaks("END-14")
+class ForgetsWhoWaits(Output):
+    """Refuses a second task, and takes note that nobody waits any more."""
+
+    async def __anext__(self) -> Element:
+        try:
+            return await super().__anext__()
+        finally:
+            self.news = None
+
+
+@breaks("END-14")
 class QueuesItsReaders(Output):
     """Lets a second task wait with a lock until the first has got its element."""
 

@@ -1,5 +1,6 @@
 """POLICY: operators that get failure handlers wrong."""
 
+import asyncio
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
@@ -77,6 +78,18 @@ class ForgetsWhatItsHandlerRaised(ResultHandler):
             super().decide_despite(failure)
         except OperatorError:
             raise failure from failure.__cause__
+
+
+@breaks("POLICY-4")
+class TakesCancellationsOfHandlersForItsOwn(ResultHandler):
+    """Leaves undecided what a cancellation that the failure handler raised was asked about."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        try:
+            super().decide_despite(failure)
+        except OperatorError as error:
+            if error is failure or not isinstance(error.__cause__, asyncio.CancelledError):
+                raise
 
 
 @breaks("POLICY-4")

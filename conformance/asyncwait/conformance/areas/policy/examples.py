@@ -50,6 +50,9 @@ a-deadline-that-is-left-alone: POLICY-3, TIME-4
 a-failure-handler-that-raises: POLICY-4, FAIL-2
     The cause of the error is what the handler raised.
     failures_handled; 0: a@5/k b; a: 40 raises, failed raises StopIteration
+a-failure-handler-that-raises-a-cancellation: POLICY-4
+    The same, though nobody has cancelled anything.
+    failures_handled; 0: a@5/k b; a: 40 raises, failed raises CancelledError
 a-failure-handler-that-raises-at-a-deadline: POLICY-4
     It is still a deadline that was missed.
     timeout 80; failures_handled; 0: a@5/k b; a: never, late none, failed raises

@@ -46,6 +46,9 @@ late-answer-behind-a-handler-that-gives-none: TIME-4, TIME-6, FAIL-3
 handler-raises: TIME-1, TIME-4, FAIL-10
     The error is the timeout; what the handler raised is its cause.
     unordered; timeout 80; handled; 0: a@5; a: never, late raises
+handler-raises-a-cancellation: TIME-1, TIME-4, FAIL-10
+    Nobody has cancelled the operator: it is an error of the handler, as any other.
+    timeout 80; handled; 0: a@5; a: never, late raises CancelledError
 late-call-is-cancelled: TIME-5
     The call of a would have answered at 200; it is cancelled at its deadline.
     timeout 80; handled; 0: a; 200: b; a: 200 gives a1, late gives a-late; b: 40 gives b1
