@@ -12,7 +12,7 @@ from sliding_window import SlidingWindow
 
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.spec import CallTimedOut, OperatorConfig, Record, Statistics, TooManyAbandonedCalls
-from asyncwait.toolkit import FunctionParts, collect_results
+from asyncwait.toolkit import FunctionParts, collect_results, reraise_fatal
 
 GRACE = 0.01
 """Seconds in which a cancelled call may end, before it counts as abandoned."""
@@ -60,7 +60,8 @@ class WindowWithDeadlines(SlidingWindow):
     def _at_deadline(self, record: Record) -> tuple[Any, ...]:
         try:
             results = None if self._parts.timeout is None else self._parts.timeout(record.value)
-        except Exception as error:
+        except BaseException as error:
+            reraise_fatal(error)
             raise CallTimedOut(record, f"too late, and its handler raised {error!r}") from error
         if results is None:
             raise CallTimedOut(record, "too late, and nothing stands in for it")

@@ -21,6 +21,7 @@ from asyncwait.toolkit import (
     close_source,
     collect_results,
     join_errors,
+    reraise_fatal,
     run_hook,
 )
 
@@ -50,7 +51,8 @@ class Function:
         """Return what stands in for a record whose time is over, or raise CallTimedOut."""
         try:
             results = None if self._parts.timeout is None else self._parts.timeout(record.value)
-        except Exception as error:
+        except BaseException as error:
+            reraise_fatal(error)
             raise CallTimedOut(record, f"too late, and its handler raised {error!r}") from error
         if results is None:
             raise CallTimedOut(record, "too late, and nothing stands in for it")
