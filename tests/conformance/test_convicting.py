@@ -42,7 +42,7 @@ LARGE = 20
 
 PLAYED: list[tuple[Scenario, tuple[str, ...]]] = [
     *((e.scenario, e.rules) for e in EXAMPLES[::3] if len(e.scenario.inputs) <= LARGE),
-    *((scenario, ()) for scenario in generate(60, seed=0)),
+    *((scenario, ()) for scenario in generate(150, seed=0)),
 ]
 """Scenarios, each with the rules that it is about."""
 

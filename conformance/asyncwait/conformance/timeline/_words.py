@@ -75,7 +75,9 @@ def ending_of(ending: Ending) -> str:
 def figures(event: FiguresRead) -> str:
     """Return the figures that were read, but for those that are 0."""
     told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
-    return ", ".join(f"{name} {figure:g}" for name, figure in told.items() if figure) or "all 0"
+    # A program may tell an integer that no float can hold.
+    shown_as = {n: f if isinstance(f, int) else f"{f:g}" for n, f in told.items() if f}
+    return ", ".join(f"{name} {figure}" for name, figure in shown_as.items()) or "all 0"
 
 
 SPANS: Mapping[SpanKind, tuple[str, str]] = {
