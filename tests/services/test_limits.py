@@ -18,10 +18,8 @@ from asyncwait.backends.services import (
     Cost,
     CostTooLarge,
     CostUnknown,
-    Hedge,
     InFlight,
     Limit,
-    StandIns,
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, OperatorError, Retry, Statistics
@@ -263,62 +261,6 @@ def test_limits_that_are_none_are_refused(limits: Any, name: str) -> None:
     """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         run(Counting(), [], limits=limits)
-
-
-@LOOPS
-def test_the_figures_of_batches_are_those_of_batches_that_had_a_turn(loop: str) -> None:
-    """Those whose records their deadlines have decided, while they waited, are no calls."""
-    asked: list[int] = []
-
-    async def fn(values: list[int]) -> list[int]:
-        asked.append(len(values))
-        await anyio.sleep(1)
-        return values
-
-    async def main(_: SpinWatch) -> Statistics:
-        batch = Batch(max_size=5, in_flight=8)
-        options: Any = {"limits": [InFlight(2)], "timeout": 1.5, "on_error": "skip"}
-        async with pool.ordered_wait(range(40), fn, capacity=40, batch=batch, **options) as results:
-            assert len([value async for value in results]) == 10
-            return results.statistics()
-
-    told = run_virtual(main, loop)
-    assert (told.batches, told.calls) == (len(asked), sum(asked))
-
-
-@LOOPS
-def test_what_waits_for_its_turn_breaks_no_sum_of_a_cache(loop: str) -> None:
-    """A load counts from the moment in which it waits."""
-
-    async def main(_: SpinWatch) -> Statistics:
-        options: Any = {"limits": [InFlight(2)], "cache": Cache(99, ttl=60), "capacity": 40}
-        values = [number % 20 for number in range(40)]
-        service = Counting(works=lambda: 1)
-        async with pool.ordered_wait(values, service, **options) as results:
-            await anext(results)
-            return results.statistics()
-
-    told = run_virtual(main, loop)
-    assert (told.calls, told.loads, told.shared) == (40, 20, 20)
-
-
-@LOOPS
-def test_stand_ins_are_one_call_whatever_waits_for_its_turn(loop: str) -> None:
-    """Hedges that have waited in vain are counted by nobody, and taken off nothing."""
-
-    async def main(_: SpinWatch) -> Statistics:
-        async def fn(value: int) -> int:
-            await anyio.sleep(0.1 if value else 1)
-            return value
-
-        several = StandIns(fn, hedge=Hedge(after=0.05, at_most=1.0))
-        options: Any = {"limits": [InFlight(2)], "capacity": 8}
-        async with pool.ordered_wait(range(20), several, **options) as results:
-            assert [value async for value in results] == [*range(20)]
-            return results.statistics()
-
-    told = run_virtual(main, loop)
-    assert (told.calls, told.retries) == (20, 0)
 
 
 @LOOPS

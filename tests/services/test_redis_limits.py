@@ -220,7 +220,7 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
     asks = Told([], [], None, [(1, [1.0]), (2, [1.0])])
     said = other.exchange(asks)
     assert (said.granted, said.spent) == (1, "")
-    for _ in range(3):
+    for _ in range(3):  # One and a half leases, by the clock of the real server.
         time.sleep(0.1)
         said = other.exchange(Told([], [], [(1, True, [1.0])], [(2, [1.0])]))
     assert (said.granted, said.spent) == (0, "")

@@ -76,3 +76,8 @@ def slips_in_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> Iterato
         elif not keys[name].fits(value):
             near = nearest(value, keys[name].names) if isinstance(value, str) else ""
             yield f"{InvalidConfig.of(name, value, keys[name].expected)}{near}"
+
+
+def figure_text(figure: float) -> str:
+    """Return a figure as it is told; a program may tell an integer that no float can hold."""
+    return str(figure) if isinstance(figure, int) else f"{figure:g}"

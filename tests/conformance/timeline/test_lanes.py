@@ -10,12 +10,13 @@ from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.report import describe_scenario, draw
-from asyncwait.conformance.timeline import Lane, draw_lanes, draw_svg, lay_out
+from asyncwait.conformance.timeline import Lane, draw_lanes, draw_svg, figures, lay_out
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallEnded,
     Ending,
+    FiguresRead,
     Leg,
     Scenario,
     Timed,
@@ -185,6 +186,11 @@ def test_a_plan_says_how_results_are_kept() -> None:
         ", results of 1 key kept for 100 ms, empty ones for 60 ms, loaded ahead after 50 %, "
         "given 90 ms longer where a load fails"
     )
+
+
+def test_a_figure_that_no_float_can_hold_is_told() -> None:
+    """A program may tell any integer."""
+    assert figures(FiguresRead(0, 10**400, 2)) == f"in_flight {10**400}, waiting 2"
 
 
 def test_a_plan_says_how_calls_are_batched() -> None:

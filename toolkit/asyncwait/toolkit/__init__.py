@@ -54,20 +54,22 @@ from asyncwait.toolkit._loop import (
 )
 from asyncwait.toolkit._plain import plain_wait, require_options
 from asyncwait.toolkit._plain_parts import (
+    PacedValues,
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    ValuesAhead,
+    WholeDict,
+    no_end_in_disguise,
+)
+from asyncwait.toolkit._plain_types import (
     Answers,
     KeyedWait,
     ManyResults,
     OneResult,
     OpenPlain,
-    PacedValues,
-    PlainFunction,
-    PlainOne,
     PlainResults,
-    PlainSource,
     PlainWait,
-    ValuesAhead,
-    WholeDict,
-    no_end_in_disguise,
 )
 from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store

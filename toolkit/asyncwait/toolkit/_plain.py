@@ -28,16 +28,18 @@ from asyncwait.toolkit._limits._limited_plain import (
     unless_not_called,
 )
 from asyncwait.toolkit._plain_parts import (
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    PlainValues,
+    Value,
+)
+from asyncwait.toolkit._plain_types import (
     KeyedWait,
     OnError,
     OpenPlain,
-    PlainFunction,
-    PlainOne,
     PlainResults,
-    PlainSource,
-    PlainValues,
     PlainWait,
-    Value,
 )
 
 

@@ -71,11 +71,11 @@ class LooksAtItsSourceFirst(ResultStream):
 
     async def __aenter__(self) -> Output:
         source: Any = aiter(self.elements)
-        self.elements = _Behind(await anext(source), source, self.elements)
+        self.elements = _ReadAhead(await anext(source), source, self.elements)
         return await super().__aenter__()
 
 
-class _Behind(AsyncIterator[Element]):
+class _ReadAhead(AsyncIterator[Element]):
     """A source whose first element was read already."""
 
     def __init__(self, first: Element, *opened: Any) -> None:

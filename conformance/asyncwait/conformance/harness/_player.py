@@ -354,17 +354,20 @@ class _LegPlayer:
                 await anyio.lowlevel.checkpoint()
             for _ in range(2):
                 began = self._recorder.unblocked()
-                try:
-                    got = f"gave {text_of(await self._results.__anext__())}"
-                except StopAsyncIteration:
-                    got = "stop"
-                except Exception as error:
-                    got = f"raised {type(error).__name__}"
+                got = await self._asked_for_one()
                 self._consumer.intruded(got)
                 if not got.startswith("raised "):
                     break
         if task.cancelled_caught and self._recorder.unblocked() > began:
             self._consumer.intruded("waits")
+
+    async def _asked_for_one(self) -> str:
+        try:
+            return f"gave {text_of(await self._results.__anext__())}"
+        except StopAsyncIteration:
+            return "stop"
+        except Exception as error:
+            return f"raised {type(error).__name__}"
 
     async def _read_again(self, *, left: bool) -> None:
         self._consumer.reading = "after" if left else "again"

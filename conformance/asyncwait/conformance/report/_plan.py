@@ -85,15 +85,15 @@ def _retry(retry: PlannedRetry) -> str:
 
 _REPEATED_ERROR = {
     "any": "",
-    "some": ", behind a ValueError alone",
-    "asked": ", behind a ValueError alone, by a predicate",
-    "told": ", after 120 ms, which a predicate tells",
+    "some": ", after errors of some classes",
+    "asked": ", after errors that a predicate accepts",
+    "told": ", or the 120 ms that a predicate tells",
     "breaks": "; the predicate of errors raises",
 }
 _REPEATED_RESULT = {
     "never": "",
-    "empty": ", and where there are no results",
-    "pair": ", and where there are two results",
+    "empty": ", also after no results",
+    "pair": ", also after two results",
     "breaks": "; the predicate of results raises",
 }
 

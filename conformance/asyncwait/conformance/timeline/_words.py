@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from asyncwait.conformance._words import figure_text
 from asyncwait.conformance.timeline._chart import Chart, MarkKind, SpanKind, Way
 from asyncwait.spec import (
     Barrier,
@@ -75,9 +76,8 @@ def ending_of(ending: Ending) -> str:
 def figures(event: FiguresRead) -> str:
     """Return the figures that were read, but for those that are 0."""
     told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
-    # A program may tell an integer that no float can hold.
-    shown_as = {n: f if isinstance(f, int) else f"{f:g}" for n, f in told.items() if f}
-    return ", ".join(f"{name} {figure}" for name, figure in shown_as.items()) or "all 0"
+    there = [f"{name} {figure_text(figure)}" for name, figure in told.items() if figure]
+    return ", ".join(there) or "all 0"
 
 
 SPANS: Mapping[SpanKind, tuple[str, str]] = {

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import chain
 
+from asyncwait.conformance._words import figure_text
 from asyncwait.conformance.judging import (
     NEVER,
     ROUNDING,
@@ -133,7 +134,8 @@ def when_it_is_over_nothing_is_there(leg: LegHistory) -> Iterator[Finding]:
         there = [name for name in _PRESENT if getattr(figures, name)]
         fallen = [name for name in _LASTING if _has_fallen(name, before, figures)]
         if there:
-            yield f"{there[0]} is {getattr(figures, there[0]):g} after the end", figures.at
+            figure = figure_text(getattr(figures, there[0]))
+            yield f"{there[0]} is {figure} after the end", figures.at
             return
         if fallen:
             yield f"{fallen[0]} has fallen to {getattr(figures, fallen[0])}", figures.at
