@@ -13,7 +13,7 @@ from asyncwait.reference import (
     SourceReader,
     StreamTask,
 )
-from asyncwait.spec import Element, Record, WatermarkStatus
+from asyncwait.spec import Element, OperatorError, Record, WatermarkStatus
 from asyncwait.spec.snapshots import Stored
 
 
@@ -177,6 +177,15 @@ class NotesWhichAreOver(ResultHandler):
         over = vars(self.operator).setdefault("over", set())
         over.add(len(over))
         super().decide(results)
+
+
+@breaks("CAP-7")
+class KeepsWhatItHasAnsweredFor(ResultHandler):
+    """Keeps each failure that the failure handler has answered for, to tell about it some day."""
+
+    def decide_despite(self, failure: OperatorError) -> None:
+        super().decide_despite(failure)
+        vars(self.operator).setdefault("answered", []).append(failure)
 
 
 @breaks("CAP-5")

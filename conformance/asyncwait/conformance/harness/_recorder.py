@@ -372,6 +372,8 @@ class Recorder:
             self.now(), portable(value), seen.error, seen.cause, attempts, self._told(record)
         )
         self.events.append(asked)
+        if self._scenario.tracked:  # The frames of the error hold the value.
+            self.raised = [each for each in self.raised if each is not error.__cause__]
         if self.contexts is not None:
             self.contexts.is_asked("failure handler")
         return value

@@ -78,6 +78,13 @@ snapshots-before-a-record-and-nobody-reads: CAP-6
         "a: gives a1; b: 480 gives b1, late gives; c: gives",
         inputs=tuple(Timed(0, Record("abc"[n % 3], n)) for n in range(600)),
     ),
+    example(
+        "every-answered-failure-is-let-go: CAP-7",
+        "Of six hundred records two in three fail, and the failure handler answers for them.",
+        "unordered; capacity 3; timeout 400; failures_handled; tracked; "
+        "a: raises, failed gives a1; b: 480 gives b1, failed gives; c: gives",
+        inputs=tuple(Timed(0, Record("abc"[n % 3], n)) for n in range(600)),
+    ),
     *examples("""
 keys-share-the-room: CAP-1, CAP-2
     Room is for all records together, however many keys they have.
