@@ -145,6 +145,17 @@ class LosesCallsThatCancelThemselves(Attempt):
         super().on_ended(outcome)
 
 
+@breaks("FAIL-5")
+class LetsByWhatIsNoException(Attempt):
+    """Looks for an Exception round the call, so that nobody hears of what is none."""
+
+    def on_ended(self, outcome: Outcome | None) -> None:
+        error = outcome.error if isinstance(outcome, Raised) else None
+        if not isinstance(error, Exception | asyncio.CancelledError | None):
+            outcome = None
+        super().on_ended(outcome)
+
+
 @breaks("FAIL-6")
 class FailsOnceOnly(Output):
     """Raises its failure once; after that the stream seems to have ended well."""

@@ -61,12 +61,17 @@ class Chained(Exception):
         self.__cause__ = self.planned_cause = KeyError(said)
 
 
+class Panic(BaseException):
+    """An error that is no Exception, as extension modules raise where their own code panics."""
+
+
 _OTHERS = Record("b", 6)
 """Another record than that of the call, and where examples raise these errors equal to it."""
 
 _ERRORS: dict[str, Callable[[str], BaseException]] = {
     "ExceptionGroup": lambda said: ExceptionGroup(said, [ValueError(said), OSError(said)]),
     "Chained": Chained,
+    "Panic": Panic,
     "CallFailed": partial(CallFailed, _OTHERS),
     "CallTimedOut": partial(CallTimedOut, _OTHERS),
     "InvalidConfig": InvalidConfig,

@@ -53,6 +53,9 @@ a-failure-handler-that-raises: POLICY-4, FAIL-2
 a-failure-handler-that-raises-a-cancellation: POLICY-4
     The same, though nobody has cancelled anything.
     failures_handled; 0: a@5/k b; a: 40 raises, failed raises CancelledError
+a-failure-handler-that-raises-no-exception: POLICY-4
+    Nor is it let by for that it is outside of Exception.
+    failures_handled; 0: a@5/k b; a: 40 raises, failed raises Panic
 a-failure-handler-that-raises-at-a-deadline: POLICY-4
     It is still a deadline that was missed.
     timeout 80; failures_handled; 0: a@5/k b; a: never, late none, failed raises
