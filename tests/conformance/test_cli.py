@@ -351,6 +351,16 @@ def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     monkeypatch.setattr(_group, "entry_points", lambda group: entries)
 
 
+def test_backends_are_listed_without_those_that_are_made_to_break_a_rule() -> None:
+    """Who looks for a backend finds it; the others have a list of their own, with their rules."""
+    sound, faulty = (run("backends", *more).stdout.splitlines() for more in ((), ("--faulty",)))
+
+    assert "pool-asyncio" in sound
+    assert "faulty-fails-once-only  FAIL-6" in faulty
+    assert not any(line.startswith("faulty-") for line in sound)
+    assert all(line.startswith("faulty-") for line in faulty)
+
+
 def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """It stands among the others in the help, and is loaded when it is wanted."""
     bring(monkeypatch, extra="outside_command:extra", rules="outside_command:extra")

@@ -261,11 +261,14 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
 
 
 @asyncwait.command("backends")
-def backends_command() -> None:
+@click.option("--faulty", is_flag=True, help="Those that are made to break a rule, with the rule.")
+def backends_command(*, faulty: bool) -> None:
     """List the backends that are installed."""
     with usage_errors():
         listed = listed_backends(str(Path.cwd()))
+    rule_of = {fault.name: fault.rule for fault in listed.faults}
     for name in listed.names:
-        say(name_of(name))
+        if (name in rule_of) is faulty:
+            say(f"{name_of(name)}  {rule_of[name]}" if faulty else name_of(name))
     for name, why in listed.broken.items():
         say(f"{name_of(name)}: can't be loaded: {why}", err=True)
