@@ -27,6 +27,14 @@ from asyncwait.toolkit import call_failed
 
 
 @breaks("RES-1")
+class HasRoomForSoManyResults(ResultHandler):
+    """Keeps the results of a record in a buffer of 1,024 places, and writes over what is oldest."""
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        super().decide(tuple(deque(results, maxlen=1024)))
+
+
+@breaks("RES-1")
 class EndsWhenAllIsDecided(StreamTask):
     """Ends when the last call has ended, and loses what is finished and not taken by then."""
 

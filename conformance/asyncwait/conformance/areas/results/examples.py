@@ -1,8 +1,9 @@
 """RES: examples of what calls give."""
 
-from asyncwait.conformance.evidence import examples
+from asyncwait.conformance.evidence import example, examples
 
-EXAMPLES = examples("""
+EXAMPLES = (
+    *examples("""
 several-results-each: RES-1
     A record may give any number of results, equal ones among them, and all come out.
     0: a b c; a: 80 gives x x x; b: 40 gives; c: gives c1 x
@@ -112,4 +113,11 @@ results-that-are-their-own-iterator: RES-1, RES-9
     Every fourth collection is an iterator over a list: read once, it has given all it has.
     capacity 8; 0: a b c d a b c d; a: 120 gives a1; b: gives b1 b2; c: 40 gives;
     d: 40 gives d1 d2 null; reuses
-""")
+"""),
+    example(
+        "more-results-than-a-thousand-of-one-record: RES-1",
+        "A page of a service has so many rows, of which a hundred are taken at a time.",
+        f"0: a b; a: 40 gives {' '.join(f'a{row}' for row in range(1100))}; b: gives b1; "
+        f"sink {', '.join(['pause 40', 'read 100'] * 11)}",
+    ),
+)
