@@ -86,5 +86,6 @@ def _progress(console: Console, clock: Callable[[], float]) -> Progress:
         TimeElapsedColumn(),
         console=console,
         auto_refresh=False,  # by a thread, and there is a task for it
+        speed_estimate_period=0,  # It is not shown, and nothing is remembered for it.
         get_time=clock,
     )

@@ -244,6 +244,8 @@ class Recorder:
     def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
         """Remember an error that is raised by plan, and return it."""
         (self.passing if passes else self.raised).append(error)
+        if self._scenario.tracked:  # Frames of errors hold values, which are to be let go.
+            del self.raised[: -self._scenario.capacity]
         return error
 
     def is_planned(self, error: BaseException) -> bool:
@@ -372,8 +374,8 @@ class Recorder:
             self.now(), portable(value), seen.error, seen.cause, attempts, self._told(record)
         )
         self.events.append(asked)
-        if self._scenario.tracked:  # The frames of the error hold the value.
-            self.raised = [each for each in self.raised if each is not error.__cause__]
+        if self._scenario.tracked:
+            self.raised.clear()
         if self.contexts is not None:
             self.contexts.is_asked("failure handler")
         return value

@@ -71,6 +71,8 @@ def _is_apart(other: Any) -> bool:
 EVERY = 250
 """Elements that the consumer takes between two looks at what is still alive."""
 
+_HARDLY_ANY = 2
+
 _STEPS = 4
 """From one look to the next, at least, so that growth can be told from warming up."""
 
@@ -217,8 +219,8 @@ class Tracker:
         self._count += 1
         if self._count % EVERY == 0:
             self.look()
-            # What is in flight, or decided and not out, would count; but for the last that is out.
-            is_idle = len(self._inputs) <= 1 and len(self._results) <= 1
+            # What is in flight, or decided and not out, would count; but for what is just out.
+            is_idle = max(len(self._inputs), len(self._results)) <= _HARDLY_ANY
             if self._looks and self.operator is not None and is_idle:
                 self._footprints.append(footprint(self.operator))
         match element:

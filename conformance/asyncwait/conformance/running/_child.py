@@ -135,6 +135,9 @@ BREAKPOINT = (
 MOST_FURTHER = 2
 """Runs of its own that a backend may make, times the scenarios that it chooses from."""
 
+OWN_FURTHER = 100
+"""Such runs besides, of scenarios that the backend brings itself."""
+
 # Taken now: what the backend does to msgspec later does not concern us.
 _encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Asked] = msgspec.json.Decoder(Asked).decode
@@ -295,7 +298,7 @@ class _Server:
         assert isinstance(self._backend, PlaysFurther)
         further = self._backend.further_runs
         runs = _Guarded(lambda: further(scenarios), _told_further)
-        for _ in range(MOST_FURTHER * max(1, len(scenarios))):
+        for _ in range(OWN_FURTHER + MOST_FURTHER * len(scenarios)):
             told = runs.next()
             if told is not None:
                 self._line.tell(told)

@@ -48,6 +48,18 @@ class _Meter(NoOpMeter):
         return Statistics(**reported)
 
 
+class _Terminal(StringIO):
+    """Keeps what was drawn last."""
+
+    def write(self, text: str) -> int:
+        """Draw `text`, and forget what scrolls out."""
+        kept = (self.getvalue() + text)[-1000:]
+        self.seek(0)
+        self.truncate()
+        super().write(kept)
+        return len(text)
+
+
 class _Shown:
     """The results of an operator, with the figures that are shown of it."""
 
@@ -92,7 +104,7 @@ class _Watched(AbstractAsyncContextManager[_Shown]):
     def __init__(self, opened: AbstractAsyncContextManager[Any], every: float) -> None:
         self._opened = opened
         self._every = every
-        self._terminal = StringIO()
+        self._terminal = _Terminal()
 
     async def __aenter__(self) -> _Shown:
         meter, every = _Meter(), self._every
