@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import anyio
@@ -103,6 +104,27 @@ def test_the_threads_that_there_are_have_to_do(scarce: Scarce, fn: Gated, mode: 
         assert sorted(results) == list(range(20))
 
     assert len(fn.threads) <= 2
+
+
+def test_calls_that_have_no_thread_when_the_operator_is_left_are_not_counted(
+    scarce: Scarce, fn: Gated
+) -> None:
+    """They do not begin any more."""
+    scarce.left = 1
+    fn.open_for("a")
+
+    stack = ExitStack()
+    results = stack.enter_context(ordered_wait("abc", fn, capacity=3, timeout=0.1))
+    assert next(results) == "a"
+    fn.until_began(2)
+    while results.statistics().calls < 3:
+        threading.Event().wait(0.001)
+
+    with pytest.warns(RuntimeWarning, match="1 call runs on"):
+        stack.close()
+
+    assert results.statistics().calls == 2
+    fn.open_all()
 
 
 def test_a_call_for_which_there_is_no_thread_at_all_has_failed(scarce: Scarce) -> None:

@@ -19,6 +19,7 @@ class CallbackCrew(Crew):
     ) -> None:
         super().__init__(core, group, sweep, function, opened)
         self._inbox = sweep.inbox(self.wake_worker, sweep.expire_due)
+        self._inbox.withdraw = core.uncount
         sweep.before = lambda: self._inbox.process(core)
 
     def dismiss(self) -> None:

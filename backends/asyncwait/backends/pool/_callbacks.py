@@ -33,6 +33,10 @@ class PoolResultFuture:
         """Decide the record with `error`."""
         self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
 
+    def withdraw(self) -> None:
+        """Count no call that has not begun and does not any more; called on the operator's loop."""
+        self._inbox.withdraw(self._entry)
+
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Raise on the loop what `take` gives there, whatever has become of the record.
 
@@ -77,6 +81,8 @@ class Inbox:
         self._interruption: Callable[[], BaseException | None] = lambda: None
         self._armed = False
         self._closed = False
+        self.withdraw: Callable[[Entry], object] = lambda _: None
+        """Called with the record of a call that does not begin."""
 
     def future(self, entry: Entry) -> PoolResultFuture:
         """Return where the outcome of `entry` goes."""
@@ -162,6 +168,10 @@ class Attempt:
                 outcome(core, entry)
 
         self._inbox.put(entry, if_present)
+
+    def withdraw(self, entry: Entry) -> None:
+        """Count no call that does not begin."""
+        self._inbox.withdraw(entry)
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Raise what `take` gives, from any thread."""

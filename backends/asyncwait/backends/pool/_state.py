@@ -202,6 +202,11 @@ class State:
         line = self._line
         return tuple(each.element for each in line if not each.given)
 
+    def uncount(self, entry: Entry) -> None:
+        """Count the last call of a record as none: it waited for a thread, and does not begin."""
+        self.calls -= 1
+        self.retries -= entry.attempts > 1
+
     def statistics(self) -> Statistics:
         """Return the present figures; for any thread."""
         try:

@@ -25,11 +25,15 @@ class Call(RunningCall):
         value: the argument; None when it is over.
         run: runs it, wherever that is, and returns what tells of it.
         due: when its time is over, in seconds of the loop's clock.
+        withdraw: called if it does not begin, as the operator is left.
     """
 
-    __slots__ = ("bell", "context", "due", "is_wanted", "run", "value")
+    __slots__ = ("bell", "context", "due", "is_wanted", "run", "value", "withdraw")
 
-    def __init__(self, value: Any, run: Callable[[], Told], due: float) -> None:
+    def __init__(
+        self, value: Any, run: Callable[[], Told], due: float, withdraw: Callable[[], object]
+    ) -> None:
+        self.withdraw: Callable[[], object] | None = withdraw
         self.is_over = False
         self.value = value
         self.run: Callable[[], Told] | None = run
@@ -83,6 +87,7 @@ class Crew:
         try:
             self._see_to(len(self._waiting))
         except RuntimeError:
+            call.withdraw = lambda: None  # It counts, as one that has failed.
             self.withdraw()
             raise
 
@@ -106,7 +111,10 @@ class Crew:
         """Have no call run that has not begun; from the last one, so that none overtakes one."""
         while self._waiting:
             with suppress(IndexError):
-                self._end(self._waiting.pop())
+                call = self._waiting.pop()
+                assert call.withdraw is not None
+                call.withdraw()
+                self._end(call)
 
     def _send_for_one(self) -> None:
         try:
@@ -175,7 +183,7 @@ class Crew:
         call.is_over = True
         self._keeping.discard(call)
         self.present.pop(call, None)
-        call.value = call.context = call.run = None
+        call.value = call.context = call.run = call.withdraw = None
         self.on_over()
 
     def running(self) -> list[Any]:

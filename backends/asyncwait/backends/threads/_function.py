@@ -86,7 +86,8 @@ class Threaded:
         if self._crew is None:
             self._crew = self._hire()
             self._clock = running_loop().time
-        call = Call(value, lambda: self._run(value, result), self._clock() + self._most)
+        due = self._clock() + self._most
+        call = Call(value, lambda: self._run(value, result), due, result.withdraw)
         self._crew.ask(call)
         return call
 
