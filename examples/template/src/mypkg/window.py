@@ -40,7 +40,8 @@ class Window:
             opened.insert(0, aiter(elements))
             while await self._room.acquire():
                 record = await anext(opened[0])
-                self._calls.append(asyncio.create_task(self._call(record)))
+                if self._over is None:  # else nothing is called any more
+                    self._calls.append(asyncio.create_task(self._call(record)))
         except BaseException as error:
             reraise_fatal(error)
             self._input_ended = error
@@ -58,8 +59,14 @@ class Window:
             reraise_fatal(error)
             if self._over is None:
                 self._over = call_failed(record, error)
+                self._cancel_calls()
         self._news.set()
         return deque(Record(result, record.timestamp, record.key) for result in results)
+
+    def _cancel_calls(self) -> None:
+        for call in self._calls:
+            if not call.cancelling():
+                call.cancel()
 
     def __aiter__(self) -> Self:
         return self
@@ -101,8 +108,7 @@ class Window:
             self._over = StopAsyncIteration()
         if self._input_ended is None:
             self._reader.cancel()
-        for call in self._calls:
-            call.cancel()
+        self._cancel_calls()
         await asyncio.wait({self._reader, *self._calls})
         self._reader.result()
         if self._not_closed is not None:
