@@ -16,7 +16,7 @@ from asyncwait.backends.journal import (
 )
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.backends.services import Budget, Cost, InFlight
-from asyncwait.spec import InvalidConfig
+from asyncwait.spec import InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -93,6 +93,45 @@ async def test_what_a_call_has_cost_is_not_kept(on_disk: Journal) -> None:
             limits = [Budget(most, "USD")]
             async with ordered_wait([1, 2], kept(ask, attempt), limits=limits) as results:
                 assert [each async for each in results] == ["answer 1", "answer 2"]
+
+
+async def test_a_cost_that_no_limit_asks_for_is_left_out_the_first_time_too(
+    on_disk: Journal,
+) -> None:
+    """So each run gives the same."""
+    seen = []
+    for _ in range(2):
+        with on_disk.attempt("run") as attempt:
+            asked = kept(costly, attempt)
+            async with ordered_wait(range(3), asked) as results:
+                seen.append([result async for result in results])
+
+    assert seen == [["answer 0", "answer 1", "answer 2"]] * 2
+
+
+async def costly(value: int) -> Cost[str]:
+    """Tell what it has cost."""
+    return Cost(f"answer {value}", 0.5)
+
+
+async def test_a_result_that_is_to_be_asked_for_again_is_not_kept(on_disk: Journal) -> None:
+    """Kept, it would be the answer of each further attempt, and of each further run."""
+    answers = iter(["pending", "pending", "done"])
+
+    async def ask(_: int) -> str:
+        return next(answers)
+
+    retry: Retry[Any] = Retry(initial=0.01, on_result=lambda result: result == "pending")
+    with on_disk.attempt("run") as attempt:
+        with pytest.raises(InvalidConfig, match=r"Retry.on_result .*paid_once\(..., keeps="):
+            async with ordered_wait([0], kept(ask, attempt), retry=retry):
+                pass
+        done = paid_once(
+            ask, attempt, key_of, str.encode, bytes.decode, keeps=lambda text: text == "done"
+        )
+        async with ordered_wait([0], done, retry=retry) as results:
+            assert [result async for result in results] == ["done"]
+        assert attempt.added == 1
 
 
 def test_a_plain_function_stays_plain(on_disk: Journal) -> None:

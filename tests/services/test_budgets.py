@@ -41,6 +41,41 @@ def test_a_spent_budget_ends_the_stream_behind_what_was_in_flight(loop: str) -> 
 
 
 @LOOPS
+@pytest.mark.parametrize("then", ["fail", "stop"])
+def test_a_budget_that_is_spent_inside_a_call_is_an_error_of_that_call(
+    then: Any, loop: str
+) -> None:
+    """It is of another operator, and the value of the call is in nobody's way."""
+
+    async def asks_others(value: int) -> int:
+        async with pool.ordered_wait(range(value), Counting(), limits=[Budget(2)]) as results:
+            return sum([1 async for _ in results])
+
+    options: dict[str, Any] = {"limits": [Budget(99, then=then)]}
+
+    def answered(value: int, error: Exception) -> str:
+        return f"{value}: {type(error.__cause__).__name__}"
+
+    assert run(asks_others, range(4), loop, on_error=answered, **options) == [
+        *(0, 1, 2),
+        "3: BudgetSpent",
+    ]
+    with pytest.raises(CallFailed, match="value 3") as raised:
+        run(asks_others, range(4), loop, **options)
+    assert isinstance(raised.value.__cause__, BudgetSpent)
+
+
+def test_two_budgets_of_one_list_have_two_files(tmp_path: Path) -> None:
+    """One of them would wait for the other, for ever."""
+    path = str(tmp_path / "spent")
+    (tmp_path / "other").symlink_to(path)
+    twice = [Budget(10, path=path), Budget(5, path=str(tmp_path / "other"))]
+
+    with pytest.raises(InvalidConfig, match=r"Budget\.path must be another file than '.*spent'"):
+        run(Counting(), range(3), "asyncio", limits=twice)
+
+
+@LOOPS
 @pytest.mark.parametrize(
     "on_error", [None, "skip", lambda value, error: -1], ids=["fail", "skip", "handler"]
 )

@@ -192,6 +192,30 @@ def test_no_call_is_hedged_while_it_waits_for_its_turn(copy: Any, loop: str) -> 
     assert several.figures() == HedgeFigures(calls=4 if copy else 8)
 
 
+@LOOPS
+@pytest.mark.parametrize("limits", [None, [InFlight(50)]], ids=["free", "limited"])
+@pytest.mark.parametrize("after", ["p95", 0.05])
+def test_what_a_journal_answers_is_no_call_and_takes_no_time(
+    after: Any, limits: Any, loop: str
+) -> None:
+    """A run that goes on hedges calls as a run that begins: by calls, and how long they take."""
+    service = Service(set())
+
+    class Journaled:
+        def is_paid(self, value: int) -> bool:
+            return value < 200
+
+        async def __call__(self, value: int) -> int:
+            return value if self.is_paid(value) else await service(value)
+
+    fn = StandIns(Journaled(), hedge=Hedge(after, at_most=0.05))
+
+    assert run(fn, 240, loop, limits=limits)[0] == list(range(240))
+    hedges = 2 if after == 0.05 else 0
+    assert len(service.begun) == 40 + hedges
+    assert fn.figures() == HedgeFigures(calls=40, hedges=hedges)
+
+
 def test_what_takes_no_loop_has_no_stand_ins() -> None:
     """Nothing ends a call in a thread."""
     fn: Any = StandIns(Service(set()))

@@ -40,6 +40,7 @@ from asyncwait.toolkit._limits._limited_plain import (
     unless_not_called,
 )
 from asyncwait.toolkit._limits._turns import CALL_IN_THREAD
+from asyncwait.toolkit._limits._vocabulary import is_unpaid
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -71,12 +72,13 @@ from asyncwait.toolkit._plain_types import (
     PlainResults,
     PlainWait,
 )
-from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
+from asyncwait.toolkit._stand_ins import IN_TURN, Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
 
 __all__ = [
     "CALL_IN_THREAD",
+    "IN_TURN",
     "NULL_KEY",
     "PLAIN_KEYS",
     "Answers",
@@ -138,6 +140,7 @@ __all__ = [
     "invalid_key",
     "is_collection",
     "is_own_cancellation",
+    "is_unpaid",
     "isolated",
     "join_errors",
     "no_end_in_disguise",

@@ -120,6 +120,14 @@ def _plain_part(fn: Any, name: str) -> Callable[..., Any] | None:
     return part
 
 
+def _refuse_to_keep_what_is_repeated(on_result: object, fn: object) -> None:
+    if getattr(fn, "keeps_all", False):
+        expected = "None where paid_once keeps each result, so that it is never called for again"
+        raise InvalidConfig.of(
+            "Retry.on_result", on_result, f"{expected}; or paid_once(..., keeps=...)"
+        )
+
+
 def check_arguments(
     config: Any, fn: Any, elements: Any, restore: Any, operator: str, *supported: str
 ) -> FunctionParts:
@@ -146,6 +154,8 @@ def check_arguments(
         raise InvalidConfig.of("elements", elements, "an async iterable of elements")
     check_restore(restore)
     parts = FunctionParts.of(fn)
+    if config.retry is not None and config.retry.on_result is not None:
+        _refuse_to_keep_what_is_repeated(config.retry.on_result, fn)
     if config.batch is not None and parts.invoke is not None:
         expected = "in coroutine form, as it is called in batches: a function of a list of values"
         raise InvalidConfig.of("fn", fn, expected)

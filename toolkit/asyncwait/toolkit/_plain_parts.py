@@ -55,6 +55,9 @@ class PlainFunction:
     single = False
     """Whether what a call gives is the one result, and no collection."""
 
+    keeps_all = False
+    """Whether a journal keeps whatever it gives."""
+
     def __init__(self, fn: Any, *, batched: bool = False) -> None:
         self._batched = batched
         parts = FunctionParts.of(fn)

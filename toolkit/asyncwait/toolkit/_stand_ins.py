@@ -100,14 +100,18 @@ _BEGINNING: ContextVar[_Beginning] = ContextVar("_BEGINNING")
 
 
 class _Marked:
-    """A function that says when it is called; its turn may have come long after it asked."""
+    """A function that says when it is called; its turn may have come long after it asked.
+
+    Where a journal answers, nothing is called.
+    """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
         self.is_paid = getattr(function, "is_paid", None)
 
     def __call__(self, value: Any) -> Any:
-        if (beginning := _BEGINNING.get(None)) is not None:
+        beginning = _BEGINNING.get(None)
+        if beginning is not None and not (self.is_paid is not None and self.is_paid(value)):
             beginning.come()
         return self._function(value)
 
@@ -195,6 +199,8 @@ class StandIns:
                 setattr(self, name, part)
         if (is_paid := getattr(fn, "is_paid", None)) is not None:
             self.is_paid = is_paid
+        self.keeps_all = any(getattr(each, "keeps_all", False) for each in (fn, *others))
+        """Whether a journal keeps whatever one of them gives."""
         self.functions: Sequence[Callable[[Any], Any]] = [*map(_Marked, (fn, *others))]
         """Those that are asked, in this order."""
         self.hedge = hedge
@@ -302,6 +308,8 @@ class StandIns:
         if not inspect.isawaitable(returned):
             raise not_awaitable(returned)
         result = await returned
-        if self.hedge is not None and isinstance(self.hedge.after, str):
+        beginning = _BEGINNING.get(None)
+        is_called = beginning is None or beginning.is_there
+        if is_called and self.hedge is not None and isinstance(self.hedge.after, str):
             self._times.add(clock() - began)
         return result

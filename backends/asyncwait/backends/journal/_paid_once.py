@@ -10,6 +10,7 @@ from asyncwait.backends.journal._failures import Failure, KeptFailure
 from asyncwait.backends.services import Cost
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.toolkit import IN_TURN
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -24,6 +25,7 @@ def paid_once(
     decode: Callable[[bytes], Result],
     *,
     is_final: Callable[[Exception], bool] | None = None,
+    keeps: Callable[[Any], bool] | None = None,
 ) -> Callable[[Value], Coroutine[Any, Any, Result]]: ...
 @overload
 def paid_once(
@@ -34,6 +36,7 @@ def paid_once(
     decode: Callable[[bytes], Result],
     *,
     is_final: Callable[[Exception], bool] | None = None,
+    keeps: Callable[[Any], bool] | None = None,
 ) -> Callable[[Value], Result]: ...
 def paid_once(
     fn: Callable[[Any], Any],
@@ -43,6 +46,7 @@ def paid_once(
     decode: Callable[[bytes], Any],
     *,
     is_final: Callable[[Exception], bool] | None = None,
+    keeps: Callable[[Any], bool] | None = None,
 ) -> Callable[[Any], Any]:
     """Return `fn`, which looks into a journal first, and keeps there what it gives.
 
@@ -55,11 +59,14 @@ def paid_once(
         fn: a coroutine function, or a plain one; what is returned is of the same kind.
         attempt: the journal, open as long as there are calls.
         key_of_value: gives the key of a value; see `key_of`.
-        encode: makes bytes of a result; of a `Cost`, of the result in it.
+        encode: makes bytes of a result; of a `Cost`, of the result in it, which is what a call
+            gives where there are no limits, the first time, too.
         decode: makes the result of them again.
         is_final: says of what `fn` raises whether another call would fail, too. If the journal
             keeps failures, such an error is kept, and the next call with that key raises a
             KeptFailure. None for never.
+        keeps: says of a result whether it is kept; None for each. A `Retry` with `on_result` needs
+            it: what is kept is never called for again.
 
     Raises:
         InvalidConfig: `fn` can't be called; or, from a call, it is a plain function that returns
@@ -67,6 +74,13 @@ def paid_once(
     """
     if not callable(fn):
         raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one")
+
+    def given(key: bytes, result: Any) -> Any:
+        """Keep a result, and return it; where there are limits, with what it has cost."""
+        bare = result.result if isinstance(result, Cost) else result
+        if keeps is None or keeps(bare):
+            attempt.add(key, encode(bare))
+        return result if IN_TURN.get() else bare
 
     @wraps(fn, updated=())
     async def coroutine(value: Any) -> Any:
@@ -79,8 +93,7 @@ def paid_once(
             if attempt.keeps_failures and is_final is not None and is_final(error):
                 attempt.add_failure(Failure.of_call(key, error))
             raise
-        attempt.add(key, encode(_without_cost(result)))
-        return result
+        return given(key, result)
 
     @wraps(fn, updated=())
     def plain(value: Any) -> Any:
@@ -97,8 +110,7 @@ def paid_once(
             if inspect.iscoroutine(result):
                 result.close()
             raise InvalidConfig.of("fn", fn, "a coroutine function, where its calls are awaited")
-        attempt.add(key, encode(_without_cost(result)))
-        return result
+        return given(key, result)
 
     def is_paid(value: Any) -> bool:
         try:
@@ -108,12 +120,8 @@ def paid_once(
 
     paid: Any = plain if is_plain_function(fn) else coroutine
     paid.is_paid = is_paid
+    paid.keeps_all = keeps is None
     return paid  # type: ignore[no-any-return]
-
-
-def _without_cost(result: Any) -> Any:
-    """Return what a call gives, but for what it has cost: nobody pays for it again."""
-    return result.result if isinstance(result, Cost) else result
 
 
 def _found(attempt: Attempt, key: bytes) -> bytes | None:

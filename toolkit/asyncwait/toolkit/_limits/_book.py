@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from math import inf
 from threading import Lock
 from typing import Any, TypeGuard
 
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit._limits._meters import Meter, Room, Search, Turn, Window
 from asyncwait.toolkit._limits._purse import Purse
@@ -43,6 +45,14 @@ class Book:
         files = [meter.file for meter in self._meters if isinstance(meter, Purse) and meter.file]
         self._files = sorted(files, key=lambda file: file.identity)
         """Of budgets, in an order that is the same for all who share several of them."""
+        self._refuse_one_file_twice()
+
+    def _refuse_one_file_twice(self) -> None:
+        for one, other in pairwise(self._files):
+            if one.identity == other.identity:
+                self.close()
+                expected = f"another file than {one.path!r}, which is of another Budget here"
+                raise InvalidConfig.of("Budget.path", other.path, expected)
 
     def take(self, amounts: Sequence[float]) -> Turn | float:
         """Count a call, and return its turn; or in how many seconds to ask again.

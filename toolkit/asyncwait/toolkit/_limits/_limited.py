@@ -27,6 +27,8 @@ from asyncwait.toolkit._limits._vocabulary import (
     BudgetSpent,
     Cost,
     CostMistold,
+    NotCalled,
+    is_unpaid,
 )
 from asyncwait.toolkit._loop import running_loop
 from asyncwait.toolkit._stand_ins import IN_TURN, StandIns
@@ -131,6 +133,8 @@ class Limited:
         try:
             given = self._result(turn, await _awaited(call(value)))
         except BaseException as error:
+            if isinstance(error, NotCalled):
+                error.is_of_call = True
             self._end(turn, error)
             raise
         finally:
@@ -161,6 +165,8 @@ class Limited:
         try:
             given = self._result(turn, self._call(value))
         except BaseException as error:
+            if isinstance(error, NotCalled):
+                error.is_of_call = True
             self._end(turn, error)
             raise
         finally:
@@ -237,7 +243,7 @@ class Limited:
         """
 
         def handle(value: Any, error: OperatorError) -> Any:
-            if isinstance(error.__cause__, BudgetSpent):
+            if is_unpaid(error.__cause__):
                 self.unpaid = None if stops else error.__cause__
                 return skip(value, error)
             if handler is None:

@@ -26,6 +26,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     CostTooLarge,
     InFlight,
     NotCalled,
+    is_unpaid,
     require_limits,
 )
 from asyncwait.toolkit._plain_parts import PacedValues, PlainFunction, PlainSource
@@ -189,7 +190,7 @@ def asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
     """
 
     def handle(value: Any, error: OperatorError) -> Any:
-        if isinstance(error.__cause__, BudgetSpent):
+        if is_unpaid(error.__cause__):
             raise error
         return handler(value, error)
 
@@ -207,7 +208,7 @@ def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry 
     splits = batch is not None and batch.split
 
     def is_reason(error: BaseException) -> bool | RetryAfter:
-        if isinstance(error, NotCalled):
+        if isinstance(error, NotCalled) and not error.is_of_call:
             return splits and isinstance(error, CostTooLarge)
         if isinstance(error, CostMistold):
             return False

@@ -22,7 +22,7 @@ class SpendingFile:
     """
 
     def __init__(self, path: str, unit: str) -> None:
-        self._path = path
+        self.path = path
         self._head = f"asyncwait budget {shown(unit)}\n".encode()
         self._sum = 0.0
         self.largest = 0.0
@@ -45,16 +45,16 @@ class SpendingFile:
         status = os.fstat(self._handle)
         self.identity = status.st_dev, status.st_ino
         if not stat.S_ISREG(status.st_mode):
-            raise InvalidConfig.of("Budget.path", self._path, "a file, which remembers")
+            raise InvalidConfig.of("Budget.path", self.path, "a file, which remembers")
         head = os.pread(self._handle, len(self._head), 0)
         if not head:
             os.write(self._handle, self._head)
         elif head != self._head:
             expected = f"a file of a budget in {unit}, or none yet"
-            raise InvalidConfig.of("Budget.path", self._path, expected)
+            raise InvalidConfig.of("Budget.path", self.path, expected)
         elif os.pread(self._handle, 1, status.st_size - 1) != b"\n":
             expected = "a file of a budget, whose last line is whole: end it, or take it out"
-            raise InvalidConfig.of("Budget.path", self._path, expected)
+            raise InvalidConfig.of("Budget.path", self.path, expected)
         self._read = len(self._head)
 
     def spent(self) -> float:
@@ -76,7 +76,7 @@ class SpendingFile:
             raise ValueError
         except ValueError:
             expected = f"a file of a budget, of a number a line, but it holds {shown(line)}"
-            raise InvalidConfig.of("Budget.path", self._path, expected) from None
+            raise InvalidConfig.of("Budget.path", self.path, expected) from None
 
     def add(self, amount: float) -> None:
         """Append a cost; a negative one where less was spent than was thought.

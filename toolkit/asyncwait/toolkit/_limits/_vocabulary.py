@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar
 
 from msgspec import Struct
 
@@ -171,11 +171,22 @@ class Cost(Struct, Generic[T], frozen=True):
 
 
 class NotCalled(AsyncWaitError):
-    """A call is not made, so that another attempt is in vain."""
+    """A call is not made, so that another attempt is in vain.
+
+    Attributes:
+        is_of_call: a call was made, and has raised it, as an operator inside it does.
+    """
+
+    is_of_call = False
 
 
 class BudgetSpent(NotCalled):
     """A budget is spent: nothing more is called."""
+
+
+def is_unpaid(error: BaseException | None) -> TypeGuard[BudgetSpent]:
+    """Say whether a call is not made as its own budget is spent, and none inside it."""
+    return isinstance(error, BudgetSpent) and not error.is_of_call
 
 
 class CostUnknown(NotCalled):

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, KeptFailure
-from asyncwait.backends.services import BudgetSpent
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
@@ -32,6 +31,7 @@ from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
 from asyncwait.spec.texts import joined, one_line, shown
+from asyncwait.toolkit import is_unpaid
 
 _LONGEST = 2_000
 """Characters of an error in the first line of what Spark is told."""
@@ -212,7 +212,8 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     except TooManyFailed as error:
         raise error.with_traceback(None) from None
     except OperatorError as error:
-        if isinstance(reason := error.__cause__, TooManyFailed | BudgetSpent):
+        reason = error.__cause__
+        if isinstance(reason, TooManyFailed) or is_unpaid(reason):
             raise reason.with_traceback(None) from None
         if isinstance(error.record, RowRecord):
             error.add_note(last_line(error, error.record))
