@@ -7,10 +7,10 @@ from typing import Any
 
 import anyio
 import pytest
-from blocking import WAITS, Gated, ours
+from blocking import WAITS, Gated, await_event, ours
 
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import CallFailed, Retry
+from asyncwait.spec import Batch, CallFailed, Retry
 
 
 def test_there_are_as_many_threads_as_calls_at_a_time(fn: Gated, mode: str) -> None:
@@ -125,6 +125,35 @@ def test_calls_that_have_no_thread_when_the_operator_is_left_are_not_counted(
 
     assert results.statistics().calls == 2
     fn.open_all()
+
+
+def test_a_batch_that_has_no_thread_when_the_operator_is_left_is_not_counted(
+    scarce: Scarce,
+) -> None:
+    """Nor are its values."""
+    scarce.left = 1
+    runs, goes_on = threading.Event(), threading.Event()
+
+    def answers(values: list[int]) -> list[int]:
+        if values != [0]:
+            runs.set()
+            await_event(goes_on)
+        return values
+
+    batch = Batch(max_size=1, max_wait=0.001, in_flight=3)
+    stack = ExitStack()
+    results = stack.enter_context(ordered_wait(range(3), answers, batch=batch, timeout=0.1))
+    assert next(results) == 0
+    await_event(runs)
+    while results.statistics().batches < 3:
+        threading.Event().wait(0.001)
+
+    with pytest.warns(RuntimeWarning, match="1 call runs on"):
+        stack.close()
+
+    figures = results.statistics()
+    assert (figures.batches, figures.calls) == (2, 2)
+    goes_on.set()
 
 
 def test_a_call_for_which_there_is_no_thread_at_all_has_failed(scarce: Scarce) -> None:

@@ -259,6 +259,10 @@ class BatchCrew(Crew):
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:
             reraise_fatal(error)
+            if getattr(error, "is_unmade", False):  # It waited for a thread when all was left.
+                self._core.batches -= 1
+                for entry in worker.entries:
+                    self._core.uncount(entry)
             with suppress(asyncio.CancelledError):
                 await raise_self_cancellation(worker.scope)
             if worker.was_cancelled:

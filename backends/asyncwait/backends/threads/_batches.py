@@ -75,8 +75,12 @@ class BatchesInThreads(Threaded):
         try:
             while not answer.is_there:
                 await answer.bell.wait()
-        except anyio.get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class() as cancelled:
             call.cancel()
+            if self._is_left and self.withdraw_one(call):
+                marked: Any = cancelled
+                marked.is_unmade = True  # for the pool, which has counted it
+                raise
             await self._outlast_thread(answer)
             raise
         return answer.take()

@@ -116,6 +116,15 @@ class Crew:
                 call.withdraw()
                 self._end(call)
 
+    def withdraw_one(self, call: Call) -> bool:
+        """Have this call not run, if it has not begun; return whether that is so."""
+        try:
+            self._waiting.remove(call)
+        except (ValueError, IndexError):  # It runs; or others take theirs just now.
+            return False
+        self._end(call)
+        return True
+
     def _send_for_one(self) -> None:
         try:
             gate = self._idle.pop()

@@ -91,6 +91,10 @@ class Threaded:
         self._crew.ask(call)
         return call
 
+    def withdraw_one(self, call: Call) -> bool:
+        """Have a call not run, if it has not begun; return whether that is so."""
+        return self._crew is not None and self._crew.withdraw_one(call)
+
     def _run(self, value: Any, result: PoolResultFuture) -> Told:
         """Call the function, in a thread; return what tells of it."""
         try:
