@@ -61,7 +61,7 @@ def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: st
     unknown = outside.asyncwait("verify", "wild-one")
 
     assert (listed.code, listed.err) == (0, f"wild: can't be loaded: {why}\n")
-    assert {"pool-asyncio", "faulty-drops-the-cause"} <= set(listed.out.split())
+    assert {"pool-asyncio", "reference-trio"} <= set(listed.out.split())
     assert unknown.code == 2
     assert "lists, or module:callable; " in unknown.err
     assert unknown.err.endswith(f"; wild: can't be loaded: {why}\n")
