@@ -149,7 +149,6 @@ def plain_wait(
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
             batched = batch is not None
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
-            wrapped.keeps_all = getattr(fn, "keeps_all", False)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
             if limits is None:

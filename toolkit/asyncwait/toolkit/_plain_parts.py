@@ -55,11 +55,10 @@ class PlainFunction:
     single = False
     """Whether what a call gives is the one result, and no collection."""
 
-    keeps_all = False
-    """Whether a journal keeps whatever it gives."""
-
     def __init__(self, fn: Any, *, batched: bool = False) -> None:
         self._batched = batched
+        self.keeps_all = getattr(fn, "keeps_all", False)
+        """Whether a journal keeps whatever it gives."""
         parts = FunctionParts.of(fn)
         if parts.call is None:
             raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")

@@ -72,6 +72,7 @@ EVERY = 250
 """Elements that the consumer takes between two looks at what is still alive."""
 
 _HARDLY_ANY = 2
+"""Values and results in flight, at most, where bytes are compared."""
 
 _STEPS = 4
 """From one look to the next, at least, so that growth can be told from warming up."""

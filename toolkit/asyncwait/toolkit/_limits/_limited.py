@@ -133,8 +133,6 @@ class Limited:
         try:
             given = self._result(turn, await _awaited(call(value)))
         except BaseException as error:
-            if isinstance(error, NotCalled):
-                error.is_of_call = True
             self._end(turn, error)
             raise
         finally:
@@ -165,8 +163,6 @@ class Limited:
         try:
             given = self._result(turn, self._call(value))
         except BaseException as error:
-            if isinstance(error, NotCalled):
-                error.is_of_call = True
             self._end(turn, error)
             raise
         finally:
@@ -175,6 +171,8 @@ class Limited:
         return given
 
     def _end(self, turn: Turn, error: BaseException | None = None) -> None:
+        if isinstance(error, NotCalled):
+            error.is_of_call = True
         self._add(self._costs.spent(turn))
         self.turns.end(turn, error)
 

@@ -73,7 +73,7 @@ snapshots-before-a-record-and-nobody-reads: CAP-6
     ),
     example(
         "every-way-out-is-let-go: CAP-7",
-        "Each time when 50 of a, b and c are out, and a was late, it holds as much as before.",
+        "Late a, silent b and answered c: after each 50 of them, it holds as much as before.",
         "unordered; capacity 3; timeout 80; handled; tracked; "
         "retry max_attempts=2 initial=40 on_result=empty; "
         "a: 480 gives a1, late gives a? a?? a???; b: gives; c: gives c1 c2",
