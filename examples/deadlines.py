@@ -75,7 +75,7 @@ class WindowWithDeadlines(SlidingWindow):
             self._abandoned_now += 1
             if self._abandoned_now > self._config.capacity:
                 error = TooManyAbandonedCalls(None, f"{self._abandoned_now} calls run on")
-                self._over = self._over or error
+                self._end(error)
                 self._news.set()
             await asyncio.wait({late})
             self._abandoned_now -= 1

@@ -59,7 +59,7 @@ class SlidingWindow:
             results = await self._results(record)
             return deque(Record(result, record.timestamp, record.key) for result in results)
         except OperatorError as error:
-            self._over = error if self._over is None else self._over
+            self._end(error)
             return deque()
         finally:
             self._news.set()
@@ -86,7 +86,7 @@ class SlidingWindow:
                     if (result := self._take(call)) is not None:
                         return result
                 elif self._read_out is not None and not self._window:
-                    self._over = self._read_out
+                    self._end(self._read_out)
                 else:
                     self._news.clear()
                     await self._news.wait()
@@ -111,14 +111,20 @@ class SlidingWindow:
         """Return the present figures."""
         return Statistics(in_flight=len(self._window))
 
-    async def leave(self) -> None:
-        """Cancel what runs, and wait for it."""
-        if self._over is None:
-            self._over = StopAsyncIteration()
+    def _end(self, error: BaseException) -> None:
+        """End the stream with an error, unless it has ended, and cancel what runs."""
+        if self._over is not None:
+            return
+        self._over = error
         if self._read_out is None:
             self._reader.cancel()
         for call in self._window:
-            call.cancel()
+            if call is not asyncio.current_task():
+                call.cancel()
+
+    async def leave(self) -> None:
+        """End the stream, and wait for what runs."""
+        self._end(StopAsyncIteration())
         _ = await asyncio.wait({self._reader, *self._window})
         self._reader.result()
 

@@ -29,6 +29,7 @@ type harness struct {
 	over    bool             // the consumer knows that the leg is over
 	helpers int              // tasks of the harness
 	reading bool             // the consumer waits
+	rest    []SinkStep       // not carried out, because the stream has failed
 }
 
 // play plays a scenario.
@@ -342,6 +343,7 @@ func (h *harness) consume() {
 		h.leg.Ending.Again = h.again(err)
 	} else {
 		h.ending("failed", err)
+		h.stay()
 		h.leg.Ending.Again = h.again(err)
 	}
 	h.leave(err)
@@ -375,7 +377,7 @@ func (h *harness) leave(ended error) {
 // script follows the script and then reads to the end. It returns how the stream ended, nil if it leaves.
 func (h *harness) script(ctx context.Context) error {
 	cancelled := func() bool { return ctx.Err() != nil }
-	for _, step := range h.Sink {
+	for i, step := range h.Sink {
 		var err error
 		switch step.Does {
 		case "read":
@@ -397,6 +399,7 @@ func (h *harness) script(ctx context.Context) error {
 		if cancelled() {
 			return nil
 		} else if err != nil {
+			h.rest = h.Sink[i+1:]
 			return err
 		}
 	}
@@ -405,6 +408,15 @@ func (h *harness) script(ctx context.Context) error {
 			return nil
 		} else if err != nil {
 			return err
+		}
+	}
+}
+
+// stay pauses after a failure where the script says so.
+func (h *harness) stay() {
+	for _, step := range h.rest {
+		if step.Does == "pause" {
+			h.Until(h.Now()+step.N, func() bool { return false })
 		}
 	}
 }

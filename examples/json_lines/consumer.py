@@ -15,6 +15,7 @@ class Leg(Run):
         self.clock.hung = lambda: self.end("hung") or self.loop.call_soon(self.loop.stop)
         self.ending: dict[str, Any] = {}
         self.left: dict[str, int] = {}
+        self.steps = iter(self.get("sink", []))
 
     def play(self) -> dict[str, Any]:
         """Return the trace."""
@@ -59,6 +60,8 @@ class Leg(Run):
                 except Exception as error:
                     raised = error
                     self.end("failed", error)
+                    for step in self.steps:
+                        await self.wait(step.get("n", 0) if step["does"] == "pause" else 0)
                 if self.ending["how"] != "left":
                     self.ending["again"] = await self.further(window, raised)
                 if raised is not None:
@@ -77,7 +80,7 @@ class Leg(Run):
 
     async def consume(self, window: Any) -> None:
         """Follow the script, then read to the end."""
-        for step in self.get("sink", []):
+        for step in self.steps:
             does, n = step.get("does", "read"), step.get("n", 0)
             if does == "pause":
                 await self.wait(n)

@@ -60,11 +60,11 @@ class Window:
                 raise InvalidResult(record)
             results = [record | {"value": each} for each in returned]
         except InvalidResult as error:
-            self.over = self.over or error
+            self.end(error)
         except (Exception, asyncio.CancelledError) as error:
             failed = CallFailed(record)
             failed.__cause__ = error
-            self.over = self.over or failed
+            self.end(failed)
         self.news.set()
         return deque(results)
 
@@ -89,14 +89,22 @@ class Window:
         self.told = self.over
         raise self.told
 
-    async def leave(self) -> Exception | None:
-        """Cancel what runs, and wait for it; return what closing the source has raised."""
-        await asyncio.sleep(0)  # what was started has begun, and can be cancelled
-        self.over = self.told or StopAsyncIteration()
+    def end(self, error: BaseException) -> None:
+        """End the stream, unless it has ended, and cancel what runs, once."""
+        if self.over:
+            return
+        self.over = error
         if not self.read_out:
             self.reader.cancel()
         for call in self.calls:
-            call.cancel()
+            if call is not asyncio.current_task():
+                call.cancel()
+
+    async def leave(self) -> Exception | None:
+        """Cancel what runs, and wait for it; return what closing the source has raised."""
+        await asyncio.sleep(0)  # what was started has begun, and can be cancelled
+        self.end(StopAsyncIteration())
+        self.over = self.told or StopAsyncIteration()
         await asyncio.wait({self.reader, *self.calls})
         return await hook(self.fn, "close") or self.not_closed
 

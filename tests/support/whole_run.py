@@ -126,6 +126,7 @@ WHOLE = Trace(
                 "at y",
                 0,
                 2,
+                "OSError",
             ),
             (
                 SourceAsked(0),

@@ -38,8 +38,8 @@ export class Consumer {
 
   async #use(operator) {
     for (const step of this.#scenario.sink ?? []) {
-      for (let times = step.does === 'read' ? (step.n ?? 0) : 1; times > 0 && !this.ending; times -= 1) {
-        await this.#do(operator, step);
+      for (let times = step.does === 'read' ? (step.n ?? 0) : 1; times > 0; times -= 1) {
+        if (!this.ending || (this.#raised && step.does === 'pause')) await this.#do(operator, step);
       }
     }
     while (!this.ending) await this.#read(operator, this.#leaving.signal);

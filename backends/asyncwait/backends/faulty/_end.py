@@ -90,6 +90,18 @@ class LeavesWithoutWaiting(StreamTask):
             scope.cancel()
 
 
+@breaks("END-3")
+class CancelsOnceItIsLeft(StreamTask):
+    """Tells its consumer of a failure at once, and lets calls run until it leaves."""
+
+    async def work(self) -> None:
+        try:
+            await super().work()
+        except Exception as error:
+            self.fail(error)
+            await anyio.sleep_forever()
+
+
 @breaks("END-4", is_bound=True)
 class LeavesTimersBehind(TimerService):
     """Forgets its timers when it is left, and the loop keeps them, much like FLINK-5652."""
@@ -346,6 +358,20 @@ class TellsItsTasksWhatTheBodyRaised(ResultStream):
         await super().__aexit__(kind, error, traceback)
         if isinstance(error, Exception):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
+
+
+@breaks("END-18")
+class KeepsQuietBehindTheBody(ResultStream):
+    """Lets the body's error out, and with it nothing of what closing has raised."""
+
+    async def close(self) -> Exception | None:
+        error = await super().close()
+        self.source_trouble = None if self.body_has_raised else self.source_trouble
+        return None if self.body_has_raised else error
+
+    async def __aexit__(self, *raised: Any) -> None:
+        self.body_has_raised = raised[1] is not None
+        await super().__aexit__(*raised)
 
 
 @breaks("END-19")

@@ -61,6 +61,15 @@ class Chained(Exception):
         self.__cause__ = self.planned_cause = KeyError(said)
 
 
+class Unprintable(Exception):
+    """An error whose texts raise, as those do that read from what is closed."""
+
+    def __repr__(self) -> str:
+        raise LookupError("what this error would tell of is gone")
+
+    __str__ = __repr__
+
+
 class Panic(BaseException):
     """An error that is no Exception, as extension modules raise where their own code panics."""
 
@@ -81,6 +90,7 @@ _ERRORS: dict[str, Callable[[str], BaseException]] = {
     "CancelledError": asyncio.CancelledError,
     "KeyboardInterrupt": KeyboardInterrupt,
     "SystemExit": SystemExit,
+    "Unprintable": Unprintable,
     "Unpicklable": lambda _: Unpicklable(),
 }
 

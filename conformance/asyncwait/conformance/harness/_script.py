@@ -338,12 +338,14 @@ class Consumer:
             yield cancel_at, "left"
 
     def steps(self) -> Iterator[SinkStep]:
-        """Yield what to do next, one read at a time, until the leg has ended."""
+        """Yield what to do next, one read at a time, until the leg has ended.
+
+        Whoever gets an error still pauses where it was to: that is how it handles the error.
+        """
         for step in self._script:
             for _ in range(step.n if step.does == "read" else 1):
-                if self.ending is not None:
-                    return
-                yield step
+                if self.ending is None or (self._is_handling and step.does == "pause"):
+                    yield step
         while self.ending is None:
             yield SinkStep("read", 1)
 
@@ -380,7 +382,7 @@ class Consumer:
     def failed(self, error: BaseException, *, later: bool = False) -> None:
         """Note that the operator raised where it is not read: on opening, leaving, or asked."""
         if error is self.body_error and self.ending is not None and self.ending.how == "left":
-            self.ending = replace(self.ending, unchanged=True)
+            self.ending = replace(self.ending, unchanged=True, unsaid=self._unsaid())
             return
         how = None if self.ending is None else self.ending.how
         # An error of closing is a note on the one that a read has raised, and comes out besides.
@@ -390,6 +392,17 @@ class Consumer:
             seen_at = self.ending.at if self.ending and how == "finished" else None
             failed = self._failed(error)
             self.ending = failed if seen_at is None else replace(failed, at=seen_at)
+
+    def _unsaid(self) -> str:
+        """Return the class of an error of closing that no note on the body's error tells of."""
+        notes = "\n".join(getattr(self.body_error, "__notes__", ()))
+        planned = self._recorder.passing
+        behind = planned[[each is self.body_error for each in planned].index(True) + 1 :]
+        for error in behind:
+            name = type(error).__name__
+            if error is not self.source_error and name not in notes and str(error) not in notes:
+                return name
+        return ""
 
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
@@ -415,10 +428,15 @@ class Consumer:
             self.ending = Ending(how, self._recorder.now(), detail=doing, **reading)
 
     @property
+    def _is_handling(self) -> bool:
+        """Whether it got an error from a read, and has not left yet."""
+        return self.raised is not None and self.ending is not None and self.ending.how == "failed"
+
+    @property
     def reads_again(self) -> bool:
         """Whether it is worth a further read before the operator is left."""
         how = None if self.ending is None else self.ending.how
-        return how == "finished" or (how == "failed" and self.raised is not None)
+        return how == "finished" or self._is_handling
 
     @property
     def reads_after(self) -> bool:

@@ -37,6 +37,7 @@ PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
         "ExceptionGroup",
         "Chained",
         "Panic",
+        "Unprintable",
         "CallFailed",
         "CallTimedOut",
         "InvalidConfig",
@@ -68,9 +69,9 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         results: of a reply.
         error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
             "KeyboardInterrupt", "SystemExit", "Unpicklable" or "RetryAfter"; an "ExceptionGroup";
-            one that is "Chained" to its cause; a "Panic", which is no Exception; "CallFailed",
-            "CallTimedOut" or "InvalidConfig" of another operator; or empty for an error of the
-            harness's own; or what a misreturn gives.
+            one that is "Chained" to its cause; a "Panic", which is no Exception; an
+            "Unprintable" one, whose texts raise; "CallFailed", "CallTimedOut" or "InvalidConfig" of
+            another operator; or empty for an error of the harness's own; or what a misreturn gives.
         retry_after: of a RetryAfter, in ms.
         blocks: before it answers, the call blocks the loop for so many ms.
         thread: the answer comes from another thread.

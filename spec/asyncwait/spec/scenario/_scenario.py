@@ -63,8 +63,9 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """What the consumer does next; after the last step it reads to the end.
 
     Args:
-        does: "read" `n` elements; "pause" for `n` ms; "block" the loop for `n` ms; "give_up": wait
-            for one element, and cancel the wait after `n` ms; "intrude": read one while a second
+        does: "read" `n` elements; "pause" for `n` ms, which it does after an error, too, before it
+            leaves; "block" the loop for `n` ms; "give_up": wait for one element, and cancel the
+            wait after `n` ms; "intrude": read one while a second
             task reads, too, and once more if it is refused; "leave" the context; "raise" an error
             in its body.
         n: how many elements, or how many ms.

@@ -404,5 +404,7 @@ def _uninterrupting(plan: Plan) -> Plan:
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
-_OF_OTHERS = {"ExceptionGroup", "Chained", "Panic", "CallFailed", "CallTimedOut", "InvalidConfig"}
+_OF_OTHERS = {"ExceptionGroup", "Chained", "Panic", "Unprintable"} | {
+    *("CallFailed", "CallTimedOut", "InvalidConfig")
+}
 _PLAIN = dict.fromkeys(FOR_THE_PROGRAM | _OF_OTHERS, "ValueError")

@@ -218,13 +218,23 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or _is_shielded(leg):
         return
-    due = _cleaned_up_at(leg, over) + leg.scenario.close_takes + leg.scenario.hook_takes
+    due = (
+        max(_cleaned_up_at(leg, over), over + _stays(leg))
+        + leg.scenario.close_takes
+        + leg.scenario.hook_takes
+    )
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
         yield f"{text} {least:g} ms", over
     else:
         yield None
+
+
+def _stays(leg: LegHistory) -> int:
+    """Return the ms that a consumer may stay after an error before it leaves."""
+    pauses = (step.n for step in leg.scenario.sink if step.does == "pause")
+    return sum(pauses) if leg.ending.how == "failed" else 0
 
 
 _LEAVING = {"left", "crashed", "failed", "interrupted"}
@@ -346,7 +356,7 @@ def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("END-18")
 def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
-    """If the consumer raises while the operator is open, leaving raises that very object."""
+    """What the consumer raises comes out of leaving, and tells what closing raised besides."""
     if not _body_raised(leg) or not leg.seen(Closed):
         return
     ending = leg.ending
@@ -354,6 +364,8 @@ def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
         yield f"the body raised, and the leg {_said(ending)}", leg.end_at
     elif ending.how == "left" and not ending.unchanged:
         yield "the body raised, and nothing came out of leaving", leg.end_at
+    elif ending.unsaid:
+        yield f"closing raised {ending.unsaid}, and no note on the body's error says so", leg.end_at
     elif ending.how == "left":
         yield None
 

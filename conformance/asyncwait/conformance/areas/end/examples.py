@@ -44,6 +44,9 @@ ending-drops-the-timers: END-2, END-4
 failing-leaves-nothing-behind: END-3, END-4, END-5
     A failure cancels the other calls, and waits for the one that cleans up.
     timeout 400; 0: a b; 400: c; a: never with clean_up=80; b: 40 raises
+failing-cancels-before-leaving: END-3
+    The consumer stays for 200 ms after a failure; a is cancelled as soon as b has failed.
+    timeout 400; 0: a b; 80: c; a: 120 gives a1; c: gives c1; b: 40 raises; sink read 1, pause 200
 source-is-closed-after-the-end: END-5
     The source is closed when it has ended, too.
     0: a
@@ -179,6 +182,9 @@ the-body-raises: END-18, END-3, END-5
 the-body-raises-and-closing-does: END-18
     What closing the source raises is no reason to forget why the context was left.
     0: a; a: 40 gives a1; close_error; sink read 1, raise
+the-body-raises-and-close-does: END-18
+    What the function's close raises is a note on what the consumer has raised.
+    0: a; a: 40 gives a1; hooks plain; hook_error close; sink read 1, raise
 close-behind-a-source-that-raises-on-closing: END-6, END-13
     That the source can't be closed does not keep the function from being closed.
     0: a; a: 40 gives a1; hooks plain; close_error

@@ -28,7 +28,7 @@ from asyncwait.spec.scenario import (
 _OWN = {"CallFailed", "CallTimedOut", "InvalidResult", "TooManyAbandonedCalls"}
 _ODD = {
     *("StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable", "ExceptionGroup"),
-    *("CallFailed", "CallTimedOut", "InvalidConfig", "Panic"),
+    *("CallFailed", "CallTimedOut", "InvalidConfig", "Panic", "Unprintable"),
 }
 
 

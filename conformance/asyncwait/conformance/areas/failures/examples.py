@@ -15,6 +15,12 @@ call-raises-what-has-a-cause: FAIL-1, FAIL-10
 call-raises-what-is-no-exception: FAIL-1, FAIL-10, FAIL-5
     A call that raises Panic, which is outside of Exception, has failed like any other.
     0: a b@6; a: never, late none; b: 40 raises Panic
+call-raises-what-has-no-text: FAIL-1, FAIL-10, FAIL-5
+    A call that raises Unprintable, whose repr raises, has failed like any other.
+    0: a b@6; a: never, late none; b: 40 raises Unprintable
+call-raises-what-has-no-text-and-is-spared: POLICY-2
+    The failure handler has results for it, and the stream goes on.
+    failures_handled; 0: a b; a: 40 raises Unprintable, failed gives a?; b: 80 gives b1
 call-raises-what-is-no-exception-and-is-spared: POLICY-2
     The failure handler has results for it, and the stream goes on.
     failures_handled; 0: a b; a: 40 raises Panic, failed gives a?; b: 80 gives b1
