@@ -224,13 +224,16 @@ print([version_of(loaded(drawn(seed))) for seed in range(60)])
 """
 
 
-def test_it_is_the_same_in_each_process() -> None:
-    """Text has another hash in each, and so sets have another order."""
-    path = os.pathsep.join(sys.path)
-    told = {
-        subprocess.run(  # the program stands above
-            [sys.executable, "-c", TOLD],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
+def told_by(program: str, *, path: str = "") -> set[str]:
+    """What a program prints in two processes."""
+    return {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "PYTHONPATH": os.pathsep.join([path, *sys.path]),
+            },
             capture_output=True,
             check=True,
             text=True,
@@ -238,7 +241,69 @@ def test_it_is_the_same_in_each_process() -> None:
         for seed in ("1", "2")
     }
 
-    assert told == {f"{[version_of(loaded(drawn(seed))) for seed in range(60)]}\n"}
+
+def test_it_is_the_same_in_each_process() -> None:
+    """Text has another hash in each, and so sets have another order."""
+    assert told_by(TOLD) == {f"{[version_of(loaded(drawn(seed))) for seed in range(60)]}\n"}
+
+
+MODELS = """
+from typing import Annotated, Generic, Literal, TypeVar
+from pydantic import BaseModel, Field, RootModel, TypeAdapter, dataclasses, field_validator
+
+class Base(BaseModel):
+    x: int = Field(gt=0)
+
+class Tree(Base):
+    children: "list[Tree]" = []
+
+    @field_validator("x")
+    @classmethod
+    def more(cls, x):
+        return x + 1
+
+class Box(BaseModel, Generic[TypeVar("T")]):
+    tree: Tree
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+of_many = TypeAdapter(list[Tree])
+of_two = TypeAdapter(Annotated[Cat | Dog, Field(discriminator="kind")])
+Cats = RootModel[list[Cat]]
+
+def tree(x): return Tree(x=x)
+def box(x): return Box[int](tree=Tree(x=x))
+def point(x): return Point(x)
+def many(x): return of_many.validate_python(x)
+def two(x): return of_two.validate_python(x)
+def cats(x): return Cats(x)
+def annotated(x: Point) -> Tree: return x
+"""
+
+
+def test_models_of_pydantic_are_the_same_in_each_process(tmp_path: Path) -> None:
+    """Their schemas name them by an id; what a model says is part of it all the same."""
+    (tmp_path / "models.py").write_text(MODELS)
+    names = ("tree", "box", "point", "many", "two", "cats", "annotated")
+    program = (
+        "import models; from asyncwait.backends.journal import version_of; "
+        f"print(*[version_of(getattr(models, name)) for name in {names}])"
+    )
+
+    (before,) = told_by(program, path=str(tmp_path))
+    (tmp_path / "models.py").write_text(MODELS.replace("gt=0", "gt=1"))
+    (after,) = told_by(program, path=str(tmp_path))
+
+    changed = [a != b for a, b in zip(before.split(), after.split(), strict=True)]
+    assert changed == [True, True, False, True, False, False, True]
 
 
 def on_disk(folder: Path, text: str, *, module: str = "on_disk") -> ModuleType:

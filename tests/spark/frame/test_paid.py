@@ -3,7 +3,7 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -28,8 +28,9 @@ from asyncwait.backends.journal import (
     summary,
     version_of,
 )
-from asyncwait.backends.services import transient
+from asyncwait.backends.services import Limit, transient
 from asyncwait.backends.spark import Progress, ordered_wait
+from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._paid import journal_of
 from asyncwait.backends.spark.frame._rows import Shape
@@ -359,6 +360,21 @@ def test_a_failure_is_kept_that_nothing_asks_to_repeat(
         rows = rows_of(service, keeping, on_error="skip", retry=retry)
         assert rows == [(2 * value,) for value in (0, *range(4, 10))]
     assert service.calls == again
+
+
+@pytest.mark.parametrize("cost", [float, lambda value: 1 / (80 - value)], ids=["dear", "broken"])
+def test_what_limits_kept_from_being_called_is_not_kept(
+    journal: Journal, cost: Callable[[int], float]
+) -> None:
+    """No call was made, so none has failed: other limits, which are no part of it, let it begin."""
+    keeping, service = replace(journal, failures=True), Service()
+    for limit, rows in (
+        (Limit(cost=cost, up_to=50, per=1), [(20,)]),
+        (Limit(calls=9, per=1), [(20,), (160,)]),
+    ):
+        kept = Kept(limits=(limit,))
+        assert rows_of(service, keeping, [10, 80], on_error="skip", kept=kept) == rows
+    assert service.calls == [10, 80]
 
 
 def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: Journal) -> None:

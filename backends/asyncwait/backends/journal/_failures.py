@@ -14,6 +14,7 @@ from asyncwait.backends.services._causes import cause_named, kind_of, status_beh
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit import cause_or_self, causes, status_of
+from asyncwait.toolkit._limits import NotCalled
 
 _MARK = b"asyncwait failure 1\0"
 _LONGEST = 2_000
@@ -87,6 +88,7 @@ _OPEN = (
     JournalError,
     KeptFailure,
     MemoryError,
+    NotCalled,
     RetryAfter,
     TimeoutError,
 )
@@ -111,8 +113,8 @@ def decode_failure(key: bytes, payload: bytes) -> Failure | None:
 def is_open(error: BaseException | None) -> bool:
     """Say whether an error proves nothing of the next call, whoever is asked about it.
 
-    It may be the machine's, the account's or the network's, or that of a deadline, rather than the
-    record's own; or stem from such a one.
+    It may be the machine's, the account's or the network's, that of a deadline or of limits, which
+    kept a call from being made, rather than the record's own; or stem from such a one.
     """
     for each in causes(error):
         if not isinstance(each, Exception) or isinstance(each, _OPEN):

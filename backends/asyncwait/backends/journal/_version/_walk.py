@@ -1,11 +1,12 @@
 """A walk over all that a function consists of and reaches, each thing once."""
 
+import re
 import struct
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
-from types import BuiltinFunctionType, FunctionType, MethodType, NoneType
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, NoneType
 from typing import Any
 
 from asyncwait.backends.journal._version._origin import origin_named
@@ -50,6 +51,10 @@ def framed(kind: str, data: bytes) -> bytes:
 def digest() -> Any:
     """Return what bytes are added to."""
     return blake2b(digest_size=16, person=b"asyncwait code 2")
+
+
+_ID = re.compile(r"(?<=:)([0-9]{9,20})")
+"""What may be the id of a thing."""
 
 
 class Untold(Exception):
@@ -100,11 +105,28 @@ class Walk:
 
     def of(self, thing: Any, label: str = "") -> None:
         """Add a thing, with all that it consists of."""
-        if (data := plain(thing)) is not None:
+        if type(thing) is str and (pieces := self._with_ids(thing)):
+            self.tag("ids", *pieces)
+        elif (data := plain(thing)) is not None:
             self.digest.update(data)
-            return
-        with self.at(label):
-            self._once(thing)
+        else:
+            with self.at(label):
+                self._once(thing)
+
+    def _with_ids(self, text: str) -> list[str] | None:
+        """Return a text with numbers of what was met in place of ids; None where it has none.
+
+        Ids are others in each process. Pydantic names models so in their schemas, for example
+        "module.Model:140234866534912".
+        """
+        pieces = _ID.split(text)
+        met = {
+            place: self._met[int(pieces[place])][0]
+            for place in range(1, len(pieces), 2)
+            if int(pieces[place]) in self._met
+        }
+        told = (f"as {met[place]}" if place in met else piece for place, piece in enumerate(pieces))
+        return [*told] if met else None
 
     @contextmanager
     def at(self, label: str) -> Generator[None, None, None]:
@@ -119,12 +141,17 @@ class Walk:
             if id(thing) in self._met:
                 self.tag(f"as {self._met[id(thing)][0]}")
                 return
-            self._met[id(thing)] = len(self._met), thing
+            self._meet(thing)
             if not self._is_apart and (kind is FunctionType or issubclass(kind, type)):
                 self.tag("later")
                 self._queue.append((thing, [*self._path]))
                 return
+        elif kind is GenericAlias:
+            self._meet(thing)
         self._add(self, thing)
+
+    def _meet(self, thing: Any) -> None:
+        _ = self._met.setdefault(id(thing), (len(self._met), thing))
 
     def tag(self, *texts: str) -> None:
         """Add texts that say what comes."""

@@ -165,12 +165,14 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
             `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
             the session. A result of more than 64 MiB is not kept: its row fails, and is not
             called again. Calls that have failed are made again, but see `Journal.failures`.
-        once: whether rows are called for once as long as the session lives, however often an
-            action evaluates its input, or another one asks this DataFrame again: a journal of
-            its own, in a folder of this machine, which goes with the session. What this call
-            returns the next time has another one. For sessions in local mode. With `on_error`
-            "skip" or "column" rows that have failed are not called again, either; with a
-            function, and with `batch`, they are.
+        once: whether results are kept as long as the session lives, however often an action
+            evaluates its input, or another one asks this DataFrame again: a journal of its
+            own, in a folder of this machine, which goes with the session. Called again are
+            rows that are in flight when an action ends early, as `show` and `take` do, and
+            those that two evaluations come to at the same time. What this call returns the
+            next time has another one. For sessions in local mode. With `on_error` "skip" or
+            "column" rows that have failed are not called again, either; with a function,
+            and with `batch`, they are.
         fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes
             of them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
             more than 5 % have failed; see `asyncwait.backends.spark.Share`. The error names
