@@ -287,6 +287,11 @@ func (r *PlannedRetry) onError(err error) (bool, error) {
 	switch r.OnError {
 	case "any":
 		return err != context.Canceled, nil
+	case "at-once":
+		if err != context.Canceled {
+			return true, &RetryAfter{0}
+		}
+		return false, nil
 	case "breaks":
 		return false, &planned{"LookupError"}
 	case "told":

@@ -76,6 +76,7 @@ const ON_ERROR = {
   some: (error) => error?.name === 'ValueError',
   asked: (error) => error?.name === 'ValueError',
   told: (error) => error?.name === 'ValueError' && new RetryAfter(120),
+  'at-once': (error) => error?.name !== 'AbortError' && new RetryAfter(0),
   breaks,
 };
 

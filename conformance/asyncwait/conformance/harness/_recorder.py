@@ -111,6 +111,10 @@ def _is_for_all(errors: Iterable[BaseException]) -> bool:
     return any(isinstance(error, KeyboardInterrupt | SystemExit) for error in errors)
 
 
+_RAISED = 4
+"""Errors that are known of each record in flight: of its call, its handlers and what they give."""
+
+
 class Recorder:
     """The events of one leg so far.
 
@@ -245,7 +249,9 @@ class Recorder:
         """Remember an error that is raised by plan, and return it."""
         (self.passing if passes else self.raised).append(error)
         if self._scenario.tracked:  # Frames of errors hold values, which are to be let go.
-            del self.raised[: -self._scenario.capacity]
+            for past in self.raised[: -self._scenario.capacity]:
+                past.__traceback__ = None
+            del self.raised[: -_RAISED * self._scenario.capacity]
         return error
 
     def is_planned(self, error: BaseException) -> bool:

@@ -99,7 +99,7 @@ def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:
     known_at = min(call.ended_at if is_answered else NEVER, over_at)
     if retry is not None and call.limit <= known_at:
         may_repeat = number < retry.max_attempts and retry.repeats_after("TimeoutError")
-        pause = _with_jitter(retry, number) if may_repeat else None
+        pause = _back_off(retry, number, retry.told_by_predicate()) if may_repeat else None
         found.append(_outcome(facts, call, call.limit, pause)._replace(by_limit=True))
     return tuple(found)
 
@@ -117,14 +117,15 @@ def _own_pauses(facts: Facts, call: Call, number: int) -> Iterator[_Pause | None
     if retry is None or number >= retry.max_attempts or not retry.repeats(step):
         yield None
         return
-    told = retry.told_after(step)
-    yield _with_jitter(retry, number) if told is None else (told, told)
+    yield _back_off(retry, number, retry.told_after(step))
     is_completed = step.throws and facts.scenario.form == "callback"
     if is_completed and retry.repeats(Step(results=step.results)):
-        yield _with_jitter(retry, number)
+        yield _back_off(retry, number)
 
 
-def _with_jitter(retry: PlannedRetry, number: int) -> _Pause:
+def _back_off(retry: PlannedRetry, number: int, told: int | None = None) -> _Pause:
+    if told is not None:
+        return told, told
     whole = retry.back_off(number)
     return whole * (100 - retry.jitter) / 100, whole
 

@@ -121,6 +121,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.ending.how == "finished"
 
     @property
+    def is_shielded(self) -> bool:
+        """Whether the consumer goes on waiting where it was to leave."""
+        return self.scenario.shields and self.ending.how in {"left", "crashed", "hung"}
+
+    @property
     def ordered(self) -> bool:
         """Whether the operator is in ordered mode."""
         return self.facts.leg.mode == "ordered"

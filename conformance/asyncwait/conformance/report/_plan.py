@@ -88,6 +88,7 @@ _REPEATED_ERROR = {
     "some": ", after errors of some classes",
     "asked": ", after errors that a predicate accepts",
     "told": ", or the 120 ms that a predicate tells",
+    "at-once": ", or none, as a predicate tells",
     "breaks": "; the predicate of errors raises",
 }
 _REPEATED_RESULT = {

@@ -322,7 +322,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         attempt_timeout: ms that one attempt may take; None for no limit.
         on_error: "any" error is followed by another attempt, only "some", which are ValueErrors,
             given as classes, or the same "asked" of a predicate, or "told" by one that answers
-            with a `RetryAfter` of 120 ms; or that "breaks".
+            with a `RetryAfter` of 120 ms; any error "at-once", with one of 0 ms; or that "breaks".
         on_result: "never" are results; none at all, "empty", or a "pair" of them are, by a
             predicate; or that "breaks".
 
@@ -336,7 +336,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     cap: Timeout = 60_000
     jitter: Percent = 0
     attempt_timeout: Timeout | None = None
-    on_error: Literal["any", "some", "asked", "told", "breaks"] = "any"
+    on_error: Literal["any", "some", "asked", "told", "at-once", "breaks"] = "any"
     on_result: Literal["never", "empty", "pair", "breaks"] = "never"
 
     def __post_init__(self) -> None:
@@ -386,7 +386,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     def repeats_after(self, error: str) -> bool:
         """Say whether an error is followed by another call: a step's, or a TimeoutError."""
-        if self.on_error == "any":
+        if self.on_error in {"any", "at-once"}:
             return error not in {"CancelledError", *FOR_THE_PROGRAM}  # which are no `Exception`
         return self.on_error != "breaks" and error in {"ValueError", "InvalidConfig"}
 
@@ -396,7 +396,11 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             return None
         if step.error == "RetryAfter":
             return step.retry_after
-        return _TOLD if self.on_error == "told" and self.repeats_after(step.error) else None
+        return self.told_by_predicate() if self.repeats_after(step.error) else None
+
+    def told_by_predicate(self) -> int | None:
+        """Return the ms that the predicate says of an error that is repeated; None for nothing."""
+        return {"told": _TOLD, "at-once": 0}.get(self.on_error)
 
     def back_off(self, attempts: int) -> int:
         """Return the back-off after so many attempts, in ms, jitter aside."""
@@ -418,6 +422,10 @@ def _tells(error: BaseException) -> RetryAfter | bool:
     return _is_value_error(error) and RetryAfter(_TOLD / 1000)
 
 
+def _tells_at_once(error: BaseException) -> RetryAfter | bool:
+    return isinstance(error, Exception) and RetryAfter(0)
+
+
 def _is_empty(results: tuple[Any, ...]) -> bool:
     return not results
 
@@ -435,6 +443,7 @@ _ON_ERROR: Mapping[str, Any] = {
     "some": (ValueError, KeyError),
     "asked": _is_value_error,
     "told": _tells,
+    "at-once": _tells_at_once,
     "breaks": _breaks,
 }
 _ON_RESULT: Mapping[str, Any] = {

@@ -5,7 +5,7 @@ it as telling as it was.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -158,9 +158,10 @@ def _within(step: Step, limit: int) -> Step:
 def without_retry_after(scenario: Scenario) -> Scenario:
     """Have nothing said of when to come again: by calls that fail, or of them."""
     scenario = _with_steps(scenario, lambda _, step: _saying_nothing(step))
-    if scenario.retry is None or scenario.retry.on_error != "told":
+    if scenario.retry is None or scenario.retry.told_by_predicate() is None:
         return scenario
-    return replace(scenario, retry=replace(scenario.retry, on_error="asked"))
+    plain: Literal["asked", "any"] = "asked" if scenario.retry.on_error == "told" else "any"
+    return replace(scenario, retry=replace(scenario.retry, on_error=plain))
 
 
 def _saying_nothing(step: Step) -> Step:

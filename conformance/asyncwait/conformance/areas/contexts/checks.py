@@ -45,7 +45,7 @@ def a_handler_sees_the_context_in_which_the_operator_was_opened(
     asked = [*leg.seen(HandlerAsked), *leg.seen(FailureAsked)]
     retry = leg.scenario.retry
     asks = set() if retry is None else {retry.on_error, retry.on_result}
-    if asks & {"asked", "told", "empty", "pair"}:
+    if asks & {"asked", "told", "at-once", "empty", "pair"}:
         asked += [(call.seq, call) for call in leg.calls if call.ended is not None]
     yield from _seen_well(leg, "context-of-a-handler", asked)
 

@@ -51,7 +51,7 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
 def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Finding]:
     """Calls that run when the consumer leaves are cancelled, and have ended before it has left."""
     closed = next((seq for seq, _ in leg.seen(Closed)), None)
-    if closed is None or leg.scenario.form == "callback" or _is_shielded(leg):
+    if closed is None or leg.scenario.form == "callback" or leg.is_shielded:
         return
     for call in leg.started:
         if call.ended is None or call.ended_seq > closed:
@@ -60,11 +60,6 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
             yield f"call {call.number} of {call.value!r} was not cancelled", leg.end_at
         elif call.ended_at >= leg.end_at:
             yield None
-
-
-def _is_shielded(leg: LegHistory) -> bool:
-    """Whether the consumer goes on waiting where it was to leave."""
-    return leg.scenario.shields and leg.ending.how in {"left", "crashed", "hung"}
 
 
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
@@ -145,13 +140,15 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     A consumer that shields itself goes on waiting, and leaves when that is over; an operator that
     no scope of the consumer's reaches works on until then.
     """
-    shielded = _is_shielded(leg) and leg.events
+    shielded = leg.is_shielded and leg.events
     noticed = leg.events[-1].at if shielded else leg.facts.instants(leg.end_at)[-1]
     wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
     if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
         wrong.add("CallTimedOut")
     if leg.observed.abandoned > leg.most_calls:
         wrong.add("TooManyAbandonedCalls")
+    if leg.is_shielded and leg.scenario.retry is not None:
+        wrong |= {"CallFailed", "CallTimedOut"}  # of attempts that nobody follows any more
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
 
 
@@ -201,7 +198,7 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
     """No call begins later than the instant in which the consumer left, or could leave at last."""
     left = next((event.at for _, event in leg.seen(SinkLeft)), None)
-    if left is None or _is_shielded(leg):
+    if left is None or leg.is_shielded:
         return
     noticed = leg.facts.instants(left)[-1]  # A call that answers then may block the loop.
     late = next((call for call in leg.started if call.at > noticed), None)
@@ -216,7 +213,7 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
-    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or _is_shielded(leg):
+    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.is_shielded:
         return
     due = (
         max(_cleaned_up_at(leg, over), over + _stays(leg))

@@ -176,6 +176,9 @@ source-that-is-no-iterator: END-5, END-17
 source-that-takes-its-time: END-17
     Between two elements of a generator lie ten seconds.
     0: a; 10000: b; a: 40 gives a1; source generator
+leaving-a-source-that-raises-on-closing: END-13
+    The consumer leaves early, and what closing the source raises comes out all the same.
+    0: a; 400: b; a: 40 gives a1; close_error; sink read 1, leave
 the-body-raises: END-18, END-3, END-5
     The consumer raises at 40 while a call runs; that error comes out when all is closed.
     0: a b; a: 40 gives a1; b: 200 gives b1; hooks plain; sink read 1, raise
