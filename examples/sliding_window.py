@@ -180,10 +180,17 @@ async def open_operator(
 
 async def end(window: SlidingWindow, parts: FunctionParts) -> None:
     """Leave the window, and close the function behind it."""
+    raised: BaseException | None = None
     try:
         await window.leave()
-    finally:
+    except BaseException as error:
+        raised = error
+    try:
         await run_hook(parts.close)
+    except BaseException as error:
+        raised = join_errors(raised, error)
+    if raised is not None:
+        raise raised
 
 
 def backend() -> StreamBackend:

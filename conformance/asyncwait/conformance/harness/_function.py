@@ -517,6 +517,8 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
             recorder.contexts.is_opened()
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
+            if hook == "close":
+                raise recorder.planned_on_closing(Planned(hook))
             raise recorder.planned(Planned(hook), passes=True)
 
     async def coroutine() -> None:

@@ -199,7 +199,7 @@ class _LegPlayer:
         try:
             with self._cancelling.around():
                 await self._use()
-            if consumer.ending is None:
+            if consumer.ending is None or consumer.raises_on:
                 consumer.failed(ReadCutShort("leaving the context hid what by"))
             if self._cancelling.swallowed and self._recorder.now() > self._cancelled_at:
                 self._recorder.misused("swallowed", "leaving let it go on")
@@ -272,6 +272,10 @@ class _LegPlayer:
                 self._recorder.block(step.n)
             case "leave":
                 self._consumer.end("left")
+            case "raise" if self._consumer.is_handling:
+                self._consumer.raises_on = True
+                assert self._consumer.raised is not None
+                raise self._consumer.raised
             case "raise":
                 if self._consumer.end("left", raising=True):
                     raise self._recorder.planned(self._consumer.body_error, passes=True)

@@ -149,6 +149,7 @@ class Recorder:
         self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
+        self.closing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
         copies = shares_objects and scenario.copies
@@ -253,6 +254,11 @@ class Recorder:
                 past.__traceback__ = None
             del self.raised[: -_RAISED * self._scenario.capacity]
         return error
+
+    def planned_on_closing(self, error: BaseException) -> BaseException:
+        """Remember an error that closing raises by plan, and return it."""
+        self.closing.append(error)
+        return self.planned(error, passes=True)
 
     def is_planned(self, error: BaseException) -> bool:
         """Whether `error` is the end, or one of the plan, or tells of a record that has failed."""

@@ -156,7 +156,7 @@ class WatchedSource:
         self._recorder.events.append(SourceClosed(self._recorder.now()))
         is_closed, self._is_closed = self._is_closed, True
         if self._plan.scenario.close_error and not is_closed:
-            raise self._recorder.planned(PlannedSourceError("closing"), passes=True)
+            raise self._recorder.planned_on_closing(PlannedSourceError("closing"))
 
     def _refuse_company(self, name: str) -> None:
         if self._asked:
@@ -305,11 +305,13 @@ class Consumer:
     Attributes:
         ending: how the leg has ended; None while it goes on.
         reading: which further reads go on, as `Ending` names them: "again" or "after".
+        raises_on: it has let the error of a read out of the context.
     """
 
     def __init__(self, plan: LegStart, recorder: Recorder) -> None:
         self.ending: Ending | None = None
         self.raised: BaseException | None = None
+        self.raises_on = False
         self.body_error = PlannedBodyError("planned")
         self.reading: Literal["", "again", "after"] = ""
         self.source_error = planned_source_error(plan.scenario)
@@ -340,11 +342,11 @@ class Consumer:
     def steps(self) -> Iterator[SinkStep]:
         """Yield what to do next, one read at a time, until the leg has ended.
 
-        Whoever gets an error still pauses where it was to: that is how it handles the error.
+        Whoever gets an error still pauses where it was to, or lets it out: so it handles it.
         """
         for step in self._script:
             for _ in range(step.n if step.does == "read" else 1):
-                if self.ending is None or (self._is_handling and step.does == "pause"):
+                if self.ending is None or (self.is_handling and step.does in {"pause", "raise"}):
                     yield step
         while self.ending is None:
             yield SinkStep("read", 1)
@@ -382,25 +384,27 @@ class Consumer:
     def failed(self, error: BaseException, *, later: bool = False) -> None:
         """Note that the operator raised where it is not read: on opening, leaving, or asked."""
         if error is self.body_error and self.ending is not None and self.ending.how == "left":
-            self.ending = replace(self.ending, unchanged=True, unsaid=self._unsaid())
+            self.ending = replace(self.ending, unchanged=True, unsaid=self._unsaid(error))
+            return
+        if error is self.raised and self.ending is not None and self.raises_on:
+            self.ending = replace(self.ending, unsaid=self._unsaid(error))
             return
         how = None if self.ending is None else self.ending.how
         # An error of closing is a note on the one that a read has raised, and comes out besides.
-        besides = self.raised is not None and any(e is error for e in self._recorder.passing)
+        besides = self.raised is not None and not self.raises_on
+        besides = besides and any(e is error for e in self._recorder.passing)
         if how not in _BOUNDS and not ((later or besides) and how == "failed"):
             # Whoever has seen the end does not wait any more, however long leaving takes.
             seen_at = self.ending.at if self.ending and how == "finished" else None
             failed = self._failed(error)
             self.ending = failed if seen_at is None else replace(failed, at=seen_at)
 
-    def _unsaid(self) -> str:
-        """Return the class of an error of closing that no note on the body's error tells of."""
-        notes = "\n".join(getattr(self.body_error, "__notes__", ()))
-        planned = self._recorder.passing
-        behind = planned[[each is self.body_error for each in planned].index(True) + 1 :]
-        for error in behind:
-            name = type(error).__name__
-            if error is not self.source_error and name not in notes and str(error) not in notes:
+    def _unsaid(self, error: BaseException) -> str:
+        """Return the class of another error of closing that no note on `error` tells of."""
+        notes = "\n".join(getattr(error, "__notes__", ()))
+        for closing in self._recorder.closing:
+            name = type(closing).__name__
+            if closing is not error and name not in notes and str(closing) not in notes:
                 return name
         return ""
 
@@ -410,7 +414,9 @@ class Consumer:
         passing = recorder.passing
         if self._plan.scenario.source_error == "no-element" and isinstance(error, TypeError):
             passing = [*passing, error]  # It is the operator's, and stands for what the source did.
-        return describe_failure(error, recorder.now(), recorder.raised, passing, named)
+        ending = describe_failure(error, recorder.now(), recorder.raised, passing, named)
+        is_closing = any(error is each for each in recorder.closing)
+        return replace(ending, unsaid=self._unsaid(error)) if is_closing else ending
 
     def end(self, how: EndingKind, *, raising: bool = False) -> bool:
         """Note that the leg ends now by the will of its consumer, unless it has; return whether."""
@@ -428,15 +434,16 @@ class Consumer:
             self.ending = Ending(how, self._recorder.now(), detail=doing, **reading)
 
     @property
-    def _is_handling(self) -> bool:
+    def is_handling(self) -> bool:
         """Whether it got an error from a read, and has not left yet."""
-        return self.raised is not None and self.ending is not None and self.ending.how == "failed"
+        has_failed = self.ending is not None and self.ending.how == "failed"
+        return has_failed and isinstance(self.raised, Exception)
 
     @property
     def reads_again(self) -> bool:
         """Whether it is worth a further read before the operator is left."""
         how = None if self.ending is None else self.ending.how
-        return how == "finished" or self._is_handling
+        return how == "finished" or (how == "failed" and self.raised is not None)
 
     @property
     def reads_after(self) -> bool:

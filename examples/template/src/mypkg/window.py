@@ -156,7 +156,14 @@ async def open_operator(
 
 
 async def _end(window: Window, parts: FunctionParts) -> None:
+    raised: BaseException | None = None
     try:
         await window.leave()
-    finally:
+    except BaseException as error:
+        raised = error
+    try:
         await run_hook(parts.close)
+    except BaseException as error:
+        raised = join_errors(raised, error)
+    if raised is not None:
+        raise raised

@@ -383,8 +383,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
             error, and in it the innermost place, stands first.
         number: of the record that the error names, as of a call.
         attempts: how many calls of that record the error tells of; 0 for no such error.
-        unsaid: class name of an error that closing raised behind one of the body, and of which no
-            note on that tells; empty if there is none.
+        unsaid: class name of an error that closing raised, too, and of which no note on the error
+            that came out tells; empty if there is none.
     """
 
     how: EndingKind

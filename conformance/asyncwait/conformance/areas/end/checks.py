@@ -14,6 +14,7 @@ from asyncwait.spec.scenario import (
     SinkGaveUp,
     SinkIntruded,
     SinkLeft,
+    SinkStep,
     SinkWaits,
     SourceAsked,
     SourceClosed,
@@ -271,7 +272,7 @@ def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-13")
 def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Finding]:
-    """If closing raises and nothing did before, the leg fails with that very object."""
+    """If closing raises and nothing did before, the leg fails with that; any other is a note."""
     if not _closing_raises(leg) or not leg.seen(Closed) or _body_raised(leg):
         return
     ending = leg.ending
@@ -279,8 +280,15 @@ def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Findin
         yield "closing raised, and leaving did not", leg.end_at
     elif ending.how == "failed" and _has_not_failed(leg) and not ending.unchanged:
         yield f"closing raised, and the leg {_said(ending)}", leg.end_at
+    elif ending.how == "failed" and _has_not_failed(leg) and ending.unsaid:
+        yield _unsaid(leg), leg.end_at
     elif ending.how == "failed":
         yield None
+
+
+def _unsaid(leg: LegHistory) -> str:
+    out = leg.ending.error if leg.ending.how == "failed" else "the body's error"
+    return f"closing raised {leg.ending.unsaid}, and no note on {out} says so"
 
 
 def _has_not_failed(leg: LegHistory) -> bool:
@@ -351,18 +359,26 @@ def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Findi
         yield None
 
 
+_RAISES_ON = (SinkStep("raise"),)
+"""How a consumer ends that lets the error of a read out, or else raises one of its own."""
+
+
 @leg_check("END-18")
 def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
     """What the consumer raises comes out of leaving, and tells what closing raised besides."""
+    ending = leg.ending
+    if ending.how == "failed" and ending.unsaid and not _has_not_failed(leg):
+        yield _unsaid(leg), leg.end_at
+    elif ending.how == "failed" and _closing_raises(leg) and leg.scenario.sink[-1:] == _RAISES_ON:
+        yield None
     if not _body_raised(leg) or not leg.seen(Closed):
         return
-    ending = leg.ending
     if ending.how == "failed":
         yield f"the body raised, and the leg {_said(ending)}", leg.end_at
     elif ending.how == "left" and not ending.unchanged:
         yield "the body raised, and nothing came out of leaving", leg.end_at
     elif ending.unsaid:
-        yield f"closing raised {ending.unsaid}, and no note on the body's error says so", leg.end_at
+        yield _unsaid(leg), leg.end_at
     elif ending.how == "left":
         yield None
 

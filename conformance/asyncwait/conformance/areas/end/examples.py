@@ -191,6 +191,12 @@ the-body-raises-and-close-does: END-18
 close-behind-a-source-that-raises-on-closing: END-6, END-13
     That the source can't be closed does not keep the function from being closed.
     0: a; a: 40 gives a1; hooks plain; close_error
+a-failure-leaves-and-closing-raises: END-18
+    The consumer lets the error of its read out, and what closing raises is a note on it.
+    0: a; a: 40 raises; close_error; sink read 1, raise
+all-that-closes-raises: END-13
+    The source and the function raise on closing: one comes out, with a note of the other.
+    0: a; a: 40 gives a1; hooks plain; hook_error close; close_error
 wrong-config: END-19
     The operator is opened with a text in place of its `config`.
     0: a; hooks plain; wrong_argument config
