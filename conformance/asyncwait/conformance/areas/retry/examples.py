@@ -118,7 +118,7 @@ attempts-shorter-than-a-turn: RETRY-10, RETRY-12, STAT-8
 attempts-at-once-behind-their-limits: RETRY-4, RETRY-5, RETRY-10
     A call is over after 40 ms, and the next one begins in that instant, when the first has ended.
     retry max_attempts=4 attempt_timeout=40 on_error=at-once; 0: a b; a: 2 times never, gives a1;
-    b: never with clean_up=4, raises, never with clean_up=80, gives b1
+    b: never with clean_up=40, raises, never with clean_up=80, gives b1
 one-call-too-many-runs-on: RETRY-10, TIME-9
     Two calls of a run on, more than the capacity: nothing begins any more.
     capacity 1; retry initial=1 attempt_timeout=10; 0: a;
