@@ -517,9 +517,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
             recorder.contexts.is_opened()
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
-            if hook == "close":
-                raise recorder.planned_on_closing(Planned(hook))
-            raise recorder.planned(Planned(hook), passes=True)
+            raise recorder.planned(Planned(hook), passes=True, closing=hook == "close")
 
     async def coroutine() -> None:
         try:

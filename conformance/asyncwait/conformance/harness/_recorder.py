@@ -246,19 +246,18 @@ class Recorder:
         for results in lent:
             results[:] = [REUSED]
 
-    def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
-        """Remember an error that is raised by plan, and return it."""
+    def planned(
+        self, error: BaseException, *, passes: bool = False, closing: bool = False
+    ) -> BaseException:
+        """Remember an error that is raised by plan, maybe on closing, and return it."""
+        if closing:
+            self.closing.append(error)
         (self.passing if passes else self.raised).append(error)
         if self._scenario.tracked:  # Frames of errors hold values, which are to be let go.
             for past in self.raised[: -self._scenario.capacity]:
                 past.__traceback__ = None
             del self.raised[: -_RAISED * self._scenario.capacity]
         return error
-
-    def planned_on_closing(self, error: BaseException) -> BaseException:
-        """Remember an error that closing raises by plan, and return it."""
-        self.closing.append(error)
-        return self.planned(error, passes=True)
 
     def is_planned(self, error: BaseException) -> bool:
         """Whether `error` is the end, or one of the plan, or tells of a record that has failed."""

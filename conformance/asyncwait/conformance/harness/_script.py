@@ -156,7 +156,8 @@ class WatchedSource:
         self._recorder.events.append(SourceClosed(self._recorder.now()))
         is_closed, self._is_closed = self._is_closed, True
         if self._plan.scenario.close_error and not is_closed:
-            raise self._recorder.planned_on_closing(PlannedSourceError("closing"))
+            error = PlannedSourceError("closing")
+            raise self._recorder.planned(error, passes=True, closing=True)
 
     def _refuse_company(self, name: str) -> None:
         if self._asked:
@@ -391,8 +392,8 @@ class Consumer:
             return
         how = None if self.ending is None else self.ending.how
         # An error of closing is a note on the one that a read has raised, and comes out besides.
-        besides = self.raised is not None and not self.raises_on
-        besides = besides and any(e is error for e in self._recorder.passing)
+        is_left = self.raised is not None and not self.raises_on
+        besides = is_left and any(e is error for e in self._recorder.passing)
         if how not in _BOUNDS and not ((later or besides) and how == "failed"):
             # Whoever has seen the end does not wait any more, however long leaving takes.
             seen_at = self.ending.at if self.ending and how == "finished" else None

@@ -65,9 +65,9 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     Args:
         does: "read" `n` elements; "pause" for `n` ms, which it does after an error, too, before it
             leaves; "block" the loop for `n` ms; "give_up": wait for one element, and cancel the
-            wait after `n` ms; "intrude": read one while a second
-            task reads, too, and once more if it is refused; "leave" the context; "raise" an error
-            in its body, which is the one that it has got, if it has.
+            wait after `n` ms; "intrude": read one while a second task reads, too, and once more
+            if it is refused; "leave" the context; "raise" an error in its body: the one that it
+            has got from a read, or else one of its own.
         n: how many elements, or how many ms.
         turns: a wait that is given up is cancelled so many turns of the loop later, in the same
             instant. Where nobody counts turns that is at once.

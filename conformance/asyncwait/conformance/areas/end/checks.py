@@ -216,11 +216,8 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.is_shielded:
         return
-    due = (
-        max(_cleaned_up_at(leg, over), over + _stays(leg))
-        + leg.scenario.close_takes
-        + leg.scenario.hook_takes
-    )
+    ready = max(_cleaned_up_at(leg, over), over + _stays(leg))
+    due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
