@@ -342,6 +342,7 @@ def using(folder: Path, text: str, files: str, version: str = "1.0") -> str:
     (about / "RECORD").write_text(f"installed_drawn.py,sha256={files},1\n")
     on_disk(folder, text, module="installed_drawn")
     _origin._origin.cache_clear()
+    _origin._distributions.cache_clear()
     return version_of(of("from installed_drawn import h\ndef fn(x): return h(x)"))
 
 

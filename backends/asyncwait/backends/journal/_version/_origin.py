@@ -64,10 +64,16 @@ def _origin(name: str, file: str | None) -> str | None:
             return f"{top} {importlib.import_module(f'{top}.version').__version__}"
         is_python = any(os.path.realpath(path).startswith(each) for each in _library())
         return PYTHON if is_python else None
+    names = sorted(set(_distributions(tuple(sys.path)).get(top, ())))
+    return "; ".join(map(_distribution, names)) or None
+
+
+@cache
+def _distributions(_: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Return which ones have each top-level name, on a path; to read them all takes long."""
     from importlib import metadata  # It takes as long as all others together.
 
-    names = sorted(set(metadata.packages_distributions().get(top, ())))
-    return "; ".join(map(_distribution, names)) or None
+    return metadata.packages_distributions()
 
 
 @cache
