@@ -50,17 +50,6 @@ def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
     assert done.stdout.splitlines()[-2].startswith(f"{green}: ")
 
 
-def test_two_reports_in_one_file_are_wrong_usage(red: Path, green: Path, tmp_path: Path) -> None:
-    """It says where the second one begins, and what to do."""
-    (tmp_path / "both").write_bytes(red.read_bytes() + green.read_bytes())
-
-    done = run("report", tmp_path / "both")
-
-    assert done.exit_code == 2
-    line = len(red.read_bytes().splitlines()) + 1
-    assert f" line {line}; " in done.stderr
-
-
 def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Path) -> None:
     """Not even a name is known; nor do others that are green make up for it."""
     red.write_bytes(b"")

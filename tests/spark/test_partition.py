@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
-from asyncwait.backends.spark._partition import Partition, on_elements, run_partition
+from asyncwait.backends.spark._partition import Partition, on_elements
 from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.conformance.harness import OutsideVirtualLoop
@@ -199,18 +199,17 @@ async def cleaning_up(_: str) -> list[str]:
 
 
 def test_closing_early_cancels_what_runs_and_waits_for_it(loop: OutsideVirtualLoop) -> None:
-    """Dropping the generator is enough; the input is read to its end all the same."""
+    """The input is read to its end all the same."""
 
     async def fn(value: str) -> list[str]:
         return [value] if value == "a" else await cleaning_up(value)
 
     batches = batches_of(records(*"abcdefgh"), 1)
     opens = on_elements(OperatorConfig(capacity=2), fn)
-    results: Any = run_partition(
+    with Partition(
         batches, opens, ROWS, loop_factory=lambda: loop, reader=InMemorySource
-    )
-    assert list(ROWS.decode(next(results))) == records("a")
-    results.close()
+    ) as partition:
+        assert list(ROWS.decode(next(partition))) == records("a")
     assert loop.time() == pytest.approx(0.08)
     assert list(batches) == []
 
@@ -242,10 +241,6 @@ def test_closing_early_while_the_input_stalls() -> None:
 
 def test_a_partition_that_nobody_reads_is_closed_like_any_other() -> None:
     """No thread is started for its input, which is drained nevertheless."""
-    batches = batches_of(records(*"abc"), 1)
-    results: Any = run_partition(batches, on_elements(OperatorConfig(), echo), ROWS)
-    results.close()
-    assert len(list(batches)) == 3  # a generator that never began has taken nothing
     batches = batches_of(records(*"abc"), 1)
     opened(batches, echo).close()
     assert list(batches) == []
@@ -283,9 +278,9 @@ def test_an_input_that_does_not_close_is_told_of(value: str, error: type[Excepti
     """Everything came out, and the error comes after it; but it hides no failure."""
     out: list[Element] = []
     opens = on_elements(OperatorConfig(), echo)
-    results = run_partition(batches_of(records(value)), opens, ROWS, reader=Stubborn)
-    with pytest.raises(error):
-        out.extend(element for batch in results for element in ROWS.decode(batch))
+    batches = batches_of(records(value))
+    with pytest.raises(error), Partition(batches, opens, ROWS, reader=Stubborn) as partition:
+        out.extend(element for batch in partition for element in ROWS.decode(batch))
     assert out == ([] if value == "x" else records(value))
 
 

@@ -12,7 +12,7 @@ from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.conformance.harness import SpinWatch, run_virtual
+from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec.carry import Identity, InFlight, Outcome, Terms, Visit
 
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
@@ -59,7 +59,7 @@ class Service:
 
 def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     """Play on the virtual clock."""
-    return run_virtual(lambda _: scene(), SpinWatch(100_000))
+    return run_virtual(lambda _: scene())
 
 
 def work(

@@ -1,7 +1,7 @@
 """Backends and programs that do what none should: what they do, and with which words it is told."""
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 MODULE = """
 import asyncio, atexit, builtins, ctypes, faulthandler, gc, io, json, os, signal, sys, tempfile
@@ -109,7 +109,6 @@ ENDED = "not become ready to play: its process ended: "
 LATE = "not become ready to play: a longer --patience might help: no answer for "
 AT_FIRST = "it answered the handshake, and "
 LATE_AT_FIRST = f"the program is late: {AT_FIRST}then gave no answer to the first scenario, "
-ENDED_AT_FIRST = f"the program died: {AT_FIRST}ended before it answered the first scenario, .*: "
 IMPORTED = "can't import it: "
 BROKEN = "fail|error|inconclusive"
 DIED = "the process died: "
@@ -125,13 +124,10 @@ class Unsayable(Exception):
 AT_MODULE = (
     at_module("leaves with 0", "os._exit(0)", f"{ENDED}exit code 0"),
     at_module("leaves with 3", "os._exit(3)", f"{ENDED}exit code 3"),
-    at_module("exits", "sys.exit(0)", r"can't import it: SystemExit: 0 \(.*gate.py:\d+\)"),
     at_module("interrupts", "raise KeyboardInterrupt", f"{IMPORTED}KeyboardInterrupt"),
     at_module("raises what is no Exception", f"{EVIL}\nraise Evil('no')", f"{IMPORTED}Evil: no"),
     at_module("raises a group", "raise ExceptionGroup('g', [OSError('disk')])", "OSError: disk"),
     at_module("raises what can't be said", f"{UNSAYABLE}\nraise Unsayable", "gate:backend"),
-    at_module("fails to import", "import nowhere", r"No module named 'nowhere' \(.*gate.py:\d+\)"),
-    at_module("is no Python", "def :", r"SyntaxError: invalid syntax \(gate.py, line \d+\)"),
     at_module("holds a null", "'\0'", "source code string cannot contain null bytes|SyntaxError"),
     at_module("forges lines", FORGES, r"can't import it: RuntimeError: no\\x1b\[2J"),
     at_module("hangs", HANGS, LATE),
@@ -161,16 +157,6 @@ AT_MODULE = (
     at_module("forks and leaves", "if os.fork(): os._exit(0)", "(ended|died): exit code 0"),
     at_module("hides a grandchild", f"{HIDES}\nos._exit(0)", f"{ENDED}exit code 0"),
     at_module("hides many", f"[{HIDES} for _ in range(9)]\n{HANGS}", LATE),
-    # The first process alone forks, so that there are 400 and no more, whoever ends them. On a busy
-    # machine it needs seconds.
-    replace(
-        at_module(
-            "swarms",
-            f"[os.fork() or time.sleep(3600) for _ in range(400)]\n{HANGS}",
-            f"{ENDED}exit code 125: it started more than 256 processes",
-        ),
-        patience=10,
-    ),
     at_module("hangs at exit", "atexit.register(time.sleep, 3600)\nsys.exit(0)", "SystemExit: 0"),
     at_module(
         "dumps its stacks",
@@ -210,32 +196,6 @@ AT_MODULE = (
 AT_FACTORY = (
     at_factory("hangs", HANGS, LATE),
     at_factory("exits", "sys.exit(0)", "its factory raised SystemExit: 0"),
-    at_factory("gives nothing", "return None", "expected a backend from its factory, got None"),
-    at_factory(
-        "has no capabilities",
-        "return Hostile(open_operator, capabilities=None)",
-        "capabilities must be a set of .*, got None",
-    ),
-    at_factory(
-        "has odd capabilities",
-        "return Hostile(open_operator, capabilities={'speed'})",
-        "capabilities must be a set of .*, got {'speed'}",
-    ),
-    at_factory(
-        "has expected failures in a list",
-        "return Hostile(open_operator, expected_failures=['ORD-1'])",
-        "expected_failures must be .*, got \\['ORD-1'\\]",
-    ),
-    at_factory(
-        "has expected failures for no reason",
-        "return Hostile(open_operator, expected_failures={'ORD-1': 7})",
-        "expected_failures must be .*, got {'ORD-1': 7}",
-    ),
-    at_factory(
-        "has expected failures of no rule",
-        "return Hostile(open_operator, expected_failures={'ORD-0': 'no'})",
-        "expected_failures must be the id of a rule",
-    ),
     at_factory(
         "answers nothing",
         "return Silent()",

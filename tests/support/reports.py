@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report import Report, report_of
-from asyncwait.conformance.verdict import Case, Cause, Failure, RuleResult, Status, Verdict
+from asyncwait.conformance.verdict import Case, Failure, RuleResult, Status, Verdict
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
 
@@ -32,13 +30,6 @@ def verdict(
     named = statuses or {}
     found = tuple(result(rule, named.get(rule, "pass"), note * (rule in named)) for rule in rules())
     return Verdict(name, found, 2, 2, seconds=1.5)
-
-
-def caused() -> Verdict:
-    """One in which ORD-4 explains ELEM-1, which stands before it, and CAP-1 is a cause, too."""
-    broken = verdict("mine", {"CAP-1": "fail", "ELEM-1": "fail", "ORD-4": "fail"})
-    causes = (Cause("ORD-4", ("ELEM-1",)), Cause("CAP-1"))
-    return msgspec.structs.replace(broken, causes=causes)
 
 
 def report(*verdicts: Verdict, created: str = THEN) -> Report:

@@ -1,23 +1,12 @@
 import pytest
-from judged import broken_rules, each_loop, judge, texts
-from operators import CACHING, OPERATORS
+from judged import broken_rules, judge, texts
 
-from asyncwait.conformance.areas import EXAMPLES, all_near_misses, all_witnesses
-from asyncwait.conformance.evidence import Example, NearMiss, Run, Witness
-from asyncwait.conformance.harness import LoopName, play
+from asyncwait.conformance.areas import all_near_misses, all_witnesses
+from asyncwait.conformance.evidence import NearMiss, Witness
 
 each_witness = pytest.mark.parametrize("witness", all_witnesses(), ids=lambda each: each.rule)
 each_near_miss = pytest.mark.parametrize(
     "miss", all_near_misses(), ids=[f"{miss.rule}-{n}" for n, miss in enumerate(all_near_misses())]
-)
-each_play = pytest.mark.parametrize(
-    ("example", "operator"),
-    [
-        pytest.param(example, operator, id=f"{example.name}-{operator}")
-        for example in EXAMPLES
-        for operator in OPERATORS
-        if operator in CACHING or example.scenario.cache is None
-    ],
 )
 
 
@@ -42,17 +31,3 @@ def test_further_runs_break_what_they_are_said_to_break(miss: NearMiss) -> None:
     assert broken.pop(miss.rule, []) == ([miss.text] if miss.text else [])
     assert " ".join(sorted(broken)) == miss.also
     assert miss.text or bool(judge(miss.rule, miss.run).applied) is miss.applies
-
-
-@pytest.mark.sampled(10)
-@each_loop
-@each_play
-def test_sound_operators_pass(example: Example, operator: str, loop: LoopName) -> None:
-    """A sound operator breaks no rule in an example, and the rules that it is about apply.
-
-    `asyncwait verify` plays them all.
-    """
-    run = Run(example.scenario, play(OPERATORS[operator], example.scenario, loop))
-
-    assert broken_rules(run) == {}
-    assert [rule for rule in example.rules if not judge(rule, run).applied] == []

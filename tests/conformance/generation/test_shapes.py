@@ -39,35 +39,12 @@ def test_shapes_are_data(name: str) -> None:
     assert scenarios_from_json(scenarios_to_json((scenario,))) == (scenario,)
 
 
-def test_wide_ones_hold_hundreds_of_records_and_many_results() -> None:
-    """Slips that begin at the 64th record, stored element or result have to show."""
-    wide = largest("wide")
-
-    assert max(scenario.capacity for scenario in wide) > 200
-    assert min(len(scenario.inputs) for scenario in wide) == 300
-    assert any(s.restore is not None and len(s.restore.in_flight) == 100 for s in wide)
-    assert max(len(step.results) for s in wide for p in s.plans for step in p.steps) == 40
-
-
-def test_long_ones_have_thousands_of_records_that_are_counted() -> None:
-    """A leak of one object a record is seen."""
-    assert {(len(s.inputs), s.tracked) for s in largest("long")} == {(3_000, True)}
-
-
 def test_deep_ones_crash_up_to_eight_times() -> None:
     """With other capacities and modes in between."""
     deep = largest("deep")
 
     assert {len(scenario.crashes) for scenario in deep} == {8}
     assert {crash.mode for s in deep for crash in s.crashes} == {None, "ordered", "unordered"}
-
-
-def test_fine_ones_have_deadlines_a_millisecond_apart() -> None:
-    """Hundreds at once, from one millisecond on."""
-    fine = largest("fine")
-
-    assert {scenario.timeout for scenario in fine} >= {1, 2, 5}
-    assert any(timed.at % GRID for s in fine for timed in s.inputs)
 
 
 def test_stalls_block_the_loop_in_every_place() -> None:

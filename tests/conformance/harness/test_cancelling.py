@@ -8,23 +8,15 @@ from typing import Any, Self
 import pytest
 from judged import broken_rules, each_loop
 from msgspec.structs import replace
-from operators import CACHING, OPERATORS
-from sample import some
 
-from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run, scenario_of
-from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import PATIENCE, LoopName, play
 from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, Record
 from asyncwait.spec.scenario import (
-    CallCancelled,
-    CallEnded,
-    Closed,
     Leg,
     Scenario,
     SinkGaveUp,
-    SinkLeft,
     SinkStep,
     SinkTook,
 )
@@ -75,19 +67,6 @@ def last_leg(operator: OpenOperator, scenario: Scenario, loop: LoopName = "async
 def times(leg: Leg, kind: type) -> list[float]:
     """When events of a kind happened."""
     return [event.at for event in leg.events if isinstance(event, kind)]
-
-
-@pytest.mark.parametrize("cancel", ["once", "scope"])
-@pytest.mark.parametrize("name", OPERATORS)
-def test_clean_up_takes_its_time_after_a_cancellation(name: str, cancel: Any) -> None:
-    """Also while a scope cancels the one who waits for it again and again."""
-    leg = last_leg(OPERATORS[name], replace(CALM, cancel_at=80, cancel=cancel))
-
-    assert (leg.ending.how, leg.ending.at, leg.ending.after) == ("left", 80, "stop")
-    assert times(leg, SinkLeft) == [80]
-    assert times(leg, CallCancelled)[0] == 80
-    assert times(leg, CallEnded)[-1] == 160
-    assert times(leg, Closed) == [160]
 
 
 @each_loop
@@ -155,14 +134,3 @@ def test_an_operator_that_refuses_to_end_is_left_alone(
 
     assert leg.ending.how == how
     assert at is None or (leg.ending.at, leg.ending.detail) == (at, "while it is left")
-
-
-@pytest.mark.sampled
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", OPERATORS)
-def test_shipped_operators_leave_correctly_in_a_scope(name: str) -> None:
-    """Examples and generated scenarios, cancelled again and again instead of once."""
-    scenarios = [example.scenario for example in EXAMPLES] + list(generate(150, 3))
-    for scenario in some(scenarios, 5, f"leave {name}"):
-        cache = scenario.cache if name in CACHING else None
-        last_leg(OPERATORS[name], replace(scenario, cancel="scope", cache=cache))

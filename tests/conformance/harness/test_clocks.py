@@ -1,6 +1,5 @@
 """Virtual clocks: time moves when all is idle and only then, on both loops."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -101,32 +100,6 @@ def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
     ending = leg_of(with_trouble(spin), loop).ending
 
     assert (ending.how, ending.at) == ("livelock", 20)
-
-
-def test_tasks_that_are_left_are_counted() -> None:
-    """A task that outlives its operator is a leak."""
-    kept: list[asyncio.Task[Any]] = []
-
-    async def leak() -> None:
-        kept.extend(asyncio.create_task(asyncio.Event().wait()) for _ in range(2))
-
-    leg = leg_of(with_trouble(leak), "asyncio")
-
-    assert (leg.ending.how, leg.tasks_left, leg.timers_left) == ("finished", 2, 0)
-
-
-def test_timers_that_are_left_are_counted() -> None:
-    """A timer that outlives its operator is a leak, unless it is cancelled."""
-
-    async def leak() -> None:
-        loop = asyncio.get_running_loop()
-        for seconds in (60, 61, 62):
-            timer = loop.call_later(seconds, print)
-        timer.cancel()
-
-    leg = leg_of(with_trouble(leak), "asyncio")
-
-    assert (leg.ending.how, leg.tasks_left, leg.timers_left) == ("finished", 0, 2)
 
 
 def test_system_tasks_that_are_left_are_counted_on_trio() -> None:

@@ -7,18 +7,15 @@ import pytest
 from asyncwait.conformance.mailbox import (
     MAILBOX_EXAMPLES,
     MAILBOX_WITNESSES,
-    STAGES,
     MailboxExample,
     MailboxWitness,
     judge_mailbox,
     mailbox_trace,
     notation_of,
-    play_program,
     program,
     program_of,
 )
 from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS
-from asyncwait.reference import MailboxProcessor
 from asyncwait.spec.mailbox.program import require_program
 from asyncwait.spec.rules import mailbox_rules, rules
 
@@ -76,23 +73,6 @@ def test_an_example_can_be_played(example: MailboxExample) -> None:
 def test_an_example_comes_back_from_its_notation(example: MailboxExample) -> None:
     """What a report shows can be typed in again."""
     assert program_of(notation_of(example.program)) == example.program
-
-
-@each_example
-def test_the_reference_keeps_every_rule_in_it(example: MailboxExample) -> None:
-    """On each stage; and on one of them each rule applies that the example is about."""
-    applied: set[str] = set()
-    for stage in STAGES:
-        if example.program.needs_threads and stage != "threads":
-            continue
-        trace = play_program(example.program, MailboxProcessor, stage)
-        judged = judge_mailbox(trace)
-        applied |= {rule for rule, found in judged.by_rule.items() if found.applied}
-
-        assert (stage, trace.ending, judged.broken) == (stage, "whole", {})
-        assert [found.error for found in judged.by_rule.values() if found.error] == []
-
-    assert set(example.rules) - applied == set()
 
 
 def test_what_can_not_be_read_is_refused_in_words() -> None:

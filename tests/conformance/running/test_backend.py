@@ -79,6 +79,10 @@ SET = "must be a set of capabilities; see asyncwait.spec.scenario.declared"
             f"lacks must be among {', '.join(Capability)}, got 'speed' (str)",
         ),
         ({"expected_failures": ["END-4"]}, f"expected_failures {MAPPING}, got ['END-4'] (list)"),
+        (
+            {"expected_failures": {"ORD-1": 7}},
+            f"expected_failures {MAPPING}, got {{'ORD-1': 7}} (dict)",
+        ),
         ({"expected_failures": []}, f"expected_failures {MAPPING}, got [] (list)"),
         ({"spec": 0.1}, "version must be two numbers, like '0.1', got 0.1 (float)"),
         ({"spec": "new"}, "version must be two numbers, like '0.1', got 'new' (str)"),

@@ -31,14 +31,6 @@ Opens: TypeAlias = Callable[[PartitionSource], AbstractAsyncContextManager[Any]]
 """Opens an operator on a source; it is called on the loop."""
 
 
-def run_partition(
-    batches: Iterator[pa.RecordBatch], opens: Opens, rows: RowCodec, **options: Any
-) -> Iterator[pa.RecordBatch]:
-    """Run an operator over a partition, and close it on every way out; see `Partition`."""
-    with Partition(batches, opens, rows, **options) as partition:
-        yield from partition
-
-
 def on_elements(config: OperatorConfig, fn: Any, restore: Snapshot | None = None) -> Opens:
     """Return how the pool is opened on elements; see `asyncwait.spec.OpenOperator`.
 

@@ -26,7 +26,6 @@ from asyncwait.toolkit import (
     results_despite,
 )
 
-MOST_CALLS = 1_000_000
 """Calls at a time, where lanes alone bound them."""
 
 

@@ -131,15 +131,6 @@ END-19: expected InvalidConfig, as `config` is a text, and the leg hung
     # It was not given what the scenario says, so what it makes of it speaks of no other rule.
     plan: 0: a; hooks plain; wrong_argument config
     breaks: 0: waits, ends hung
-END-19: expected InvalidConfig, as `fn` is a text, and the leg hung
-    plan: 0: a; hooks plain; wrong_argument fn
-    breaks: 0: waits, ends hung
-END-19: expected InvalidConfig, as `elements` is a text, and the leg hung
-    plan: 0: a; hooks plain; wrong_argument elements
-    breaks: 0: waits, ends hung
-END-19: expected InvalidConfig, as `restore` is a text, and the leg hung
-    plan: 0: a; hooks plain; wrong_argument restore
-    breaks: 0: waits, ends hung
 END-4: 1 task is left
     # A task that was started before the refusal is one too many.
     plan: 0: a; wrong_argument fn

@@ -133,11 +133,6 @@ STAT-1: in_flight is 1, expected 0
     breaks: 0: takes 0, calls b; 40: #0 gives; 80: waits;
         120: figures in_flight=1 held=1 calls=1 max_in_flight=1 max_held=1 oldest=120;
         160: end, ends finished
-STAT-3: held is 1, expected 0
-    also: STAT-1 STAT-10
-    breaks: 0: takes 0, calls b; 40: #0 gives; 80: waits;
-        120: figures in_flight=1 held=1 calls=1 max_in_flight=1 max_held=1 oldest=120;
-        160: end, ends finished
 STAT-10: oldest is 120 ms, expected 0: nothing is in flight
     also: STAT-1 STAT-3
     breaks: 0: takes 0, calls b; 40: #0 gives; 80: waits;
