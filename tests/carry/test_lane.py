@@ -43,43 +43,6 @@ def lane(mode: str = "ordered") -> Lane:
     return Lane("l", Terms("1", mode))  # type: ignore[arg-type]
 
 
-def test_what_a_batch_finishes_comes_out_with_the_next() -> None:
-    """Whatever the host answers then."""
-    outputs, state = lane().visit(LaneState(), 1, [A, B], Told(a=b"1"))
-
-    assert outputs == ()
-    assert [item.record for item in state.in_flight] == [b"b"]
-    assert [each.result for each in state.finished] == [b"1"]
-    outputs, state = lane().visit(state, 2, [], Told(b=b"2"))
-    assert [each.result for each in outputs] == [b"1"]
-    assert [each.result for each in state.finished] == [b"2"]
-
-
-def test_a_second_visit_of_a_batch_emits_nothing_and_has_its_results_kept() -> None:
-    """They are named to the host, for the batch may be played again."""
-    _, state = lane().visit(LaneState(), 1, [A, B], Told(a=b"1"))
-    host = Told(b=b"2")
-
-    outputs, after = lane().visit(state, 1, [], host)
-
-    assert outputs == ()
-    assert [each.result for each in after.finished] == [b"1", b"2"]
-    assert [item.record for item in host.heard[0].wanted] == [b"b"]
-    assert host.heard[0].kept == (state.finished[0].identity,)
-
-
-def test_equal_records_are_two_and_a_batch_in_another_order_has_the_same_identities() -> None:
-    """Those of another batch are others, even if nothing is left of the first."""
-    host = Told()
-    for stamp, rows in ((1, [A, B, A]), (1, [A, A, B]), (2, [A])):
-        lane().visit(LaneState(), stamp, rows, host)
-
-    first, again, later = ({item.identity for item in visit.wanted} for visit in host.heard)
-    assert len(first) == 3
-    assert first == again
-    assert first & later == set()
-
-
 def test_rows_in_a_second_visit_are_counted_on() -> None:
     """A batch may bring a lane's rows in two parts."""
     _, state = lane().visit(LaneState(), 1, [A, A], Told())

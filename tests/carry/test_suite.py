@@ -8,7 +8,6 @@ import pytest
 
 from asyncwait.backends.faulty.carry import FAULTY_CARRY
 from asyncwait.conformance.carry import (
-    MODES,
     SINKS,
     Batch,
     Calls,
@@ -100,16 +99,3 @@ def test_one_phase_loses_and_doubles_where_a_sink_runs_a_batch_that_it_has() -> 
 
     assert lost_or_doubled("ignores", one_phase) == {"CARRY-1", "CARRY-2"}
     assert lost_or_doubled("skips", one_phase) == set()
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_nothing_is_called_twice_while_the_host_lives(mode: str) -> None:
-    """Whatever befalls drivers, tasks and answers."""
-    troubles = ("answer lost", "dies early", "twin gives state", "killed amid", "dies late")
-    rows = tuple((0, Row(record, b"k")) for record in (b"a", b"b", b"a"))
-    calls = {b"a": Calls((3, 0)), b"b": Calls((1,))}
-    batches = (Batch(rows, troubles=troubles), Batch(rows, timer=True, troubles=troubles))
-    history = play_plan(Plan(Terms("1", mode, budget=1), "ignores", batches, calls))  # type: ignore[arg-type]
-
-    assert len(history.calls) == 6
-    assert judge_carry(history).broken == {}

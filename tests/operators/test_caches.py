@@ -46,19 +46,6 @@ async def test_a_null_key_is_nobody_elses(name: str, null: Any) -> None:
 
 
 @each_that_caches
-@pytest.mark.parametrize(
-    "keys", [(1, 1.0, True), ("1", b"1", 1), ((1,), (1.0,), (True,))], ids=repr
-)
-async def test_keys_of_other_types_are_others(name: str, keys: tuple[Any, ...]) -> None:
-    """Though they may be equal (CACHE-2)."""
-    got, called, figures = await all_of(name, [0, 1, 2, 2, 1, 0], lambda number: keys[number])
-
-    assert sorted(called) == [0, 1, 2]
-    assert got == ["0", "1", "2", "2", "1", "0"]
-    assert (figures.loads, figures.null_keys) == (3, 0)
-
-
-@each_that_caches
 async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> None:
     """It raises, or has no hash: as if the call had raised that."""
 

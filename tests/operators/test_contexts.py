@@ -56,19 +56,6 @@ async def out_of(results: AsyncIterator[Any]) -> list[Any]:
         values.append(element.value)
 
 
-async def test_it_is_entering_that_counts(open_operator: OpenOperator) -> None:
-    """An operator may be made in one place and entered in another."""
-    fn = Looking()
-
-    REQUEST.set("made")
-    made = open_operator(OperatorConfig(), fn, Source("a"))
-    REQUEST.set("entered")
-    async with made as results:
-        assert await out_of(results) == ["a"]
-
-    assert fn.seen == ["entered"]
-
-
 async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
     open_operator: OpenOperator,
 ) -> None:

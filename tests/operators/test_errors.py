@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import Sleeper, Source, echo, failure_of, read_all
+from operators import Sleeper, Source, echo, failure_of
 
 from asyncwait.spec import (
     CallFailed,
@@ -304,12 +304,3 @@ async def test_the_first_that_went_wrong_comes_out_with_the_others_as_notes(
     assert caught.value.__notes__ == [
         f"Closing the operator raised, too: {each}" for each in others
     ]
-
-
-async def test_a_failed_call_ends_the_stream_and_no_group_stands_round_it(
-    open_operator: OpenOperator,
-) -> None:
-    """The plain error, on both loops, also where the body lets it through."""
-    with pytest.raises(CallFailed, match=r"^Record 'x!': "):
-        async with open_operator(OperatorConfig(), Sleeper(), Source("x!", "a9")) as results:
-            await read_all(results)

@@ -153,22 +153,6 @@ async def test_a_source_whose_iteration_does_not_begin_has_failed_and_is_closed(
     assert source.log == ["iterable"]
 
 
-async def test_a_plain_source_that_fails_fails_last(ordered_wait: PlainWait) -> None:
-    """Its error is its own, whatever its class."""
-    error = CallFailed(None, "of somebody else")
-
-    def source() -> Iterator[str]:
-        yield "a3"
-        raise error
-
-    async with ordered_wait(source(), Sleeper()) as results:
-        assert await anext(results) == ["a3"]
-        for _ in range(2):
-            with pytest.raises(CallFailed) as caught:
-                await anext(results)
-            assert caught.value is error
-
-
 @pytest.mark.parametrize(
     "error",
     [KeyError("body"), StopIteration(), ExceptionGroup("x", [KeyError()])],

@@ -7,21 +7,10 @@ import anyio.lowlevel
 import pytest
 from operators import Sleeper, Source
 
-import asyncwait.backends.pool
 from asyncwait.backends.pool import PoolResults, open_operator
 from asyncwait.spec import OperatorConfig, Record, Statistics
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_the_public_face_is_sorted_and_complete() -> None:
-    """What the package says it has."""
-    names = asyncwait.backends.pool.__all__
-
-    assert names == sorted(names)
-    waits = ["key_ordered_wait", "open_operator", "open_plain", "ordered_wait", "unordered_wait"]
-    assert names == ["PoolResultFuture", "PoolResults", "RunningCall", *waits]
-    assert asyncwait.backends.pool.ordered_wait.__name__ == "ordered_wait"  # type: ignore[attr-defined]
 
 
 async def test_calls_that_wait_begin_together() -> None:

@@ -97,23 +97,6 @@ def test_what_is_not_open_says_what_is_needed(mailbox: TaskMailbox) -> None:
     assert refused(mailbox.try_take_from_batch) == taking
 
 
-def test_whether_there_is_mail_is_told_without_the_lock(mailbox: TaskMailbox) -> None:
-    """The loop asks between any two mails (FLINK-14747)."""
-    held, done = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        held.set()
-        done.wait(60)
-
-    thread = threading.Thread(target=mailbox.run_exclusively, args=[hold])
-    thread.start()
-    held.wait(60)
-
-    assert (mailbox.has_mail, len(mailbox)) == (True, 1)
-    done.set()
-    thread.join()
-
-
 @pytest.mark.anyio
 async def test_a_second_taker_is_refused_while_one_waits() -> None:
     """It would take the other's wake-up, which a mail from any thread may be."""

@@ -11,7 +11,6 @@ from typing import Any
 import anyio
 import pyarrow as pa
 import pytest
-from pyspark import cloudpickle
 
 from asyncwait.backends.spark._partition import Partition, on_elements
 from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
@@ -366,13 +365,3 @@ def test_figures_are_there_for_another_thread_and_on_the_loop(loop: OutsideVirtu
         assert elements_of(partition) == records("a")
     look()
     assert seen == [(1, 1), (1, 1), (0, 1)]
-
-
-def test_an_error_crosses_from_worker_to_driver_by_its_public_name() -> None:
-    """Spark's own pickling finds the class where users import it, and the record comes along."""
-    data = cloudpickle.dumps(CallFailed(Record(7, 12, "k"), "no answer"))
-    again = cloudpickle.loads(data)
-
-    assert b"_errors" not in data
-    assert (type(again), again.record) == (CallFailed, Record(7, 12, "k"))
-    assert again.reason == "no answer"

@@ -55,10 +55,3 @@ def test_what_json_cannot_carry_is_refused_by_name(record: Record, what: str) ->
     """The error names the record and the part of it."""
     with pytest.raises(NotPortable, match=what):
         ROWS.encode([Record("a"), record])
-
-
-def test_rows_of_something_else_are_refused() -> None:
-    """A kind that is none of ours is named."""
-    batch = ROWS.encode([Record("a")]).set_column(0, "kind", pa.array(["recrod"]))
-    with pytest.raises(ValueError, match="got 'recrod'"):
-        list(ROWS.decode(batch))

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from blocking import WAITS, Gated, await_event
+from blocking import Gated, await_event
 from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait
@@ -16,25 +16,6 @@ SHORT = 0.03
 """Seconds that a call is given which does not end."""
 
 PAIRS = Batch(max_size=2, max_wait=10)
-
-
-def test_a_thread_is_given_several_values(mode: str) -> None:
-    """As many as a batch holds; the last one goes with what is left."""
-    asked: list[list[int]] = []
-    threads: set[threading.Thread] = set()
-
-    def doubled(values: list[int]) -> list[int]:
-        asked.append(values)
-        threads.add(threading.current_thread())
-        return [2 * value for value in values]
-
-    with WAITS[mode](range(5), doubled, batch=Batch(max_size=2, max_wait=10)) as results:
-        assert sorted(results) == [0, 2, 4, 6, 8]
-        assert results.statistics().batches == 3
-        assert results.statistics().calls == 5
-
-    assert sorted(asked) == [[0, 1], [2, 3], [4]]
-    assert threading.current_thread() not in threads
 
 
 def test_what_is_iterated_is_read_in_the_thread() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 
 from asyncwait.backends.pool import unordered_wait
-from asyncwait.backends.services import Adaptive, Budget, Cost, InFlight, Limit, Limits
+from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits
 from asyncwait.backends.spark.frame._ledger import DriverLimits, serve
 from asyncwait.backends.spark.frame._limits import (
     Ceilings,
@@ -236,13 +236,3 @@ def test_a_ceiling_that_is_none_is_refused(ceilings: Any, name: str) -> None:
     """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         Ceilings(*ceilings).kept(None, 100, on_hosts=False)
-
-
-def test_a_cost_that_a_call_tells_is_no_part_of_its_row() -> None:
-    """It is taken off before the row is made."""
-
-    async def fn(row: InputRow) -> Cost[list[Any]]:
-        return Cost([row.value], 1)
-
-    limits = [Limit(cost=lambda _: 5, up_to=5, per=60)]
-    assert sorted(run(fn, limits, Rows(5))) == list(range(5))

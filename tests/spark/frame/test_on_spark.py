@@ -279,27 +279,6 @@ def test_help_tells_of_every_argument() -> None:
             wait(None, None, **unknown)  # type: ignore[arg-type]
 
 
-def test_limits_are_those_of_the_whole_job(spark: EmbeddedSpark) -> None:
-    """The driver keeps them: its tasks have no more together."""
-
-    async def fn(row: Row) -> tuple[float, int]:
-        running.append(row.id)
-        began, most = time.monotonic(), len(running)
-        await asyncio.sleep(0.005)
-        running.remove(row.id)
-        return began, most
-
-    running: list[int] = []
-    df = spark.session.range(0, 90, 1, 2)
-    limits = [Limit(calls=30, per=1, latency=0)]
-    out = ordered_wait(df, fn, "at double, most int", max_in_flight=6, limits=limits)
-    rows = out.collect()
-    assert max(row.most for row in rows) <= 6
-    begun = sorted(row.at for row in rows)
-    assert all(later - at >= 1 for at, later in zip(begun, begun[30:], strict=False))
-    assert begun[-1] - begun[0] < 4
-
-
 def test_progress_tells_what_calls_cost_and_who_keeps_the_limits(spark: EmbeddedSpark) -> None:
     """In all tasks together, as the calls tell it, and in units that no limit has, too."""
 

@@ -135,20 +135,6 @@ def test_how_rows_were_looked_up_is_told() -> None:
     assert "keys" not in progress.summary()
 
 
-def test_errors_are_told_by_their_causes() -> None:
-    """The most frequent in a line, all that are named in the summary and the figures."""
-    log = terminals.log()
-    causes = {"HTTPStatusError 400": 5, "TimeoutError": 2, "A\nB": 1, "B": 1}
-    figures = TaskFigures(rows_in=9, errors=9, causes=causes)
-    with Progress(show=True, console=log) as progress, connected(progress) as stream:
-        stream.sendall(message(progress, state="ended", figures=figures))
-
-    said = r"5 HTTPStatusError 400, 2 TimeoutError, 1 A\nB"
-    assert rf", 9 errors ({said}, 1 other), tasks: 1 done" in written(log)
-    assert f"causes  {said}, 1 B\n" in progress.summary()
-    assert progress.figures().causes == causes
-
-
 COUNTED = {"calls.started": 18, "calls.batches": 4, "calls.retries": 6, "cache.hits": 8}
 PRESENT = {"records.in_flight": 10, "elements.waiting": 2, "records.held": 4}
 
