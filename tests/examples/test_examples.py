@@ -27,7 +27,7 @@ def test_every_example_is_verified() -> None:
     assert names == {"sliding_window:backend", "as_completed:backend", "deadlines:backend"}
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "claim"),
     [

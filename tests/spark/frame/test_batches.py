@@ -208,7 +208,7 @@ def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
         ({"batch": BATCH, "limits": [Budget(9)]}, "limits must be no Budget with `batch`"),
         (
             {"batch": Batch(split=True), "retry": Retry(), "journal": Journal("here", "job", "1")},
-            "batch.split must be False with a journal",
+            "batch.split must be False with a journal or `once`",
         ),
     ],
     ids=["no batch", "capacity", "share", "budget", "split"],

@@ -129,7 +129,7 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
             one, and returns a list in the same order, or a mapping from these values, of what
             it else gives; an exception in there fails its row alone. None for a call for each
             row. Capacity is to be several times the size of a batch. What the journal has is
-            in no list. With a journal, `split` is refused.
+            in no list. With a journal or `once`, `split` is refused.
         cache: has rows with equal values, of what `fn` is given, share calls, and keeps what
             these give in the worker process, where the next task finds it whose function,
             schema, columns, options and time zone are pickled to the same bytes; see
@@ -290,7 +290,7 @@ def _require_batches(batch: Batch, journal: Journal | None) -> None:
         expected = "None for a journal with failures=True: of a batch that raises no row is known"
         raise InvalidConfig.of("batch", batch, expected)
     if batch.split and journal is not None:
-        expected = "False with a journal: what that has may share the last batch of a row"
+        expected = "False with a journal or `once`: what is kept may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)
 
 
