@@ -8,7 +8,14 @@ import anyio
 
 from asyncwait.spec import Element
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import close_source, is_own_cancellation, reraise_fatal
+from asyncwait.toolkit import (
+    call_scope,
+    close_source,
+    is_own_cancellation,
+    join_errors,
+    reraise_fatal,
+    unless_cancelled,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +51,32 @@ class SourceReader:
         self.wanted = anyio.Event()
         self.stopped = False
         self.closed = False
+        self.scope = call_scope(shield=True)
         self.trouble: BaseException | None = None
-        """What closing the source raised."""
+        """What closing the source raised, be it in a read that was cancelled."""
 
     def proceed(self) -> None:
         """Let the next element be taken."""
         self.wanted.set()
 
     def stop(self) -> None:
-        """Read no further. Whoever is being asked just now is to be cancelled, too."""
+        """Read no further, and give up the source if it is being asked (END-11)."""
         self.stopped = True
         self.wanted.set()
+        self.scope.cancel()
 
     async def run(self) -> None:
         """Read to the end, and close the source (END-5); a cancellation can't cut that short.
 
         The first element is wanted when all that was stored has found room.
         """
-        with anyio.CancelScope() as scope:
+        with self.scope, anyio.CancelScope() as guard:
             try:
                 await self.wanted.wait()
                 if not self.stopped:
                     self.on_end(End(await self.read_all()))
             finally:
-                scope.shield = True
+                self.scope.shield = guard.shield = True
                 await self.close()
 
     async def close(self) -> None:
@@ -77,7 +86,8 @@ class SourceReader:
         """
         if not self.closed:
             self.closed = True
-            self.trouble = await close_source(self.iterator, self.elements)
+            trouble = await close_source(self.iterator, self.elements)
+            self.trouble = join_errors(self.trouble, trouble)
 
     async def read_all(self) -> BaseException | None:
         """Return what the source raised, or None."""
@@ -90,6 +100,9 @@ class SourceReader:
                     break
         except BaseException as error:
             reraise_fatal(error)
+            if self.scope.cancel_called:
+                self.trouble = unless_cancelled(error)
+                return None
             if is_own_cancellation(error):
                 raise
             return error

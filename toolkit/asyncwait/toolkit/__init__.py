@@ -52,6 +52,7 @@ from asyncwait.toolkit._loop import (
     running_trio,
     start_task,
     supplied,
+    unless_cancelled,
 )
 from asyncwait.toolkit._plain import plain_wait, require_options
 from asyncwait.toolkit._plain_parts import (
@@ -162,6 +163,7 @@ __all__ = [
     "status_of",
     "supplied",
     "transient",
+    "unless_cancelled",
     "unless_not_called",
 ]
 

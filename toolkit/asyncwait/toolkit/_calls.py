@@ -185,8 +185,14 @@ def _no_collection(returned: Any) -> str:
 class CallScope(Protocol):
     """In which a call runs, and maybe others before it, one after the other, in one task.
 
-    Whoever enters one that is cancelled already has to look, and to call nobody.
+    So does a task that reads a source. Whoever enters one that is cancelled already has to look,
+    and to call nobody.
+
+    Attributes:
+        shield: nobody is cancelled from now on.
     """
+
+    shield: bool
 
     @property
     def cancel_called(self) -> bool:
@@ -204,10 +210,14 @@ class CallScope(Protocol):
         ...
 
 
-def call_scope() -> CallScope:
-    """Return a scope for calls on the loop that runs, in which no task is yet."""
+def call_scope(*, shield: bool = False) -> CallScope:
+    """Return a scope for calls on the loop that runs, in which no task is yet.
+
+    Args:
+        shield: nobody else cancels on trio; on asyncio that is so in any case.
+    """
     trio = running_trio()
-    scope: CallScope = _OnceScope() if trio is None else trio.CancelScope()
+    scope: CallScope = _OnceScope() if trio is None else trio.CancelScope(shield=shield)
     return scope
 
 
@@ -257,15 +267,15 @@ class _OnceScope:
     The scopes of anyio round it, which would do so again and again, do not reach into it.
     """
 
-    __slots__ = ("_loop", "_shield", "_task", "_was_sent", "cancel_called")
+    __slots__ = ("_loop", "_outside", "_task", "_was_sent", "cancel_called", "shield")
 
     def __init__(self) -> None:
-        self.cancel_called = False
+        self.cancel_called = self.shield = False
         self._was_sent = False
         self._task: asyncio.Task[Any] | None = None
         self._loop = asyncio.get_running_loop()
         anyio = sys.modules.get("anyio")
-        self._shield: Any = None if anyio is None else anyio.CancelScope(shield=True)
+        self._outside: Any = None if anyio is None else anyio.CancelScope(shield=True)
 
     def cancel(self) -> None:
         if not self.cancel_called:
@@ -277,12 +287,12 @@ class _OnceScope:
                 self._send()
 
     def _send(self) -> None:
-        if self._task is not None:
+        if self._task is not None and not self.shield:
             self._was_sent = self._task.cancel()
 
     def __enter__(self) -> Self:
-        if self._shield is not None:
-            self._shield.__enter__()
+        if self._outside is not None:
+            self._outside.__enter__()
         self._task = asyncio.current_task()
         return self
 
@@ -291,8 +301,8 @@ class _OnceScope:
         assert task is not None
         # If somebody else cancels the task besides, it is for them.
         is_ours = self._was_sent and task.uncancel() == 0
-        if self._shield is not None:
-            self._shield.__exit__(kind, error, traceback)
+        if self._outside is not None:
+            self._outside.__exit__(kind, error, traceback)
         return is_ours and isinstance(error, asyncio.CancelledError)
 
 

@@ -94,6 +94,13 @@ def is_own_cancellation(error: BaseException) -> bool:
     return bool(scopes.current_effective_deadline() == -math.inf)
 
 
+def unless_cancelled(error: BaseException) -> BaseException | None:
+    """Return what was raised by who was cancelled; None if that is the cancellation itself."""
+    trio = running_trio()
+    cancelled = asyncio.CancelledError if trio is None else trio.Cancelled
+    return None if all(isinstance(leaf, cancelled) for leaf in _leaves(error)) else error
+
+
 def plain_error(group: BaseExceptionGroup[Any]) -> BaseException:
     """Return what is to leave an operator whose tasks have raised `group`: a plain error.
 

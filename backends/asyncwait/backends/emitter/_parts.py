@@ -85,6 +85,7 @@ class Parts:
         self.checkpoints.waiting = lambda: tuple(self.intake.waiting)
         self.checkpoints.taken = lambda: self.intake.taken
         self.reader = self.reader_class(elements, self.intake, self.queue, life)
+        life.when_over(self.reader.stop)
         life.when_over(self.queue.close)
         life.when_over(self.intake.close)
 

@@ -8,7 +8,14 @@ from asyncwait.backends.emitter._blocking import ElementQueue
 from asyncwait.backends.emitter._intake import Intake
 from asyncwait.backends.emitter._life import Life
 from asyncwait.spec import Element
-from asyncwait.toolkit import close_source, is_own_cancellation, reraise_fatal
+from asyncwait.toolkit import (
+    call_scope,
+    close_source,
+    is_own_cancellation,
+    join_errors,
+    reraise_fatal,
+    unless_cancelled,
+)
 
 
 class Reader:
@@ -33,24 +40,30 @@ class Reader:
         self._life = life
         self._iterator: AsyncIterator[Element] | None = None
         self._is_closed = False
+        self._scope = call_scope(shield=True)
         self.trouble: BaseException | None = None
-        """What closing the source has raised."""
+        """What closing the source has raised, be it in a read that was cancelled."""
 
     async def run(self) -> None:
         """Restore, read to the end, and close the source, whoever cancels that (END-5)."""
-        with anyio.CancelScope() as guard:
+        with self._scope, anyio.CancelScope() as guard:
             try:
                 self._life.source_error = await self._read()
                 self._queue.end()
             finally:
-                guard.shield = True
+                self._scope.shield = guard.shield = True
                 await self.close()
+
+    def stop(self) -> None:
+        """Read no further, and give up the source if it is being asked."""
+        self._scope.cancel()
 
     async def close(self) -> None:
         """Close the source, and the iterator that it made, once; shield it."""
         if not self._is_closed:
             self._is_closed = True
-            self.trouble = await close_source(self._iterator, self._elements)
+            trouble = await close_source(self._iterator, self._elements)
+            self.trouble = join_errors(self.trouble, trouble)
 
     async def _read(self) -> BaseException | None:
         """Return what the source has raised; None if it has ended well, or is read no more."""
@@ -60,6 +73,9 @@ class Reader:
                 await self._read_elements()
         except BaseException as error:
             reraise_fatal(error)
+            if self._scope.cancel_called:
+                self.trouble = unless_cancelled(error)
+                return None
             if is_own_cancellation(error):
                 raise
             return error

@@ -283,12 +283,11 @@ class ReadsOnAfterLeaving(ResultStream):
 
 @breaks("END-11")
 class LeavesWhenTheSourceSpeaks(SourceReader):
-    """Reads shielded, so that no element is lost, and notices only then that it was left."""
+    """Cancels no read, so that no element is lost, and notices only then that it was left."""
 
-    async def read_all(self) -> BaseException | None:
-        with anyio.CancelScope(shield=True):
-            return await super().read_all()
-        raise AssertionError("a shield swallows nothing")
+    def stop(self) -> None:
+        self.stopped = True
+        self.wanted.set()
 
 
 @breaks("END-12")
@@ -486,6 +485,26 @@ class ClosesTheSourceUnshielded(SourceReader):
             self.on_end(End(await self.read_all()))
         finally:
             await self.close()
+
+
+@breaks("END-5")
+class CutsTheCleanUpOfItsSourceShort(SourceReader):
+    """Gives the source up by a scope of anyio, which cancels each wait of its clean-up."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        scope: Any = anyio.CancelScope(shield=True)
+        self.scope = scope
+
+
+@breaks("END-13")
+class DropsWhatACancelledReadRaises(SourceReader):
+    """Takes whatever a cancelled read raises for its cancellation."""
+
+    async def read_all(self) -> BaseException | None:
+        error = await super().read_all()
+        self.trouble = None
+        return error
 
 
 @breaks("END-6", _LeavesOpeningToOthers)

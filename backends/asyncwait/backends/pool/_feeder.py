@@ -10,10 +10,13 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.toolkit import (
     PlainSource,
     ValuesAhead,
+    call_scope,
     close_source,
     is_own_cancellation,
+    join_errors,
     no_end_in_disguise,
     reraise_fatal,
+    unless_cancelled,
 )
 
 _AT_ONCE = 1_000
@@ -31,11 +34,10 @@ class Feeder:
         self._core = core
         self._elements = elements
         self._iterator: AsyncIterator[Any] | None = None
-        self._scope = anyio.CancelScope()
-        self._asking = False
+        self._scope = call_scope(shield=True)
         self._closed = False
         self.trouble: BaseException | None = None
-        """What closing the source raised."""
+        """What closing the source raised, be it in a read that was cancelled."""
 
     async def run(self) -> None:
         """Read to the end, or until `stop`; then close the source."""
@@ -43,14 +45,12 @@ class Feeder:
             try:
                 await self._read()
             finally:
-                guard.shield = True
+                self._scope.shield = guard.shield = True
                 await self.close()
 
     def stop(self) -> None:
         """Read no further: give the source up if it is being asked; the close rings `room`."""
-        self._scope.shield = True
-        if self._asking:
-            self._scope.cancel()
+        self._scope.cancel()
 
     async def _read(self) -> None:
         try:
@@ -58,6 +58,7 @@ class Feeder:
         except BaseException as error:
             reraise_fatal(error)
             if self._scope.cancel_called:
+                self.trouble = unless_cancelled(error)
                 return
             if is_own_cancellation(error):
                 self._core.interrupt()
@@ -65,8 +66,6 @@ class Feeder:
             self._core.end(error)
         else:
             self._core.end(None)
-        finally:
-            self._asking = False
 
     async def _feed(self) -> None:
         self._core.begin()
@@ -83,9 +82,7 @@ class Feeder:
         read: Callable[[Any], bool],
         at_hand: Callable[[int], list[Any]] | None = None,
     ) -> None:
-        self._asking = True
         async for element in iterator:
-            self._asking = False
             goes_on = read(element)
             del element  # It may be emitted long before the next one comes.
             while at_hand is not None and goes_on and (chunk := at_hand(self._core.wanted)):
@@ -93,7 +90,6 @@ class Feeder:
                 del chunk
             if not (goes_on or await self._room()):
                 return
-            self._asking = True
 
     async def _room(self) -> bool:
         """Wait for room; return whether the operator is still open."""
@@ -114,7 +110,8 @@ class Feeder:
         """Close the source, and the iterator that it made, once; shield it from cancellation."""
         if not self._closed:
             self._closed = True
-            self.trouble = await close_source(self._iterator, self._elements)
+            trouble = await close_source(self._iterator, self._elements)
+            self.trouble = join_errors(self.trouble, trouble)
 
 
 class PlainFeeder(Feeder):

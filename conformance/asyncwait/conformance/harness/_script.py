@@ -68,6 +68,9 @@ class WatchedSource:
 
     Args:
         elements: where they come from; a cancelled `__anext__` of it must lose nothing.
+
+    Attributes:
+        has_ended: it has said that there is no further element, or raised its error instead.
     """
 
     def __init__(
@@ -83,7 +86,8 @@ class WatchedSource:
         self._error = error
         self._given = 0
         self._asked = False
-        self._is_closed = self._has_ended = False
+        self._is_closed = False
+        self.has_ended = False
         self._before: Element | None = None
 
     def __aiter__(self) -> Self:
@@ -126,11 +130,11 @@ class WatchedSource:
 
     def _end(self) -> Element:
         """End as planned: there is no further element, or an error, or what is no element."""
-        gives_none = self._plan.scenario.source_error == "no-element" and not self._has_ended
+        gives_none = self._plan.scenario.source_error == "no-element" and not self.has_ended
         raised = gives_none or self._error is not None
-        if not self._has_ended or self._error is not None:
+        if not self.has_ended or self._error is not None:
             self._recorder.events.append(SourceEnded(self._recorder.now(), raised))
-        self._has_ended = True
+        self.has_ended = True
         if gives_none:
             return cast("Element", None)
         if self._error is None:
@@ -226,7 +230,11 @@ class _Iterator:
 
 
 class _Generator:
-    """An async generator; a plain one that never began would not notice that it is closed."""
+    """An async generator; a plain one that never began would not notice that it is closed.
+
+    What it awaits when it is given up it does itself, as a `finally` in it would: while it waits
+    for an element, its cancelled read cleans up.
+    """
 
     def __init__(
         self,
@@ -234,7 +242,7 @@ class _Generator:
         generate: Callable[[WatchedSource], AsyncGenerator[Element, None]],
     ) -> None:
         self._source = source
-        self._elements = generate(source)
+        self._elements = self._cleaning_up(generate(source))
         self._is_closed = False
 
     def __aiter__(self) -> "_Generator":
@@ -245,6 +253,25 @@ class _Generator:
 
     async def aclose(self) -> None:
         await self._elements.aclose()
+        await self._clean_up()
+
+    async def _cleaning_up(
+        self, elements: AsyncGenerator[Element, None]
+    ) -> AsyncGenerator[Element, None]:
+        cancelled = anyio.get_cancelled_exc_class()
+        try:
+            async for element in elements:
+                yield element
+        except (cancelled, GeneratorExit):
+            await elements.aclose()
+            if self._source.has_ended:  # and that is the error that it raises
+                raise
+            # On trio whoever cleans up has to shield that; on asyncio nobody does.
+            with anyio.CancelScope(shield=cancelled is not asyncio.CancelledError):
+                await self._clean_up()
+            raise
+
+    async def _clean_up(self) -> None:
         if not self._is_closed:
             self._is_closed = True
             await self._source.aclose()

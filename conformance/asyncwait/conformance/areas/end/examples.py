@@ -173,12 +173,21 @@ source-with-a-scope-left-while-full: END-16, END-5
 source-that-is-no-iterator: END-5, END-17
     The source is an iterable, whose iterator is another object.
     0: a; 80: b; source iterable
+generator-that-cleans-up-while-it-is-waited-for: END-5, END-11
+    A generator that waits is closed by its cancelled read, which nothing cuts short on asyncio.
+    0: a; 60000: b; a: 40 gives a1; source generator; close_takes 80; sink read 1, pause 40, leave
+generator-that-waits-when-a-call-fails: END-5, FAIL-2
+    The same where nobody has left yet.
+    0: a; 60000: b; a: 40 raises; source generator; close_takes 80
 source-that-takes-its-time: END-17
     Between two elements of a generator lie ten seconds.
     0: a; 10000: b; a: 40 gives a1; source generator
 leaving-a-source-that-raises-on-closing: END-13
     The consumer leaves early, and what closing the source raises comes out all the same.
     0: a; 400: b; a: 40 gives a1; close_error; sink read 1, leave
+leaving-a-generator-that-raises-as-it-is-cancelled: END-13
+    What a cancelled read raises in place of its cancellation comes out, too.
+    0: a; 400: b; a: 40 gives a1; source generator; close_error; sink read 1, leave
 the-body-raises: END-18, END-3, END-5
     The consumer raises at 40 while a call runs; that error comes out when all is closed.
     0: a b; a: 40 gives a1; b: 200 gives b1; hooks plain; sink read 1, raise
