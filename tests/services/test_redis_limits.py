@@ -7,6 +7,7 @@ import asyncio
 import subprocess
 import sys
 import time
+from copy import copy
 from textwrap import dedent
 from typing import Any
 
@@ -23,7 +24,7 @@ from asyncwait.backends.services import (
     Limit,
     RedisLimits,
 )
-from asyncwait.spec import InvalidConfig, OperatorError, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
 from asyncwait.toolkit import LedgerLost, Told
 
 WORKER = dedent(
@@ -58,6 +59,11 @@ WORKER = dedent(
 async def answer(value: int) -> int:
     """A service."""
     return value
+
+
+async def each_of(values: list[int]) -> list[int]:
+    """A service that is asked several things at a time."""
+    return values
 
 
 def workers(server: RedisServer, count: int, per: float) -> list[subprocess.Popen[bytes]]:
@@ -179,12 +185,27 @@ def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisSe
         asyncio.run(results_of(RedisLimits(redis_server.url, "money", [InFlight(3)])))
 
 
-def test_who_is_not_let_in_is_told_at_once(redis_server: RedisServer) -> None:
-    """Waiting would be in vain."""
+@pytest.mark.parametrize("on_error", ["fail", "skip", lambda value, error: value])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fn": each_of, "batch": Batch(max_size=3)},
+        {"cache": Cache(9, ttl=9)},
+        {"copy": copy},
+        {"retry": Retry(max_attempts=3), "copy": copy},
+    ],
+    ids=["plain", "batch", "cache", "copy", "retry"],
+)
+def test_who_is_not_let_in_is_told_at_once(
+    options: dict[str, Any], on_error: Any, redis_server: RedisServer
+) -> None:
+    """Waiting would be in vain; and no value is left out, whoever leaves out what fails."""
     redis_server.client.config_set("requirepass", "secret")
+    limits = RedisLimits(redis_server.url, "model", [InFlight(3)])
     try:
         with pytest.raises(LedgerLost, match=r"refuses, so nothing is called: .*AUTH"):
-            asyncio.run(results_of(RedisLimits(redis_server.url, "model", [InFlight(3)])))
+            asyncio.run(results_of(limits, on_error=on_error, **options))
     finally:
         redis_server.client.config_set("requirepass", "")
 

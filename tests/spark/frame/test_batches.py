@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from asyncwait.backends.journal import Journal
-from asyncwait.backends.services import Budget
+from asyncwait.backends.services import Budget, Cost, Limit
 from asyncwait.backends.spark import ordered_wait
+from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
@@ -60,6 +61,19 @@ class Service:
         if self.poison in values:
             raise LookupError(self.poison)
         return [(2 * value,) for value in values]
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_batch_may_tell_what_it_has_cost(*, limited: bool) -> None:
+    """It is one cost for all, and no part of their rows."""
+    service = Service()
+
+    async def told(values: Sequence[int]) -> Cost[Any]:
+        return Cost(await service(values), {"USD": len(values)})
+
+    limits = (Limit(cost=lambda _: 1, up_to=9, per=60, unit="USD"),) if limited else ()
+    kept = Kept(limits)
+    assert rows_of(told, kept=kept) == [(each, 2 * each) for each in range(6)]
 
 
 class ByValue(Service):

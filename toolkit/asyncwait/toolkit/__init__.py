@@ -31,16 +31,16 @@ from asyncwait.toolkit._function import (
 from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
 from asyncwait.toolkit._lane import Lane
 from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
-from asyncwait.toolkit._limits._exchange import Ledger, LedgerLost, Reply, Told
+from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
 from asyncwait.toolkit._limits._limited import Limited
 from asyncwait.toolkit._limits._limited_plain import (
     LimitedResults,
     LimitedValues,
-    asked_of_no_budget,
+    not_asked_at_the_end,
     unless_not_called,
 )
 from asyncwait.toolkit._limits._turns import CALL_IN_THREAD
-from asyncwait.toolkit._limits._vocabulary import is_unpaid
+from asyncwait.toolkit._limits._vocabulary import LedgerLost, ends_all
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -126,7 +126,6 @@ __all__ = [
     "ValuesAhead",
     "WholeDict",
     "answers_of",
-    "asked_of_no_budget",
     "attempt_timed_out",
     "awaitable_of",
     "call_failed",
@@ -137,14 +136,15 @@ __all__ = [
     "check_restore",
     "close_source",
     "collect_results",
+    "ends_all",
     "failure_of",
     "invalid_key",
     "is_collection",
     "is_own_cancellation",
-    "is_unpaid",
     "isolated",
     "join_errors",
     "no_end_in_disguise",
+    "not_asked_at_the_end",
     "not_awaitable",
     "outcome_of",
     "plain_error",

@@ -343,7 +343,8 @@ def _by_deadline(
             # Of records with equal values that are due together, any may be the one that was asked
             # for first, and be out before the handler is asked again.
             since, same = calls.of[pos].deadline, times[name_of(calls.of[pos].first)]
-            asked[pos] = same[bisect_left(same, (since, -1))][1], event
+            at = bisect_left(same, (since, -1))  # or it was asked too early, for TIME-1 to say
+            asked[pos] = same[min(at, len(same) - 1)][1], event
     return asked, blamed
 
 

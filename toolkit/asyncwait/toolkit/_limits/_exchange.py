@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit._limits._meters import Turn
-from asyncwait.toolkit._limits._vocabulary import BudgetSpent, NotCalled
+from asyncwait.toolkit._limits._vocabulary import BudgetSpent, LedgerLost
 
 _AGAIN = 0.005
 """Seconds until a ledger is asked again that waits for the end of others' calls; twice as many with
@@ -86,10 +86,6 @@ class Ledger(Protocol):
     def close(self) -> None:
         """Say that no call runs any more; what has reached the service counts on."""
         ...
-
-
-class LedgerLost(NotCalled):
-    """Nobody can say any more whether a call may begin, so none does."""
 
 
 Answered: TypeAlias = Callable[[BaseException | None], None]

@@ -25,8 +25,9 @@ from asyncwait.toolkit._limits._vocabulary import (
     CostMistold,
     CostTooLarge,
     InFlight,
+    LedgerLost,
     NotCalled,
-    is_unpaid,
+    ends_all,
     require_limits,
 )
 from asyncwait.toolkit._plain_parts import PacedValues, PlainFunction, PlainSource
@@ -34,7 +35,7 @@ from asyncwait.toolkit._stand_ins import IN_TURN, StandIns
 
 
 class LimitedResults(AsyncIterator[Any]):
-    """The results of an operator; behind them, why a value is missing.
+    """The results of an operator; behind them, why a value is missing, or nothing more is called.
 
     Args:
         results: of the operator.
@@ -51,6 +52,11 @@ class LimitedResults(AsyncIterator[Any]):
         except StopAsyncIteration:
             if self._limited.unpaid is not None:
                 raise self._limited.unpaid.with_traceback(None) from None
+            raise
+        except OperatorError as error:
+            lost = error.__cause__
+            if isinstance(lost, LedgerLost) and ends_all(lost):  # no value is to blame
+                raise lost.with_traceback(None) from lost.__cause__
             raise
 
     def statistics(self) -> Statistics:
@@ -157,6 +163,8 @@ def limited_plain(
         function.call = limited.in_a_thread
     else:  # also of a plain function: what it returns may be awaitable
         function.call = limited.on_the_loop
+    if function.failure is not None:
+        function.failure = not_asked_at_the_end(function.failure)
     if budget is not None:
         function.failure = limited.leaving_unpaid(function.failure, stops=budget.then == "stop")
     if waits:
@@ -183,14 +191,14 @@ def _refuse_attempts_with_an_end(retry: Retry | None, waits: str | None) -> None
         raise InvalidConfig.of("Retry.attempt_timeout", retry.attempt_timeout, expected)
 
 
-def asked_of_no_budget(handler: FailureHandler) -> FailureHandler:
-    """Return a handler that is not asked of values for which the budget was spent.
+def not_asked_at_the_end(handler: FailureHandler) -> FailureHandler:
+    """Return a handler that is not asked where nothing more is called: see `ends_all`.
 
-    Whoever leaves them out means what the service does not answer.
+    Whoever leaves values out means what the service does not answer.
     """
 
     def handle(value: Any, error: OperatorError) -> Any:
-        if is_unpaid(error.__cause__):
+        if ends_all(error.__cause__):
             raise error
         return handler(value, error)
 

@@ -184,6 +184,15 @@ class BudgetSpent(NotCalled):
     """A budget is spent: nothing more is called."""
 
 
+class LedgerLost(NotCalled):
+    """Nobody can say any more whether a call may begin, so none does."""
+
+
+def ends_all(error: BaseException | None) -> TypeGuard[BudgetSpent | LedgerLost]:
+    """Say whether no further call is made, either, and it is no call that has raised that."""
+    return isinstance(error, BudgetSpent | LedgerLost) and not error.is_of_call
+
+
 def is_unpaid(error: BaseException | None) -> TypeGuard[BudgetSpent]:
     """Say whether a call is not made as its own budget is spent, and none inside it."""
     return isinstance(error, BudgetSpent) and not error.is_of_call

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
+from asyncwait.backends.services import Cost
 from asyncwait.backends.spark.frame._calls import RowFunction
 from asyncwait.backends.spark.frame._paid import Payloads
 from asyncwait.backends.spark.frame._rows import Around, InputRow
@@ -17,8 +18,14 @@ class BatchFunction(RowFunction):
         values = [row.value for row in rows]
         return self._each(rows, values, await self._call([*values]))
 
-    def _each(self, rows: Sequence[InputRow], values: list[Any], returned: Any) -> Sequence[Any]:
-        """Return the output rows of each input row; what does not fit fails its row alone."""
+    def _each(self, rows: Sequence[InputRow], values: list[Any], returned: Any) -> Any:
+        """Return the output rows of each input row, in a `Cost` if it comes in one.
+
+        What does not fit fails its row alone.
+        """
+        if type(returned) is Cost:
+            made = self._each(rows, values, returned.result)
+            return Cost(made, returned.used) if self.tells_costs else made
         answers = answers_of(values, returned, single=not self._results.many)
         return [self._one(row, answer) for row, answer in zip(rows, answers, strict=True)]
 

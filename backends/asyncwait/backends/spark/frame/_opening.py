@@ -46,7 +46,7 @@ from asyncwait.toolkit import (
     PlainFunction,
     PlainOne,
     PlainSource,
-    asked_of_no_budget,
+    not_asked_at_the_end,
     unless_not_called,
 )
 
@@ -145,7 +145,7 @@ class Opening:
         if self._failed is not None:
             keep = self._failed.behind(keep)
         handler = failure_handler(self._options.on_error, self._parts, self._results, keep)
-        return asked_of_no_budget(handler)
+        return not_asked_at_the_end(handler)
 
     def _functions(self, source: Any) -> tuple[Any, Any]:
         """Return the source, and the function of rows, not called for what is completed."""
