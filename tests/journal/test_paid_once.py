@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import anyio
 import pytest
 from msgspec.structs import replace
 
@@ -132,6 +133,46 @@ async def test_a_result_that_is_to_be_asked_for_again_is_not_kept(on_disk: Journ
         async with ordered_wait([0], done, retry=retry) as results:
             assert [result async for result in results] == ["done"]
         assert attempt.added == 1
+
+
+class Client:
+    """Has all that an operator asks a function for."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    def open(self) -> None:
+        """Note it."""
+        self.log.append("open")
+
+    def close(self) -> None:
+        """Note it."""
+        self.log.append("close")
+
+    def failure(self, value: int, error: Exception) -> str:
+        """Answer instead."""
+        return f"no {value}: {type(error).__name__}"
+
+    def timeout(self, value: int) -> str:
+        """Answer instead."""
+        return f"late {value}"
+
+    async def __call__(self, value: int) -> str:
+        """Answer, fail, or go on for ever."""
+        if value == 1:
+            raise ValueError(value)
+        await anyio.sleep(60 * (value == 2))
+        return str(value)
+
+
+async def test_hooks_and_handlers_are_those_of_the_function(on_disk: Journal) -> None:
+    """It is opened, closed, and asked what becomes of what fails and what is late."""
+    client = Client()
+    with on_disk.attempt("run") as attempt:
+        async with ordered_wait(range(4), kept(client, attempt), timeout=0.05) as results:
+            assert [each async for each in results] == ["0", "no 1: CallFailed", "late 2", "3"]
+            assert client.log == ["open"]
+    assert client.log == ["open", "close"]
 
 
 def test_a_plain_function_stays_plain(on_disk: Journal) -> None:

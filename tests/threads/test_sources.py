@@ -47,7 +47,7 @@ def test_a_source_is_read_in_one_thread_of_its_own() -> None:
 
 
 def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
-    """So its `finally` runs, though nobody who leaves waits for a source."""
+    """Before the stream is left: whoever leaves waits for a source that is not silent."""
     closed_in: list[str] = []
 
     def values() -> Iterator[int]:
@@ -59,9 +59,41 @@ def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
     source = values()
     with ordered_wait(source, int) as results:
         assert next(results) == 0
-    wait_until(lambda: bool(closed_in))
     assert closed_in == ["asyncwait-source"]
     assert inspect.getgeneratorstate(source) == inspect.GEN_CLOSED
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_what_closing_a_source_raises_comes_out_of_leaving(*, fails: bool, is_asked: bool) -> None:
+    """Of one that is being read, too; an error of the body stays, with a note of it (END-13)."""
+    left, asked = threading.Event(), threading.Event()
+
+    def values() -> Iterator[int]:
+        try:
+            yield 0
+            if is_asked:
+                asked.set()
+                await_event(left)
+            yield from range(10**6)
+        finally:
+            raise OSError("not committed")
+
+    with (  # noqa: PT012 - of leaving
+        pytest.raises((OSError, KeyError)) as caught,
+        ordered_wait(values(), int) as results,
+    ):
+        assert next(results) == 0
+        if is_asked:
+            await_event(asked)
+        threading.Timer(0.05, left.set).start()
+        if fails:
+            raise KeyError("body")
+    said = "closing raised OSError('not committed')"
+    if fails:
+        assert (type(caught.value), caught.value.__notes__) == (KeyError, [said])
+    else:
+        assert repr(caught.value) == "OSError('not committed')"
 
 
 def test_a_source_sees_the_context_of_the_opening() -> None:

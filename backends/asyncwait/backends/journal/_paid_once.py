@@ -56,7 +56,8 @@ def paid_once(
     method `is_paid` says of a value whether the journal has it; such a one takes no turn of limits.
 
     Args:
-        fn: a coroutine function, or a plain one; what is returned is of the same kind.
+        fn: a coroutine function, or a plain one; what is returned is of the same kind, and has its
+            `open`, `close`, `timeout` and `failure`.
         attempt: the journal, open as long as there are calls.
         key_of_value: gives the key of a value; see `key_of`.
         encode: makes bytes of a result; of a `Cost`, of the result in it, which is what a call
@@ -121,6 +122,9 @@ def paid_once(
     paid: Any = plain if is_plain_function(fn) else coroutine
     paid.is_paid = is_paid
     paid.keeps_all = keeps is None
+    for name in ("open", "close", "timeout", "failure"):
+        if (part := getattr(fn, name, None)) is not None:
+            setattr(paid, name, part)
     return paid  # type: ignore[no-any-return]
 
 

@@ -55,7 +55,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         try:
             self._results.close()
         except Exception as late:
-            if error is None:
+            if error is None or isinstance(error, GeneratorExit):  # who only leaves has no error
                 raise
             # What went wrong first says more than a source that does not close after it.
             error.add_note(f"closing raised {shown(late)}")
