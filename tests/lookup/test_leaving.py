@@ -8,7 +8,8 @@ import pytest
 from lookups import CLOSED, Scripted, outcome, outcomes
 from operators import seconds_now
 
-from asyncwait.backends.lookup import Full, OpenTable, lookup, open_table
+from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
+from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import (
     Batch,
     Cache,
@@ -170,3 +171,23 @@ async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> No
         async with lookup("aaa", Stuck(), cache=cache):
             raise ValueError("body")
     assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]
+
+
+def test_a_request_that_is_given_up_cleans_up_on_asyncio() -> None:
+    """What it awaits then runs to its end, as in a call that is cancelled (CANCEL-1)."""
+    log: list[str] = []
+
+    async def ask(keys: list[int]) -> dict[int, Any]:
+        try:
+            await anyio.sleep(99)
+        finally:
+            await anyio.sleep(0.1)
+            log.append("has cleaned up")
+        return dict.fromkeys(keys)
+
+    async def main(_: object) -> list[Any]:
+        async with lookup([1], FunctionTable(ask), timeout=1, on_error="skip") as results:
+            return [each async for each in results]
+
+    assert run_virtual(main, "asyncio") == []
+    assert log == ["has cleaned up"]

@@ -70,6 +70,32 @@ def test_a_slow_call_is_made_again_and_costs_no_place(loop: str) -> None:
     assert fn.figures() == HedgeFigures(calls=20, hedges=2, won=2)
 
 
+@pytest.mark.parametrize("when", ["the second wins", "its deadline passes", "it is left"])
+def test_what_a_call_awaits_in_its_clean_up_runs_to_its_end_on_asyncio(when: str) -> None:
+    """Be it cancelled as the other one has a result, or with the whole (CANCEL-1)."""
+    log: list[str] = []
+
+    async def fn(value: int) -> int:
+        begun = len(log)
+        log.append("begins")
+        try:
+            await anyio.sleep(0.1 if begun and when == "the second wins" else 99)
+        finally:
+            await anyio.sleep(0.1)
+            log.append("ends")
+        return value
+
+    async def main(_: SpinWatch) -> None:
+        stand_ins = StandIns(fn, hedge=Hedge(after=0.2, at_most=1))
+        limit = 1 if when == "its deadline passes" else None
+        async with pool.ordered_wait([1], stand_ins, timeout=limit, on_error="skip") as results:
+            with anyio.move_on_after(1 if when == "it is left" else None):
+                assert [each async for each in results] == [1] * (when == "the second wins")
+
+    run_virtual(main, "asyncio")
+    assert log == ["begins", "begins", "ends", "ends"]
+
+
 def test_limits_count_each_call() -> None:
     """A hedge waits for room; a budget pays for both."""
     service = Service({1})

@@ -210,14 +210,18 @@ class CallScope(Protocol):
         ...
 
 
-def call_scope(*, shield: bool = False) -> CallScope:
+def call_scope(*, shield: bool | None = None) -> CallScope:
     """Return a scope for calls on the loop that runs, in which no task is yet.
 
     Args:
-        shield: nobody else cancels on trio; on asyncio that is so in any case.
+        shield: scopes outside don't reach into it; None for asyncio alone.
     """
     trio = running_trio()
-    scope: CallScope = _OnceScope() if trio is None else trio.CancelScope(shield=shield)
+    scope: CallScope = (
+        _OnceScope(shield=shield is not False)
+        if trio is None
+        else trio.CancelScope(shield=bool(shield))
+    )
     return scope
 
 
@@ -264,17 +268,17 @@ async def raise_self_cancellation(scope: CallScope) -> None:
 class _OnceScope:
     """Cancels a task of asyncio once.
 
-    The scopes of anyio round it, which would do so again and again, do not reach into it.
+    The scopes of anyio round it, which would do so again and again, do not reach into a shield.
     """
 
     __slots__ = ("_loop", "_outside", "_task", "_was_sent", "cancel_called", "shield")
 
-    def __init__(self) -> None:
+    def __init__(self, *, shield: bool) -> None:
         self.cancel_called = self.shield = False
         self._was_sent = False
         self._task: asyncio.Task[Any] | None = None
         self._loop = asyncio.get_running_loop()
-        anyio = sys.modules.get("anyio")
+        anyio = sys.modules.get("anyio") if shield else None
         self._outside: Any = None if anyio is None else anyio.CancelScope(shield=True)
 
     def cancel(self) -> None:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit._calls import not_awaitable
+from asyncwait.toolkit._calls import CallScope, call_scope, not_awaitable
 from asyncwait.toolkit._function import FunctionParts
 from asyncwait.toolkit._limits._vocabulary import is_number
 from asyncwait.toolkit._loop import Bell, plain_error, running_loop
@@ -121,11 +121,32 @@ class Race:
 
     def __init__(self) -> None:
         self.running = 0
+        self.second: Any = None
+        """The event that the second call, or who waits to make it, has ended; None before that."""
+        self.is_over = False
+        """Nobody waits for a result any more."""
+        self._scopes: list[CallScope] = []
         self.winner: int | None = None
         """Which one has given a result first; None if none has."""
         self._result: Any = None
         self.errors: dict[int, Exception] = {}
         """What calls have raised."""
+
+    def scope(self) -> CallScope:
+        """Return a scope for one of the calls, which cancels it as its loop does (CANCEL-1)."""
+        self._scopes.append(call_scope(shield=False))
+        return self._scopes[-1]
+
+    def end(self) -> None:
+        """Cancel what still runs."""
+        self.is_over = True
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def second_ended(self) -> None:
+        """Wait for the second call, if it has begun to be one."""
+        if self.second is not None:
+            await self.second.wait()
 
     def win(self, number: int, result: Any) -> bool:
         """Take a result; return whether the other call is to be cancelled."""
@@ -245,8 +266,16 @@ class StandIns:
         race = self.race_class()
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(self._second, race, group.cancel_scope, function, value, delay)
-                await self._run(race, group.cancel_scope, function, value, 0)
+                group.start_soon(self._second, race, function, value, delay)
+                try:
+                    with race.scope():
+                        await self._run(race, function, value, 0)
+                    await race.second_ended()
+                except BaseException:  # It is cancelled, say; the group would cut clean-up short.
+                    race.end()
+                    with anyio.CancelScope(shield=True):
+                        await race.second_ended()
+                    raise
         except BaseExceptionGroup as raised:
             raise plain_error(raised) from None
         self._counts["won"] += race.winner == 1
@@ -264,15 +293,20 @@ class StandIns:
         counts, hedge = self._counts, self.hedge
         return hedge is not None and counts["hedges"] + 1 <= hedge.at_most * counts["calls"]
 
-    async def _second(
-        self, race: "Race", scope: Any, function: Any, value: Any, delay: float
-    ) -> None:
-        if (beginning := _BEGINNING.get(None)) is not None:
-            await beginning.wait()
-        await sys.modules["anyio"].sleep(delay)
-        if self.may():
-            with self._counted(hedges=1):
-                await self._run(race, scope, function, value, 1)
+    async def _second(self, race: "Race", function: Any, value: Any, delay: float) -> None:
+        if race.is_over:
+            return
+        race.second = sys.modules["anyio"].Event()
+        try:
+            with race.scope():
+                if (beginning := _BEGINNING.get(None)) is not None:
+                    await beginning.wait()
+                await sys.modules["anyio"].sleep(delay)
+                if self.may():
+                    with self._counted(hedges=1):
+                        await self._run(race, function, value, 1)
+        finally:
+            race.second.set()
 
     @contextmanager
     def _counted(self, **counts: int) -> Generator[None]:
@@ -290,7 +324,7 @@ class StandIns:
             for name, count in counts.items():
                 self._counts[name] -= 0 if beginning.is_there else count
 
-    async def _run(self, race: "Race", scope: Any, function: Any, value: Any, number: int) -> None:
+    async def _run(self, race: "Race", function: Any, value: Any, number: int) -> None:
         race.running += 1
         try:
             result = await self._timed(function, value)
@@ -299,7 +333,7 @@ class StandIns:
         else:
             is_over = race.win(number, result)
         if is_over:
-            scope.cancel()
+            race.end()
 
     async def _timed(self, function: Callable[[Any], Any], value: Any) -> Any:
         clock = running_loop().time

@@ -17,7 +17,8 @@ class CancelsByAScope(Attempt):
     """Cancels each wait of a call, that of its clean-up too, as a scope of anyio does."""
 
     def start_alone(self) -> None:
-        self.scope = anyio.CancelScope()
+        scope: Any = anyio.CancelScope()
+        self.scope = scope
         self.operator.spawn(self.run, self.scope)
 
 

@@ -21,7 +21,14 @@ from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._table import Table, read_answers, table_closed
 from asyncwait.spec import Batch
 from asyncwait.spec.mailbox import Loop
-from asyncwait.toolkit import JoinableTasks, is_own_cancellation, reraise_fatal
+from asyncwait.toolkit import (
+    CallScope,
+    JoinableTasks,
+    call_scope,
+    is_own_cancellation,
+    reraise_fatal,
+    unless_cancelled,
+)
 
 Read: TypeAlias = dict[Any, tuple[Any, ...] | Exception]
 """By stand-in: what a table has for a key, or what has failed."""
@@ -45,13 +52,12 @@ class Load(Struct, eq=False):
     waiting: int = 0
     is_asking: bool = False
     answers: Read | None = None
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    scope: CallScope = field(default_factory=lambda: call_scope(shield=True))
     ended: anyio.Event = field(default_factory=anyio.Event)
     full: anyio.Event = field(default_factory=anyio.Event)
 
     def cancel(self) -> None:
-        """Give it up, whatever cancels its surroundings at the same time."""
-        self.scope.shield = True  # see `JoinableTasks.join`
+        """Give it up, as its loop cancels a call (CANCEL-1)."""
         self.scope.cancel()
 
 
@@ -191,7 +197,9 @@ class Loads:
     async def _run(self, load: Load) -> None:
         try:
             with load.scope:
-                if self._batch is None:
+                if load.scope.cancel_called:
+                    pass
+                elif self._batch is None:
                     load.answers = await self._answers(load)
                 else:
                     load.answers = await self._gathered(load, self._batch.max_wait)
@@ -224,7 +232,8 @@ class Loads:
             answers = read_answers(asked, await self._table.get_many(list(asked.values())))
         except BaseException as error:
             reraise_fatal(error)
-            if is_own_cancellation(error):
+            is_given_up = load.scope.cancel_called and unless_cancelled(error) is None
+            if is_given_up or is_own_cancellation(error):
                 raise
             self._figures.failed_requests += 1
             failure = error if isinstance(error, Exception) else _as_failure(error)
