@@ -84,9 +84,7 @@ class StoresCompletedRecordsFirst(UnorderedQueue):
         return tuple(entry.element for entry in (*self._completed, *rest))
 
 
-@breaks(
-    "FAIL-2", behind="RETRY-1", why="a failure that nobody is woken by leaves a record that waits"
-)
+@breaks("FAIL-2")
 class FailsWithTheNextAnswer(Records):
     """Notes that a call has raised, and wakes nobody, so that the next answer tells: FLINK-6435."""
 

@@ -216,7 +216,7 @@ class LooksAtDeadlinesNowAndThen(TimerService):
         return super().register(math.ceil(when * 10 - 1e-6) / 10, callback)
 
 
-@breaks("TIME-1")
+@breaks("TIME-1", behind="RETRY-5", why="a back-off ends by a timer, too, and ends early")
 class FiresNearDeadlinesTogether(TimerService):
     """Fires with a timer all those that are due within the next 5 ms, to wake up less often."""
 
