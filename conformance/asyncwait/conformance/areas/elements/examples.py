@@ -60,8 +60,9 @@ times-and-keys-at-the-edges: ELEM-1, ELEM-2
     Times of zero and of 63 bits, and keys that look like none, come out as they are.
     capacity 8; 0: a@0/"" a@-1/0 a@-9223372036854775808/7 a@9223372036854775807/false; a: 40 gives x
 markers-that-nobody-has-taken-at-the-end: ELEM-7, SNAP-1
-    The input has ended and nothing is in flight, but markers and a snapshot wait.
-    0: !1 ^1; 40: !2; sink pause 120
+    The input has ended and nothing is in flight, but markers and a snapshot wait. Times and ids
+    are as large as real ones, and larger.
+    0: !1 ^1796000000000; 40: !9007199254740993; sink pause 120
 several-results-each-round-a-watermark: ELEM-5, ELEM-1
     Three records give several results each; they come in order, and stay together.
     0: a@1 b@2 ~2 c@3; a: 80 gives a1 a2; b: 40 gives b1 b2 b3; c: gives c1 c2

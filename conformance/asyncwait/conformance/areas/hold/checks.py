@@ -81,7 +81,11 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
     restored = 0 if leg.observed.restored is None else len(leg.observed.restored.in_flight)
     for rest in leg.rests:
         first = rest.first_for_room
-        if rest.failed or rest.has_room or first is None:
+        if rest.failed or rest.has_room:
+            continue
+        if first is None:
+            if rest.input_is_due:  # and no element is read ahead
+                yield None
             continue
         waiting = range(max(first.pos, restored), rest.known)
         _, *others = [leg.items[pos] for pos in waiting if leg.items[pos].is_record] or [first]

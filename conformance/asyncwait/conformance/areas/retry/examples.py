@@ -17,8 +17,11 @@ equal-records-each-with-its-own-back-off: RETRY-1, RETRY-3, RETRY-4, ORD-4
     unordered; retry max_attempts=4; 0: a@1 a@2; 80: a@3;
     a: 2 times raises, 4 times 40 raises, 40 gives a1
 back-offs-up-to-their-cap: RETRY-3, RETRY-4
-    40, 120, then 160 ms each time: the cap holds.
-    retry max_attempts=6 multiplier=3 cap=160; 0: a; a: 5 times raises, gives a1
+    40, 120, then 160 ms each time: the cap holds, up to the sixteenth attempt.
+    retry max_attempts=16 multiplier=3 cap=160; 0: a; a: 15 times raises, gives a1
+back-off-of-minutes: RETRY-3, RETRY-4
+    Four minutes, and then ten: there is no cap but that of the configuration.
+    retry max_attempts=3 initial=240000 multiplier=3 cap=600000; 0: a; a: 2 times raises, gives a1
 first-back-off-beyond-the-cap: RETRY-3, RETRY-4
     The cap of 40 ms holds for the first back-off, too.
     retry initial=200 cap=40; 0: a; a: raises, gives a1
