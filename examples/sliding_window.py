@@ -23,6 +23,7 @@ from asyncwait.toolkit import (
     join_errors,
     reraise_fatal,
     run_hook,
+    unless_cancelled,
 )
 
 
@@ -40,7 +41,7 @@ class SlidingWindow:
         self._reader = asyncio.create_task(self._read(elements))
 
     async def _read(self, elements: Any) -> None:
-        opened = [elements]
+        opened, raised = [elements], None
         try:
             opened.insert(0, aiter(elements))
             while await self._room.acquire():
@@ -50,9 +51,11 @@ class SlidingWindow:
         except BaseException as error:
             reraise_fatal(error)
             self._read_out = error
+            if self._reader.cancelling() and not isinstance(error, StopAsyncIteration):
+                raised = unless_cancelled(error)  # It has cleaned up, as a generator does then.
         finally:
             self._news.set()
-            await close(*opened)
+            await close(raised, *opened)
 
     async def _call(self, record: Record) -> deque[Record]:
         try:
@@ -129,9 +132,9 @@ class SlidingWindow:
         self._reader.result()
 
 
-async def close(*opened: Any) -> None:
-    """Close a source that can be closed, behind the iterator that it made."""
-    if (error := await close_source(*opened)) is not None:
+async def close(raised: BaseException | None, *opened: Any) -> None:
+    """Close a source that can be closed, behind the iterator that it made, and what that raised."""
+    if (error := join_errors(raised, await close_source(*opened))) is not None:
         raise error
 
 
@@ -161,7 +164,7 @@ async def open_operator(
     try:
         await run_hook(parts.open)
     except BaseException:
-        await undisturbed(close(elements))
+        await undisturbed(close(None, elements))
         raise
     window, raised = window_class(config, parts, elements), None
     try:

@@ -24,8 +24,11 @@ class Leg(Run):
         if (at := self.get("cancel_at")) is not None:
             self.loop.call_at(at / 1000, self.cancel)
         self.loop.run_forever()
-        leg = {"capacity": self.get("capacity", 4), "events": self.events, "ending": self.ending}
-        return {"legs": [leg | self.left]}
+        told = {"events": [*self.events], "ending": self.ending} | self.left
+        if not self.task.done():  # It hangs: its clean-up is not to run amid another leg.
+            self.task.cancel()
+            self.loop.run_forever()
+        return {"legs": [{"capacity": self.get("capacity", 4)} | told]}
 
     def cancel(self) -> None:
         """Cancel the consumer."""

@@ -17,6 +17,7 @@ from asyncwait.toolkit import (
     join_errors,
     reraise_fatal,
     run_hook,
+    unless_cancelled,
 )
 
 
@@ -35,7 +36,7 @@ class Window:
         self._reader = asyncio.create_task(self._read(elements))
 
     async def _read(self, elements: Any) -> None:
-        opened = [elements]
+        opened, raised = [elements], None
         try:
             opened.insert(0, aiter(elements))
             while await self._room.acquire():
@@ -45,9 +46,11 @@ class Window:
         except BaseException as error:
             reraise_fatal(error)
             self._input_ended = error
+            if self._reader.cancelling() and not isinstance(error, StopAsyncIteration):
+                raised = unless_cancelled(error)  # It has cleaned up, as a generator does then.
         finally:
             self._news.set()
-            self._not_closed = await close_source(*opened)
+            self._not_closed = join_errors(raised, await close_source(*opened))
 
     async def _call(self, record: Record) -> deque[Record]:
         results: tuple[Any, ...] = ()
