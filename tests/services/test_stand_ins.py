@@ -1,5 +1,6 @@
 """Functions with stand-ins as operators call them, on the virtual clock."""
 
+import asyncio
 import pickle
 from typing import Any
 
@@ -94,6 +95,52 @@ def test_what_a_call_awaits_in_its_clean_up_runs_to_its_end_on_asyncio(when: str
 
     run_virtual(main, "asyncio")
     assert log == ["begins", "begins", "ends", "ends"]
+
+
+def test_both_calls_are_cancelled_at_once_with_the_whole() -> None:
+    """None goes on while the other one cleans up, and none is cancelled twice."""
+    log: list[Any] = []
+
+    async def fn(value: int) -> int:
+        call = len(log)
+        log.append("begins")
+        try:
+            await anyio.sleep(1.05 if call else 99)
+        finally:
+            log.append((call, "is cancelled", anyio.current_time() - began))
+            await anyio.sleep(0.3)
+            log.append((call, "ends"))
+        return value
+
+    async def main(_: SpinWatch) -> None:
+        nonlocal began
+        began = anyio.current_time()
+        stand_ins = StandIns(fn, hedge=Hedge(after=0.25, at_most=1))
+        async with pool.ordered_wait([1], stand_ins, timeout=1, on_error="skip") as results:
+            assert [each async for each in results] == []
+
+    began = 0.0
+    run_virtual(main, "asyncio")
+    both = [(call, "is cancelled", pytest.approx(1)) for call in (0, 1)]
+    assert log[:4] == ["begins", "begins", *both]
+    assert sorted(log[4:]) == [(0, "ends"), (1, "ends")]
+
+
+def test_a_cancellation_that_a_call_makes_up_is_its_error() -> None:
+    """As of a future that others share, and somebody has cancelled; the hedge gives the result."""
+    calls = 0
+
+    async def fn(value: int) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            await anyio.sleep(0.5)
+            raise asyncio.CancelledError("somebody else's")
+        await anyio.sleep(0.5)
+        return value
+
+    results, _ = run(StandIns(fn, hedge=Hedge(after=0.25, at_most=1)), 1)
+    assert results == [0]
 
 
 def test_limits_count_each_call() -> None:

@@ -46,6 +46,25 @@ def test_a_source_is_read_in_one_thread_of_its_own() -> None:
         assert "asyncwait-source" not in ours()
 
 
+class Anew:
+    """Begins anew whenever it is iterated."""
+
+    def __iter__(self) -> Iterator[int]:
+        self._count = 0
+        return self
+
+    def __next__(self) -> int:
+        self._count += 1
+        if self._count > 3:
+            raise StopIteration
+        return self._count
+
+
+def test_an_iterator_that_begins_anew_is_iterated_once() -> None:
+    """As a loop does it."""
+    assert list(ordered_wait(Anew(), int)) == [1, 2, 3]
+
+
 def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
     """Before the stream is left: whoever leaves waits for a source that is not silent."""
     closed_in: list[str] = []

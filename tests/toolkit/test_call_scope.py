@@ -3,10 +3,11 @@
 import asyncio
 from typing import Any
 
+import anyio
 import pytest
 from operators import seconds_now, virtual_loop
 
-from asyncwait.toolkit import call_scope
+from asyncwait.toolkit import call_scope, running_trio, unless_cancelled
 
 pytestmark = pytest.mark.anyio
 
@@ -72,6 +73,38 @@ async def test_a_cancellation_that_is_swallowed_is_counted_no_more() -> None:
         except asyncio.CancelledError:
             assert task.cancelling() == 1
     assert task.cancelling() == 0
+
+
+@on_asyncio
+async def test_a_cancellation_from_before_is_no_other_ones() -> None:
+    """In the clean-up of a task that was cancelled, say."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.sleep(9)
+    with call_scope() as scope:
+        asyncio.get_running_loop().call_later(1, scope.cancel)
+        await asyncio.sleep(9)
+    assert (task.uncancel(), seconds_now()) == (0, 1)
+
+
+async def test_what_a_cancelled_task_raises_besides_is_told_from_its_cancellation() -> None:
+    """In a group of both, too, which a group of tasks raises."""
+    cancelled, wrong = asyncio.CancelledError(), ValueError("no")
+    if running_trio() is not None:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            try:
+                await anyio.sleep(9)
+            except BaseException as error:
+                cancelled = error
+                raise
+    assert unless_cancelled(cancelled) is None
+    assert unless_cancelled(wrong) is wrong
+    left = unless_cancelled(BaseExceptionGroup("both", [cancelled, wrong]))
+    assert isinstance(left, ExceptionGroup)
+    assert left.exceptions == (wrong,)
 
 
 async def test_a_scope_that_is_cancelled_before_anybody_enters_it_says_so() -> None:

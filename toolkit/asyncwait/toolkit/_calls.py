@@ -271,7 +271,7 @@ class _OnceScope:
     The scopes of anyio round it, which would do so again and again, do not reach into a shield.
     """
 
-    __slots__ = ("_loop", "_outside", "_task", "_was_sent", "cancel_called", "shield")
+    __slots__ = ("_before", "_loop", "_outside", "_task", "_was_sent", "cancel_called", "shield")
 
     def __init__(self, *, shield: bool) -> None:
         self.cancel_called = self.shield = False
@@ -297,14 +297,16 @@ class _OnceScope:
     def __enter__(self) -> Self:
         if self._outside is not None:
             self._outside.__enter__()
-        self._task = asyncio.current_task()
+        self._task = task = asyncio.current_task()
+        assert task is not None
+        self._before = task.cancelling()
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
         task, self._task = self._task, None
         assert task is not None
         # If somebody else cancels the task besides, it is for them.
-        is_ours = self._was_sent and task.uncancel() == 0
+        is_ours = self._was_sent and task.uncancel() <= self._before
         if self._outside is not None:
             self._outside.__exit__(kind, error, traceback)
         return is_ours and isinstance(error, asyncio.CancelledError)

@@ -98,7 +98,9 @@ def unless_cancelled(error: BaseException) -> BaseException | None:
     """Return what was raised by who was cancelled; None if that is the cancellation itself."""
     trio = running_trio()
     cancelled = asyncio.CancelledError if trio is None else trio.Cancelled
-    return None if all(isinstance(leaf, cancelled) for leaf in _leaves(error)) else error
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(cancelled)[1]
+    return None if isinstance(error, cancelled) else error
 
 
 def plain_error(group: BaseExceptionGroup[Any]) -> BaseException:

@@ -7,12 +7,14 @@ import inspect
 import sys
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
+from functools import partial
 from math import ceil
-from typing import Any
+from types import coroutine
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -21,7 +23,15 @@ from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import CallScope, call_scope, not_awaitable
 from asyncwait.toolkit._function import FunctionParts
 from asyncwait.toolkit._limits._vocabulary import is_number
-from asyncwait.toolkit._loop import Bell, plain_error, running_loop
+from asyncwait.toolkit._loop import (
+    Bell,
+    is_own_cancellation,
+    plain_error,
+    reraise_fatal,
+    running_loop,
+)
+
+T = TypeVar("T")
 
 _KNOWN = 20
 """Results of which the times are known before a share of them is told."""
@@ -116,6 +126,32 @@ class _Marked:
         return self._function(value)
 
 
+@coroutine
+def _heeded(
+    call: Coroutine[Any, Any, T], on_cancelled: Callable[[], None]
+) -> Generator[Any, Any, T]:
+    """Await `call`, and tell as soon as it is cancelled, not when it has cleaned up."""
+    cancelled = sys.modules["anyio"].get_cancelled_exc_class()
+    step: Callable[[Any], Any] = call.send
+    sent: Any = None
+    while True:
+        try:
+            awaited = step(sent)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        try:
+            sent = yield awaited
+            step = call.send
+        except GeneratorExit:
+            call.close()
+            raise
+        except BaseException as error:
+            if isinstance(error, cancelled):
+                on_cancelled()
+            step, sent = call.throw, error
+
+
 class Race:
     """The two calls of one function for one value."""
 
@@ -129,7 +165,7 @@ class Race:
         self.winner: int | None = None
         """Which one has given a result first; None if none has."""
         self._result: Any = None
-        self.errors: dict[int, Exception] = {}
+        self.errors: dict[int, BaseException] = {}
         """What calls have raised."""
 
     def scope(self) -> CallScope:
@@ -137,11 +173,12 @@ class Race:
         self._scopes.append(call_scope(shield=False))
         return self._scopes[-1]
 
-    def end(self) -> None:
-        """Cancel what still runs."""
+    def end(self, *, but: CallScope | None = None) -> None:
+        """Cancel what still runs, but for the call in one scope."""
         self.is_over = True
         for scope in self._scopes:
-            scope.cancel()
+            if scope is not but:
+                scope.cancel()
 
     async def second_ended(self) -> None:
         """Wait for the second call, if it has begun to be one."""
@@ -155,7 +192,7 @@ class Race:
             self.winner, self._result = number, result
         return True
 
-    def fail(self, number: int, error: Exception) -> bool:
+    def fail(self, number: int, error: BaseException) -> bool:
         """Take an error; return whether nothing runs any more that may give a result."""
         self.running -= 1
         self.errors[number] = error
@@ -268,8 +305,9 @@ class StandIns:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._second, race, function, value, delay)
                 try:
-                    with race.scope():
-                        await self._run(race, function, value, 0)
+                    with race.scope() as scope:
+                        run = self._run(race, function, value, 0)
+                        await _heeded(run, partial(race.end, but=scope))
                     await race.second_ended()
                 except BaseException:  # It is cancelled, say; the group would cut clean-up short.
                     race.end()
@@ -328,7 +366,11 @@ class StandIns:
         race.running += 1
         try:
             result = await self._timed(function, value)
-        except Exception as error:
+        except BaseException as error:
+            reraise_fatal(error)
+            is_made_up = not (race.is_over or is_own_cancellation(error))
+            if not (isinstance(error, Exception) or is_made_up):
+                raise
             is_over = race.fail(number, error)
         else:
             is_over = race.win(number, result)

@@ -27,7 +27,6 @@ from asyncwait.toolkit import (
     call_scope,
     is_own_cancellation,
     reraise_fatal,
-    unless_cancelled,
 )
 
 Read: TypeAlias = dict[Any, tuple[Any, ...] | Exception]
@@ -232,8 +231,8 @@ class Loads:
             answers = read_answers(asked, await self._table.get_many(list(asked.values())))
         except BaseException as error:
             reraise_fatal(error)
-            is_given_up = load.scope.cancel_called and unless_cancelled(error) is None
-            if is_given_up or is_own_cancellation(error):
+            is_cancelled = isinstance(error, anyio.get_cancelled_exc_class())
+            if (is_cancelled and load.scope.cancel_called) or is_own_cancellation(error):
                 raise
             self._figures.failed_requests += 1
             failure = error if isinstance(error, Exception) else _as_failure(error)

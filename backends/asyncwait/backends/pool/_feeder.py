@@ -49,7 +49,7 @@ class Feeder:
                 await self.close()
 
     def stop(self) -> None:
-        """Read no further: give the source up if it is being asked; the close rings `room`."""
+        """Read no further: give up the source, or the wait for room, which the close ends."""
         self._scope.cancel()
 
     async def _read(self) -> None:

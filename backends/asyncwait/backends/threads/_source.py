@@ -14,6 +14,8 @@ from asyncwait.toolkit import Bell, no_end_in_disguise, running_loop
 _AHEAD = 64
 """Values that are read and not yet asked for, at most."""
 
+_END = object()
+
 _GRACE = 1.0
 """Seconds that a source which is being read is given for its next value, to be closed behind it."""
 
@@ -71,11 +73,13 @@ class ReadAhead:
         self._read.clear()
         self._room.release()
         if self._thread is not None:
-            with anyio.move_on_after(_GRACE):
-                await self._until_ended()
-            if not (self._has_ended or self._is_asked):
-                await self._until_ended()  # It cleans up, and that may take its time.
-            self._is_given_up = not self._has_ended
+            try:
+                with anyio.move_on_after(_GRACE):
+                    await self._until_ended()
+                if not (self._has_ended or self._is_asked):
+                    await self._until_ended()  # It cleans up, and that may take its time.
+            finally:
+                self._is_given_up = not self._has_ended
         if self._trouble is not None:
             raise self._trouble
 
@@ -87,6 +91,7 @@ class ReadAhead:
         values: Any = None
         try:
             with no_end_in_disguise():
+                self._is_asked = True
                 values = iter(self._source)
                 while self._take(values):
                     pass
@@ -112,14 +117,15 @@ class ReadAhead:
     def _take(self, values: Iterator[Any]) -> bool:
         """Read a value; return whether there may be another one."""
         self._is_asked = True
-        for value in values:
-            self._is_asked = False
-            self._room.acquire()
-            if not self._is_closed:
-                self._read.append(value)
-                self._tell()
-            return not self._is_closed
-        return False
+        value = next(values, _END)
+        self._is_asked = False
+        if value is _END:
+            return False
+        self._room.acquire()
+        if not self._is_closed:
+            self._read.append(value)
+            self._tell()
+        return not self._is_closed
 
     def _tell(self) -> None:
         if not self._is_told:

@@ -47,6 +47,7 @@ class LimitedResults(AsyncIterator[Any]):
         self._next = aiter(results).__anext__
 
     async def __anext__(self) -> Any:
+        lost: BaseException
         try:
             return await self._next()
         except StopAsyncIteration:
@@ -54,10 +55,10 @@ class LimitedResults(AsyncIterator[Any]):
                 raise self._limited.unpaid.with_traceback(None) from None
             raise
         except OperatorError as error:
-            lost = error.__cause__
-            if isinstance(lost, LedgerLost) and ends_all(lost):  # no value is to blame
-                raise lost.with_traceback(None) from lost.__cause__
-            raise
+            if not (isinstance(error.__cause__, LedgerLost) and ends_all(error.__cause__)):
+                raise
+            lost = error.__cause__  # and no value is to blame
+        raise lost.with_traceback(None)
 
     def statistics(self) -> Statistics:
         """Return the figures of the operator."""

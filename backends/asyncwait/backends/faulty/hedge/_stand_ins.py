@@ -62,7 +62,7 @@ class HedgesAtOnce(StandIns):
 class TakesTheFirstError(Race):
     """Gives up both calls with the first error."""
 
-    def fail(self, number: int, error: Exception) -> bool:
+    def fail(self, number: int, error: BaseException) -> bool:
         return super().fail(number, error) or True
 
 

@@ -26,8 +26,6 @@ from asyncwait.toolkit import (
     results_despite,
 )
 
-"""Calls at a time, where lanes alone bound them."""
-
 
 class CalledRow(InputRow):
     """A row whose call a lane wants.
