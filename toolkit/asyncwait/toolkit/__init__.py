@@ -5,11 +5,9 @@ from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of, results
 from asyncwait.toolkit._call_table import CallTable, Cancel, LaneCalls, Served, Start
 from asyncwait.toolkit._calls import (
     BackOffs,
-    CallScope,
     attempt_timed_out,
     awaitable_of,
     call_failed,
-    call_scope,
     collect_results,
     is_collection,
     not_awaitable,
@@ -73,6 +71,7 @@ from asyncwait.toolkit._plain_types import (
     PlainResults,
     PlainWait,
 )
+from asyncwait.toolkit._scopes import CallScope, call_scope
 from asyncwait.toolkit._stand_ins import IN_TURN, Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient

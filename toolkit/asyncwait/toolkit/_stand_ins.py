@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit._calls import CallScope, call_scope, not_awaitable
+from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts
 from asyncwait.toolkit._limits._vocabulary import is_number
 from asyncwait.toolkit._loop import (
@@ -30,6 +30,7 @@ from asyncwait.toolkit._loop import (
     reraise_fatal,
     running_loop,
 )
+from asyncwait.toolkit._scopes import CallScope, call_scope
 
 T = TypeVar("T")
 

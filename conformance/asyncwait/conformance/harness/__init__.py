@@ -12,13 +12,8 @@ from asyncwait.conformance.harness._run import (
     VirtualLoop,
     run_virtual,
 )
-from asyncwait.conformance.harness._script import (
-    FURTHER_READS,
-    PATIENCE,
-    Consumer,
-    PlannedSourceError,
-    WatchedSource,
-)
+from asyncwait.conformance.harness._script import FURTHER_READS, PATIENCE, Consumer
+from asyncwait.conformance.harness._source import PlannedSourceError, WatchedSource
 from asyncwait.conformance.harness._telling import line_of, shown
 from asyncwait.spec.exports import claim_exports
 

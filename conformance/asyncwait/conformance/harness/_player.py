@@ -30,14 +30,8 @@ from asyncwait.conformance.harness._run import (
     run_real,
     run_virtual,
 )
-from asyncwait.conformance.harness._script import (
-    FURTHER_READS,
-    Consumer,
-    ReadCutShort,
-    TimedElements,
-    WatchedSource,
-    given_as,
-)
+from asyncwait.conformance.harness._script import FURTHER_READS, Consumer, ReadCutShort
+from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
 from asyncwait.conformance.harness._telling import require_context, text_of, whole_number
 from asyncwait.spec import OpenOperator, SnapshotOnDemand
 from asyncwait.spec.scenario import (

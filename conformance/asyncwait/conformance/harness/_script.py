@@ -1,306 +1,32 @@
-"""The scripted source and consumer of a leg: what they do next, what they note, how it ended.
+"""The scripted consumer of a leg: what it does next, what it notes, and how the leg ended.
 
-The source gives each element when its time has come, and notes who asks. The consumer does nothing
-by itself. Whoever carries it out asks `steps` what comes next, does that by whatever means its
-operator has (an `await`, a blocking call), and tells what came of it. So a script means the same,
-and a leg is put together in the same way, wherever an operator runs.
+It does nothing by itself. Whoever carries it out asks `steps` what comes next, does that by
+whatever means its operator has (an `await`, a blocking call), and tells what came of it. So a
+script means the same, and a leg is put together in the same way, wherever an operator runs.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal
 
-import anyio
-from msgspec.json import encode
 from msgspec.structs import replace
 
 from asyncwait.conformance.harness._recorder import Recorder
+from asyncwait.conformance.harness._source import planned_source_error
 from asyncwait.conformance.harness._telling import describe_failure, no_element, text_of
-from asyncwait.spec import CallFailed, Element, Record
+from asyncwait.spec import Element
 from asyncwait.spec.scenario import (
     Ending,
     EndingKind,
     Leg,
     LegStart,
-    Scenario,
     SinkGaveUp,
     SinkIntruded,
     SinkLeft,
     SinkStep,
     SinkTook,
     SinkWaits,
-    SourceAsked,
-    SourceClosed,
-    SourceEnded,
-    Taken,
 )
-
-
-class PlannedSourceError(Exception):
-    """The error that the source raises where a scenario says so."""
-
-    def __bool__(self) -> bool:
-        """Be an error all the same."""
-        return False
-
-
-def planned_source_error(scenario: Scenario) -> BaseException | None:
-    """Return what the source of `scenario` raises in place of its end; None if it just ends."""
-    match scenario.source_error:
-        case "own":
-            return PlannedSourceError("planned")
-        case "contract":
-            return CallFailed(Record("of an operator before"), "planned")
-        case "cancelled":
-            return asyncio.CancelledError("planned")
-        case "interrupt":
-            return KeyboardInterrupt("planned")
-        case _:
-            return None
-
-
-class WatchedSource:
-    """A source that notes who asks and what it gives.
-
-    It blocks the loop where the plan says so. As with an async generator, nobody may ask or close
-    while somebody waits.
-
-    Args:
-        elements: where they come from; a cancelled `__anext__` of it must lose nothing.
-
-    Attributes:
-        has_ended: it has said that there is no further element, or raised its error instead.
-    """
-
-    def __init__(
-        self,
-        elements: AsyncIterator[Element],
-        plan: LegStart,
-        recorder: Recorder,
-        error: BaseException | None,
-    ) -> None:
-        self._elements = elements
-        self._plan = plan
-        self._recorder = recorder
-        self._error = error
-        self._given = 0
-        self._asked = False
-        self._is_closed = False
-        self.has_ended = False
-        self._before: Element | None = None
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Element:
-        """Return the next element."""
-        self._refuse_company("__anext__")
-        self._asked = True
-        try:
-            return await self._give()
-        finally:
-            self._asked = False
-
-    async def _give(self) -> Element:
-        recorder = self._recorder
-        recorder.events.append(SourceAsked(recorder.now()))
-        if recorder.contexts is not None:
-            recorder.contexts.source_looks()
-        try:
-            element = await self._elements.__anext__()
-        except anyio.get_cancelled_exc_class():
-            recorder.misused("interrupted", "the read of the source")
-            raise
-        except StopAsyncIteration:
-            ended: Element = self._end()
-            return ended
-        element = self._before = self._the_same(element)
-        recorder.block(self._plan.inputs[self._given].blocks)
-        recorder.events.append(Taken(recorder.now(), self._plan.first_index + self._given))
-        self._given += 1
-        return recorder.tracker.given(element)
-
-    def _the_same(self, element: Element) -> Element:
-        """Return the very object of the element before, if that says the same: it is two inputs."""
-        before = self._before
-        if before is not None and element == before and encode(element) == encode(before):
-            return before  # their encodings tell 1 from 1.0 and True
-        return element
-
-    def _end(self) -> Element:
-        """End as planned: there is no further element, or an error, or what is no element."""
-        gives_none = self._plan.scenario.source_error == "no-element" and not self.has_ended
-        raised = gives_none or self._error is not None
-        if not self.has_ended or self._error is not None:
-            self._recorder.events.append(SourceEnded(self._recorder.now(), raised))
-        self.has_ended = True
-        if gives_none:
-            return cast("Element", None)
-        if self._error is None:
-            raise StopAsyncIteration
-        raise self._recorder.planned(self._error, passes=True) from None
-
-    async def aclose(self) -> None:
-        """Note that the operator has closed its input, once that is done."""
-        self._refuse_company("aclose")
-        if self._recorder.contexts is not None:
-            self._recorder.contexts.source_closes()
-        takes = 0 if self._is_closed else self._plan.scenario.close_takes
-        try:
-            if takes:
-                await anyio.sleep(takes / 1000)
-        except anyio.get_cancelled_exc_class():
-            if self._recorder.is_cut:
-                self._close()
-            raise
-        self._close()
-
-    def _close(self) -> None:
-        self._recorder.events.append(SourceClosed(self._recorder.now()))
-        is_closed, self._is_closed = self._is_closed, True
-        if self._plan.scenario.close_error and not is_closed:
-            error = PlannedSourceError("closing")
-            raise self._recorder.planned(error, passes=True, closing=True)
-
-    def _refuse_company(self, name: str) -> None:
-        if self._asked:
-            raise RuntimeError(f"{name}() while another task waits in __anext__()")
-
-
-class TimedElements:
-    """The inputs of a leg: each is given in the instant in which it is due and somebody asks."""
-
-    def __init__(self, plan: LegStart, recorder: Recorder) -> None:
-        self._inputs = plan.inputs
-        self._ends_at = max(0, plan.scenario.source_ends_at - plan.began_at)
-        self._recorder = recorder
-        self._next = 0
-
-    def __aiter__(self) -> AsyncIterator[Element]:
-        return self
-
-    async def __anext__(self) -> Element:
-        """Return the next element when it is due."""
-        if self._next == len(self._inputs):
-            await self._wait_until(self._ends_at)
-            raise StopAsyncIteration
-        timed = self._inputs[self._next]
-        await self._wait_until(timed.at)
-        self._next += 1
-        return timed.element
-
-    async def _wait_until(self, at: int) -> None:
-        wait = self._recorder.until(at)
-        if wait > 0:
-            await anyio.sleep(wait / 1000)
-
-
-class _Iterable:
-    """An async iterable that is not its own iterator; it is closed behind that."""
-
-    def __init__(self, source: WatchedSource) -> None:
-        self._source = source
-        self._iterator: _Iterator | None = None
-
-    def __aiter__(self) -> "_Iterator":
-        self._iterator = _Iterator(self._source)
-        return self._iterator
-
-    async def aclose(self) -> None:
-        if self._iterator is None or self._iterator.is_closed:
-            await self._source.aclose()
-
-
-class _Iterator:
-    """What such an iterable makes."""
-
-    def __init__(self, source: WatchedSource) -> None:
-        self._source = source
-        self.is_closed = False
-
-    def __aiter__(self) -> "_Iterator":
-        return self
-
-    async def __anext__(self) -> Element:
-        return await self._source.__anext__()
-
-    async def aclose(self) -> None:
-        self.is_closed = True
-
-
-class _Generator:
-    """An async generator; a plain one that never began would not notice that it is closed.
-
-    What it awaits when it is given up it does itself, as a `finally` in it would: while it waits
-    for an element, its cancelled read cleans up.
-    """
-
-    def __init__(
-        self,
-        source: WatchedSource,
-        generate: Callable[[WatchedSource], AsyncGenerator[Element, None]],
-    ) -> None:
-        self._source = source
-        self._elements = self._cleaning_up(generate(source))
-        self._is_closed = False
-
-    def __aiter__(self) -> "_Generator":
-        return self
-
-    async def __anext__(self) -> Element:
-        return await self._elements.__anext__()
-
-    async def aclose(self) -> None:
-        await self._elements.aclose()
-        await self._clean_up()
-
-    async def _cleaning_up(
-        self, elements: AsyncGenerator[Element, None]
-    ) -> AsyncGenerator[Element, None]:
-        cancelled = anyio.get_cancelled_exc_class()
-        try:
-            async for element in elements:
-                yield element
-        except (cancelled, GeneratorExit):
-            await elements.aclose()
-            if self._source.has_ended:  # and that is the error that it raises
-                raise
-            # On trio whoever cleans up has to shield that; on asyncio nobody does.
-            with anyio.CancelScope(shield=cancelled is not asyncio.CancelledError):
-                await self._clean_up()
-            raise
-
-    async def _clean_up(self) -> None:
-        if not self._is_closed:
-            self._is_closed = True
-            await self._source.aclose()
-
-
-async def _plainly(source: WatchedSource) -> AsyncGenerator[Element, None]:
-    async for element in source:
-        yield element
-
-
-async def _in_a_scope(source: WatchedSource) -> AsyncGenerator[Element, None]:
-    """Hold a scope of its own while the operator has the element, as many real sources do."""
-    with anyio.CancelScope():
-        async for element in source:
-            yield element
-
-
-def given_as(kind: str, source: WatchedSource) -> AsyncIterable[Any]:
-    """Return `source` in the form that a scenario wants it in; see `Scenario.source`."""
-    match kind:
-        case "iterable":
-            return _Iterable(source)
-        case "generator":
-            return _Generator(source, _plainly)
-        case "scope":
-            return _Generator(source, _in_a_scope)
-        case _:
-            return source
-
 
 FURTHER_READS = 3
 """How often it is read before an operator is left that is over, and as often again after that."""
