@@ -302,6 +302,53 @@ def test_nothing_survives_a_command_that_a_signal_ends(
     assert list(temporary.iterdir()) == []
 
 
+STUCK = """
+from asyncwait.conformance import stream_backend
+
+
+def stuck(name):
+    def open_operator(*_args, **_options):
+        open(f"plays-{name}", "w").close()
+        while True:
+            pass
+
+    return stream_backend(open_operator)
+
+
+def first():
+    return stuck("first")
+
+
+def second():
+    return stuck("second")
+
+
+def third():
+    return stuck("third")
+"""
+
+
+@linux
+def test_two_backends_play_at_a_time_and_an_interruption_ends_both(outside: Folder) -> None:
+    """The third waits; with one job the second does, too."""
+    outside.write("gate.py", STUCK)
+    names = [f"gate:{name}" for name in ("first", "second", "third")]
+    command = [str(Path(sys.executable).with_name("asyncwait")), "verify", *names]
+
+    def interrupted(jobs: int, *awaited: str) -> tuple[int, set[str]]:
+        for each in outside.path.glob("plays-*"):
+            each.unlink()
+        with subprocess.Popen([*command, "--jobs", str(jobs)], cwd=outside.path) as process:
+            wait_until(lambda: all((outside.path / f"plays-{name}").exists() for name in awaited))
+            process.send_signal(signal.SIGINT)
+        return process.returncode, {
+            each.name.removeprefix("plays-") for each in outside.path.glob("plays-*")
+        }
+
+    assert interrupted(2, "first", "second") == (130, {"first", "second"})
+    assert interrupted(1, "first") == (130, {"first"})
+
+
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_a_missing_extra_is_named(outside: Folder, missing: str) -> None:
     """Without what a command needs, one line says what to install."""

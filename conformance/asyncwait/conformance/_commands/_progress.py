@@ -33,10 +33,10 @@ SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
 class Board:
-    """What is shown while backends are verified one after the other; it goes when that is over.
+    """What is shown while backends are verified; it goes when that is over.
 
-    On a terminal it is a bar with the time that is left, and a table of areas by backend, in which
-    rules are counted as soon as they have applied.
+    On a terminal it is a bar for each with the time that is left, and a table of areas by backend,
+    in which rules are counted as soon as they have applied.
     """
 
     def __init__(self, names: Sequence[str], console: Console | None = None) -> None:

@@ -25,7 +25,8 @@ patience_option = click.option(
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(1),
-    help="Processes that play, for each backend; by default one for each core.",
+    help="Processes that play, for each backend; by default one for each core. Two backends play "
+    "at a time, and with 1 one.",
 )
 """Of the same."""
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,8 @@ from asyncwait.conformance.report import (
     write_report,
 )
 from asyncwait.conformance.running import (
+    Served,
+    cores,
     exec_name,
     open_backend,
     require_trio,
@@ -354,7 +357,9 @@ def verify_command(
         if folder is not None:
             clear_folder(_REPORT, folder)
         with Board(tuple(served)) as board:
-            played = lineup.gather(lambda name: board.verify(served[name], plan, gate.terms(name)))
+            played = lineup.play(
+                served, lambda one: board.verify(one, plan, gate.terms(one.name)), jobs or cores()
+            )
         if updates:
             update_expected_failures(gate, list(played.values()), lineup.left_out)
     _report([one.verdict for one in played.values()], lineup.left_out, gate, folder)
@@ -369,6 +374,10 @@ def _refuse_beside_a_mailbox(context: click.Context) -> None:
         if source is ParameterSource.COMMANDLINE and name not in alike:
             what = parameter.opts[0] if isinstance(parameter, click.Option) else "BACKENDS"
             raise click.UsageError(f"--mailbox and {what} contradict each other: give one of them")
+
+
+_AT_A_TIME = 2
+"""Backends that play side by side; one process judges them all."""
 
 
 class _Lineup:
@@ -395,6 +404,24 @@ class _Lineup:
                     raise
                 self.left_out[name] = str(error)
         return gathered
+
+    def play(
+        self, served: Mapping[str, Served], verify: Callable[[Served], Played], jobs: int
+    ) -> dict[str, Played]:
+        """Return what has come of all that are not left out; two play at a time.
+
+        Those come first that play in one process: beside it there is room for the others' many.
+        """
+        with ThreadPoolExecutor(min(_AT_A_TIME, jobs)) as threads:
+            first = sorted(served, key=lambda name: not served[name].batch)
+            asked = {name: threads.submit(verify, served[name]) for name in first}
+            try:
+                return self.gather(lambda name: asked[name].result())
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                for one in served.values():
+                    one.abandon()
+                raise
 
 
 def _report(

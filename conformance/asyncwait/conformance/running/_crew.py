@@ -9,6 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from itertools import islice
 from typing import Self
 
@@ -288,6 +289,8 @@ class Crew:
         self._speech = speech
         self._slots = [WorkerSlot(speech, patience, memory) for _ in range(size)]
         self._hello: Hello | None = None
+        self.is_abandoned = False
+        """Whether nobody wants anything of it any more."""
 
     def __enter__(self) -> Self:
         return self
@@ -387,7 +390,13 @@ class Crew:
             slot.forget()
 
     def _attend(self, seconds: float) -> list[Said]:
-        """Listen to all for so long, or until one says something."""
+        """Listen to all for so long, or until one says something.
+
+        Raises:
+            CancelledError: the crew is abandoned.
+        """
+        if self.is_abandoned:
+            raise CancelledError
         began = time.monotonic()
         by = select.poll()
         left = seconds

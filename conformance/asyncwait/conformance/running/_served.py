@@ -105,6 +105,10 @@ class Served:
         for trace in self._crew.play(noted()):
             yield checked(asked.popleft(), trace)
 
+    def abandon(self) -> None:
+        """Have whoever plays scenarios, in another thread, get a `CancelledError` soon."""
+        self._crew.is_abandoned = True
+
     def further_runs(
         self, scenarios: Mapping[str, Scenario]
     ) -> Iterator[tuple[str, Scenario, Trace | Broken]]:

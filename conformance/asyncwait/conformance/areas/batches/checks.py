@@ -379,7 +379,7 @@ def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Find
 def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
     """Each batch holds no more records than any of them may share a call with."""
     shared = leg.once(batches)
-    for wait in leg.once(waits):
+    for wait in leg.once(waits) if shared else ():
         call, size = wait.call, len(shared.get(wait.call, ()))
         if call is not None and size > wait.most:
             yield f"{wait.item} shares call {call.number} with {size}, at most {wait.most}", call.at
