@@ -55,7 +55,6 @@ from asyncwait.conformance.report import (
 )
 from asyncwait.conformance.running import (
     Served,
-    cores,
     exec_name,
     open_backend,
     require_trio,
@@ -358,7 +357,9 @@ def verify_command(
             clear_folder(_REPORT, folder)
         with Board(tuple(served)) as board:
             played = lineup.play(
-                served, lambda one: board.verify(one, plan, gate.terms(one.name)), jobs or cores()
+                served,
+                lambda one: board.verify(one, plan, gate.terms(one.name)),
+                1 if jobs == 1 else _AT_A_TIME,
             )
         if updates:
             update_expected_failures(gate, list(played.values()), lineup.left_out)
@@ -406,13 +407,13 @@ class _Lineup:
         return gathered
 
     def play(
-        self, served: Mapping[str, Served], verify: Callable[[Served], Played], jobs: int
+        self, served: Mapping[str, Served], verify: Callable[[Served], Played], at_a_time: int
     ) -> dict[str, Played]:
-        """Return what has come of all that are not left out; two play at a time.
+        """Return what has come of all that are not left out.
 
         Those come first that play in one process: beside it there is room for the others' many.
         """
-        with ThreadPoolExecutor(min(_AT_A_TIME, jobs)) as threads:
+        with ThreadPoolExecutor(at_a_time) as threads:
             first = sorted(served, key=lambda name: not served[name].batch)
             asked = {name: threads.submit(verify, served[name]) for name in first}
             try:

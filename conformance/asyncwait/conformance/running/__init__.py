@@ -27,7 +27,6 @@ from asyncwait.conformance.running._backend import (
     require_trio,
     stream_backend,
 )
-from asyncwait.conformance.running._crew import cores
 from asyncwait.conformance.running._names import (
     Fault,
     UnknownBackend,
@@ -75,7 +74,6 @@ __all__ = [
     "UnknownBackend",
     "adapted",
     "checked",
-    "cores",
     "exec_name",
     "gives_one",
     "imported",
