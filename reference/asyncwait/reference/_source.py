@@ -11,7 +11,6 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     call_scope,
     close_source,
-    is_own_cancellation,
     join_errors,
     reraise_fatal,
     unless_cancelled,
@@ -103,8 +102,6 @@ class SourceReader:
             if self.scope.cancel_called:
                 self.trouble = unless_cancelled(error)
                 return None
-            if is_own_cancellation(error):
-                raise
             return error
         return None
 

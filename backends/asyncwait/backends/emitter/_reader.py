@@ -11,7 +11,6 @@ from asyncwait.spec import Element
 from asyncwait.toolkit import (
     call_scope,
     close_source,
-    is_own_cancellation,
     join_errors,
     reraise_fatal,
     unless_cancelled,
@@ -76,8 +75,6 @@ class Reader:
             if self._scope.cancel_called:
                 self.trouble = unless_cancelled(error)
                 return None
-            if is_own_cancellation(error):
-                raise
             return error
         return None
 

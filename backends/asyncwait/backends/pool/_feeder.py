@@ -12,7 +12,6 @@ from asyncwait.toolkit import (
     ValuesAhead,
     call_scope,
     close_source,
-    is_own_cancellation,
     join_errors,
     no_end_in_disguise,
     reraise_fatal,
@@ -60,9 +59,6 @@ class Feeder:
             if self._scope.cancel_called:
                 self.trouble = unless_cancelled(error)
                 return
-            if is_own_cancellation(error):
-                self._core.interrupt()
-                raise
             self._core.end(error)
         else:
             self._core.end(None)
