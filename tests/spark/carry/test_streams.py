@@ -11,7 +11,7 @@ from pages import blocks_of, run
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import window
 from pyspark.sql.streaming import StreamingQuery
-from streams import PROVIDER, Started, feed, until
+from streams import PROVIDER, SLOW, Started, Stream, feed, until
 
 from asyncwait.backends.spark import (
     Carry,
@@ -21,9 +21,9 @@ from asyncwait.backends.spark import (
     ordered_wait,
     unordered_wait,
 )
+from asyncwait.backends.spark.conformance._streams import sunk
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 
-SLOW = 3
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "streams.md"
 
 
@@ -38,7 +38,7 @@ def slow_until(goes: Path, notes: Path) -> Any:
     async def fn(row: Any) -> dict[str, int]:
         with notes.open("a") as file:
             file.write(f"{row.id}\n")
-        while row.id == SLOW and not goes.exists():  # noqa: ASYNC240 - it stands in for a service
+        while row.id in SLOW and not goes.exists():  # noqa: ASYNC240 - it stands in for a service
             await asyncio.sleep(0.05)
         return {"twice": 2 * row.id}
 
@@ -50,42 +50,25 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
     """The others come out meanwhile; when the stream goes on, each comes once, called once."""
-    source, notes, goes = tmp_path / "in", tmp_path / "calls", tmp_path / "goes"
-    source.mkdir()
-
-    fn = slow_until(goes, notes)
-
-    def started() -> Started:
-        rows = streams.session.readStream.schema("id long").json(str(source))
-        out = unordered_wait(rows, fn, "twice long", carry=Carry(pause=0.2, budget=0.1))
-        writer = out.writeStream.format("parquet").option("path", str(tmp_path / "out"))
-        kept = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        return Started(kept.trigger(processingTime="100 milliseconds"))
-
-    def found() -> list[tuple[int, int]]:
-        (tmp_path / "out").mkdir(exist_ok=True)
-        reader = streams.session.read.schema("id long, twice long")
-        read: DataFrame = reader.parquet(str(tmp_path / "out"))
-        return sorted((row.id, row.twice) for row in read.collect())
-
-    feed(source, 0, range(6))
-    expected = [(each, 2 * each) for each in range(12)]
-    query = started()
+    stream = Stream(streams, tmp_path)
+    feed(stream.source, 0, range(6))
+    expected = [(each, f"n{each}", 2 * each) for each in range(12)]
+    query = stream.start()
     try:
-        until(lambda: len(found()) == 5, query)
-        assert found() == [each for each in expected[:6] if each[0] != SLOW]
+        until(lambda: len(stream.found()) == 4, query)
+        assert stream.found() == [each for each in expected[:6] if each[0] not in SLOW]
     finally:
         query.stop()
-    feed(source, 1, range(6, 12))
-    goes.touch()
-    query = started()
+    feed(stream.source, 1, range(6, 12))
+    stream.goes.touch()
+    query = stream.start()
     try:
-        until(lambda: len(found()) == 12, query)
+        until(lambda: len(stream.found()) == 12, query)
     finally:
         query.stop()
 
-    assert found() == expected
-    assert sorted(calls(notes)) == [*range(12)]
+    assert stream.found() == expected
+    assert sorted(calls(stream.notes)) == [*range(12)]
 
 
 @pytest.mark.timeout(400)
@@ -129,7 +112,7 @@ def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
     carry = Carry(lanes=1, pause=0.2, budget=0.1, skew=skew, event_time=skew and "time")
     out = unordered_wait(rows, fn, "twice long", carry=carry).withWatermark("time", "1 minute")
     counted = out.groupBy(window("time", "1 minute")).count().select("count")
-    times = [f'{{"id": {SLOW}, "time": "2026-01-01T00:00:00Z"}}']
+    times = ['{"id": 3, "time": "2026-01-01T00:00:00Z"}}']
     times.append('{"id": 4, "time": "2026-01-01T00:10:00Z"}')
     (tmp_path / "in" / "0.json").write_text("\n".join(times))
     writer = counted.writeStream.format("memory").queryName(f"counted_{skew}")
@@ -180,15 +163,16 @@ def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: P
     run(first, PAGE, names)
     query: StreamingQuery = names["query"]
     try:
-        reader = streams.session.read.schema("id long, score double")
-        until(lambda: reader.parquet(names["out"]).count() == 5, query)
+        until(lambda: sum(table.num_rows for table in sunk(tmp_path / "out")) == 5, query)
         for block in others:
             run(block, PAGE, names)
     finally:
         query.stop()
-    rows = reader.parquet(names["out"]).collect()
+    rows = (row for table in sunk(tmp_path / "out") for row in table.to_pylist())
 
-    assert sorted((row.id, row.score) for row in rows) == [(each, each / 2) for each in range(5)]
+    assert sorted((row["id"], row["score"]) for row in rows) == [
+        (each, each / 2) for each in range(5)
+    ]
     assert names["counts"].columns == ["window", "count"]
 
 

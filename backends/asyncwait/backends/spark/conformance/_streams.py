@@ -231,7 +231,7 @@ class _Query:
     def reports(self) -> dict[int, LegReport]:
         """Return the reports, compared with what came out."""
         came: dict[int, list[Element]] = defaultdict(list)
-        for table in self._outputs():
+        for table in sunk(self._folder / "output"):
             for batch in table.to_batches():
                 elements = FrameWay(self._works[0].task).elements(batch)
                 for number, element in zip(
@@ -241,13 +241,14 @@ class _Query:
         found = read_reports(self._reports)
         return {number: confirmed(report, came[number]) for number, report in found.items()}
 
-    def _outputs(self) -> Iterator[pa.Table]:
-        """Yield what the sink has, in the order of its own log, which repeats itself."""
-        log = self._folder / "output" / "_spark_metadata"
-        logs = sorted(log.glob("[0-9]*"), key=lambda path: int(path.name.split(".")[0]))
-        lines = dict.fromkeys(line for each in logs for line in each.read_text().splitlines()[1:])
-        for path in dict.fromkeys(json.loads(line)["path"] for line in lines):
-            yield pq.read_table(unquote(urlsplit(path).path))
+
+def sunk(folder: Path) -> Iterator[pa.Table]:
+    """Yield what a sink of files has, in the order of its own log, which repeats itself."""
+    logs = folder.glob("_spark_metadata/[0-9]*")
+    ordered = sorted(logs, key=lambda path: int(path.name.split(".")[0]))
+    lines = dict.fromkeys(line for each in ordered for line in each.read_text().splitlines()[1:])
+    for path in dict.fromkeys(json.loads(line)["path"] for line in lines):
+        yield pq.read_table(unquote(urlsplit(path).path))
 
 
 def rows_of(number: int, start: LegStart, work: CarryWork) -> list[list[Row]]:
