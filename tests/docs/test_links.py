@@ -15,7 +15,7 @@ RULES = "../spec/asyncwait/spec/rules"
         ("03-watermarks.md", "spec/02-order.md", "03-watermarks.md"),
         ("../rules/00-introduction.md", "protocol/json-lines.md", "../spec/00-introduction.md"),
         ("schema.json", "protocol/json-lines.md", "schema.json"),
-        ("../examples/deadlines.py", "pool.md", "source/examples/deadlines.py.md"),
+        ("../examples/peers/rows.py", "pool.md", "source/examples/peers/rows.py.md"),
         ("#a-part", "pool.md", "#a-part"),
         ("https://example.org/a", "pool.md", "https://example.org/a"),
     ],

@@ -185,11 +185,11 @@ def test_tables_hold_all_that_is_defined(site: Path) -> None:
 
 def test_a_folder_of_code_is_shown_with_what_is_in_it() -> None:
     """Each module has a page, and its first sentence stands in the list."""
-    shown = dict(source_pages(["examples"]))
+    shown = dict(source_pages(["examples/template/src/mypkg"]))
 
-    assert shown["source/examples.md"].startswith(APART)
-    assert "A sliding window in plain asyncio" in shown["source/examples.md"]
-    assert "class SlidingWindow" in shown["source/examples/sliding_window.py.md"]
+    assert shown["source/examples/template/src/mypkg.md"].startswith(APART)
+    assert "A window over a stream" in shown["source/examples/template/src/mypkg.md"]
+    assert "class Window" in shown["source/examples/template/src/mypkg/window.py.md"]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """The quick suite as cases, for what plays it in its own process, and what plays less of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from unittest.mock import patch
-
-from sample import SEED, WHOLE, some
 
 from asyncwait.conformance import _comparing, _verify
 from asyncwait.conformance.areas import EXAMPLES
@@ -23,20 +21,17 @@ def few_examples() -> tuple[Example, ...]:
     return tuple(example for example in EXAMPLES if FEW.intersection(example.rules))
 
 
-def each_rule_once(
-    can: Iterable[Capability] = ALL_CAPABILITIES, also: Iterable[Example] = ()
-) -> tuple[Example, ...]:
+def each_rule_once(can: Iterable[Capability] = ALL_CAPABILITIES) -> tuple[Example, ...]:
     """Return an example about each rule, for verdicts that are green with nothing untested.
 
     Args:
         can: capabilities; where there is an example of a rule that needs no others, it is that.
-        also: examples beside these.
     """
     first: dict[str, str] = {}
     for example in sorted(EXAMPLES, key=lambda example: len(needs(example.scenario) - {*can})):
         for rule in example.rules:
             first.setdefault(rule, example.name)
-    names = {*first.values(), *(example.name for example in also)}
+    names = {*first.values()}
     return tuple(e for e in EXAMPLES if e.name in names or FEW.intersection(e.rules))
 
 
@@ -58,18 +53,6 @@ def playing(examples: Sequence[Example]) -> Iterator[None]:
         patch.object(_served, "cores", lambda: 1),
     ):
         yield
-
-
-def by_day(can: Iterable[Capability], of: str) -> AbstractContextManager[None]:
-    """Have verifications play each rule once and a fifth of the examples beside; at night all.
-
-    Args:
-        can: capabilities of what is verified.
-        of: names the draw.
-    """
-    if SEED == WHOLE:
-        return nullcontext()
-    return playing(each_rule_once(can, some(EXAMPLES, 5, of)))
 
 
 def quick_cases(count: int = QUICK, seed: int = 0, about: str = "") -> Iterator[Case]:
