@@ -164,6 +164,7 @@ def test_on_a_real_clock_times_may_be_rounded() -> None:
 
 CRASHING = scenario_of("0: a ^7 b; a: 80 gives x; crashes 40 capacity=2 mode=unordered")
 FIRST, SECOND = play(open_operator, CRASHING).legs
+UNCLOSED = ", and no event says that it was closed"
 
 
 @pytest.mark.parametrize(
@@ -202,6 +203,11 @@ FIRST, SECOND = play(open_operator, CRASHING).legs
         (CRASHING, (FIRST, FIRST, SECOND), "it has 3 legs, the scenario cr"),
         (PLANNED, (leg_of("0: waits", how="left"),), "leg 0: it was left at 500, that is not pl"),
         (PLANNED, (leg_of("0: waits", how="crashed"),), "leg 0: it crashed at 500, that is not pl"),
+        (PLANNED, (leg_of("0: closed", how="failed"),), "possible"),
+        (PLANNED, (leg_of("0: waits", how="finished"),), f"leg 0: it finished{UNCLOSED}"),
+        (PLANNED, (leg_of("0: waits", how="failed"),), f"leg 0: it failed{UNCLOSED}"),
+        (replace(PLANNED, cancel_at=40), (leg_of("", "left"),), f"leg 0: it left{UNCLOSED}"),
+        (CRASHING, (leg_of("", "crashed"),), f"leg 0: it crashed{UNCLOSED}"),
     ],
 )
 def test_the_legs_follow_from_each_other(

@@ -100,7 +100,7 @@ class _Leg:
         self._values = [identity(each.value) for each in stored if isinstance(each, Record)]
         """Of the records that are known so far, by their numbers."""
         self._taken = 0
-        self._is_closed = False
+        self._is_closed = self._is_over = False
         self._waiting = False
         self._took_at: float | None = None
         self._calls: dict[int, CallStarted] = {}
@@ -154,6 +154,7 @@ class _Leg:
             case HookRun() if self._scenario.hooks == "none":
                 return f"{event.hook} ran, no hook is planned"
             case Closed():  # They are read once more then.
+                self._is_over = True
                 self._figures_at = [0] if self._scenario.figures_at else []
             case FiguresRead():
                 return self._read_figures(event)
@@ -313,5 +314,7 @@ class _Leg:
                 return f"it was left at {ending.at:g}, that is not planned"
             case "crashed" if crash is None or self._is_early(ending.at, crash.at):
                 return f"it crashed at {ending.at:g}, that is not planned"
+            case "finished" | "failed" | "left" | "crashed" if not self._is_over:
+                return f"it {ending.how}, and no event says that it was closed"
             case _:
                 return None
