@@ -1,5 +1,7 @@
 """What `asyncwait journal` knows of a journal; `tests/golden/journal.txt` is what it says."""
 
+import json
+import os
 from pathlib import Path
 from uuid import UUID
 
@@ -12,6 +14,7 @@ from asyncwait.backends.journal import (
     FileSummary,
     Journal,
     JournalSummary,
+    KeptFailure,
     key_of,
     summary,
 )
@@ -80,3 +83,33 @@ def test_failures_are_shown_by_cause_and_dropped(on_disk: Journal) -> None:
     assert summary(on_disk.path).failed == 2
     assert "2 entries of 2 keys" in run("drop-failures", on_disk.path)
     assert (summary(on_disk.path).failed, summary(on_disk.path).keys) == (0, 2)
+
+
+def test_a_failure_whose_key_is_none_is_no_failure(on_disk: Journal) -> None:
+    """Only a journal that somebody has made up has one."""
+    with on_disk.attempt("run") as attempt:
+        attempt.add_failure(Failure(b"", "LookupError", "no such city: Ys"))
+
+    found = summary(on_disk.path)
+
+    assert (found.failed, found.entries) == (0, 1)
+
+
+def test_a_name_that_is_no_text_is_written_out_in_json(on_disk: Journal) -> None:
+    """Of a file that somebody has put there."""
+    fill(on_disk, entries(1))
+    os.close(os.open(os.fsencode(on_disk.path) + b"/\xff.loose", os.O_CREAT))
+
+    shown = json.loads(run("show", on_disk.path, "--json"))
+
+    assert shown["loose"][1]["name"] == r"\udcff.loose"
+
+
+def test_what_a_journal_says_of_a_failure_is_one_line() -> None:
+    """Whoever writes there could begin a line of ours otherwise."""
+    made_up = Failure(b"", "X\n::error::\x1b[2J", "r\n::error::mine")
+
+    said = str(KeptFailure(made_up))
+
+    assert said.isprintable()
+    assert "X\\n::error::" in said

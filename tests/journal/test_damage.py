@@ -279,11 +279,12 @@ def test_other_files_in_the_folder_are_left_alone(on_disk: Journal) -> None:
     """They are nobody's business here."""
     some = entries(1, 2, 3)
     fill(on_disk, some)
-    for name in (".DS_Store", "_SUCCESS", "notes.txt"):
+    others = (".DS_Store", "_SUCCESS", "notes.txt", "notes.tmp", "a.loose.tmp")
+    for name in others:
         Path(on_disk.path, name).write_bytes(os.urandom(50))
     Path(on_disk.path, "folder").mkdir()
 
     compact(on_disk.path)
 
     assert found(on_disk, some) == some
-    assert Path(on_disk.path, "notes.txt").exists()
+    assert all(Path(on_disk.path, name).exists() for name in others)

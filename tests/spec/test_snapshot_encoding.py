@@ -149,6 +149,12 @@ def test_what_is_no_snapshot_says_why(data: bytes, told: str) -> None:
         ([1, [["r", b"1", None, b"{"]], None, None], "property name"),
         ([1, [["r", b"\xff\xff", None, b"1"]], None, None], "utf-"),
         ([1, [["r", b"[" * 10**6, None, b"1"]], None, None], "recursion depth"),
+        # What `encode_snapshot` refuses would stop the first snapshot after the restore.
+        ([1, [["r", b"NaN", None, b"1"]], None, None], "NaN is no number that JSON has"),
+        ([1, [["r", b"1", None, b"[1e999]"]], None, None], "1e999 is no number that JSON has"),
+        ([1, [["r", b"1", 2**64 - 1, b"1"]], None, None], r"`\$\[1\]\[0\]\[2\]`"),
+        ([1, [["w", 2**64 - 1]], None, None], r"`\$\[1\]\[0\]\[1\]`"),
+        ([2**64 - 1, [], None, None], r"`\$\[0\]`"),
     ],
 )
 def test_a_payload_of_another_shape_is_corrupt(payload: list[Any], told: str) -> None:

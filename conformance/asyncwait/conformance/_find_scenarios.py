@@ -9,6 +9,7 @@ from codecs import BOM_UTF8
 from collections.abc import Collection
 from pathlib import Path
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._words import nearest
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec import InvalidConfig
@@ -53,8 +54,9 @@ def make_folder(folder: Path) -> None:
         OSError: it can't be made.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    # Git is told by the folder itself.
-    folder.parent.joinpath(".gitignore").write_text("*\n", encoding="utf-8")
+    told = folder.parent / ".gitignore"
+    if not told.exists():  # Git is told by the folder itself.
+        told.write_text("*\n", encoding="utf-8")
 
 
 def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:
@@ -64,7 +66,7 @@ def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:
         InvalidConfig: somebody has broken the file.
     """
     file = _file_of(scenario_id, folder)
-    return scenarios_from_json(file.read_bytes()) if file.is_file() else ()
+    return scenarios_from_json(file_bytes(file)) if file.is_file() else ()
 
 
 def _file_of(scenario_id: str, folder: Path) -> Path:
@@ -91,7 +93,10 @@ def find_scenarios(text: str) -> tuple[Scenario, ...]:
     if text.lstrip().startswith(("[", "{")):
         return _read(text.encode())
     if (file := Path(text)).is_file():
-        return _read(file.read_bytes().removeprefix(BOM_UTF8))
+        try:
+            return _read(file_bytes(file).removeprefix(BOM_UTF8))
+        except OSError as error:
+            raise InvalidConfig(f"{text!r} can't be read: {error.strerror}") from error
     if file.exists():
         raise InvalidConfig(f"{text!r} is no file that can be read: a folder, a pipe or a device")
     by_name = {example.name: example.scenario for example in EXAMPLES}

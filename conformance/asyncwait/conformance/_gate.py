@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._words import Key, is_text, nearest, slips_in_table
 from asyncwait.conformance.expected_failures.file import Entry, Terms, read_entries
 from asyncwait.spec import InvalidConfig
@@ -65,7 +66,7 @@ def find_settings(folder: Path) -> Settings | None:
 
 def _table(file: Path) -> Any:
     try:
-        project = tomllib.loads(file.read_bytes().decode())
+        project = tomllib.loads(file_bytes(file).decode())
     except OSError as error:
         raise InvalidConfig(f"{file} can't be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # of TOML and of UTF-8

@@ -5,10 +5,12 @@ is kept beside the scenarios, by the name of the backend.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._find_scenarios import FOLDER, make_folder
 from asyncwait.conformance.verdict import Verdict
 
@@ -28,11 +30,11 @@ def keep_listed(verdicts: Sequence[Verdict], folder: Path = FOLDER) -> None:
     listed = {backend: rules for backend, rules in told.items() if rules}
     if listed == known:
         return
-    try:
+    file = folder.with_name(NAME)
+    with suppress(OSError):
         make_folder(folder)
-        folder.with_name(NAME).write_bytes(msgspec.json.encode(listed) + b"\n")
-    except OSError:
-        pass
+        if file.is_file() or not file.exists():
+            file.write_bytes(msgspec.json.encode(listed) + b"\n")
 
 
 def listed_for(backend: str, scenario_id: str, folder: Path = FOLDER) -> Sequence[str]:
@@ -51,6 +53,6 @@ def _rules_by_id(verdict: Verdict) -> dict[str, list[str]]:
 def _read(folder: Path) -> Mapping[str, Mapping[str, list[str]]]:
     """Return what is kept; nothing if there is nothing, or somebody has broken it."""
     try:
-        return msgspec.json.decode(folder.with_name(NAME).read_bytes(), type=Listed)
+        return msgspec.json.decode(file_bytes(folder.with_name(NAME)), type=Listed)
     except (OSError, msgspec.DecodeError):
         return {}

@@ -9,10 +9,11 @@ import struct
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from math import isfinite
+from typing import Annotated, Any, Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from asyncwait.spec._elements import (
     HIGHEST,
@@ -61,7 +62,7 @@ class Codec(Protocol):
 
 
 class JsonCodec:
-    """The default codec. What JSON can't say is refused by `encode_snapshot`, not bent."""
+    """The default codec. What JSON can't say is refused, not bent, on the way out and in."""
 
     def encode(self, value: Any) -> bytes:
         """Return `value` as UTF-8 JSON."""
@@ -69,17 +70,28 @@ class JsonCodec:
 
     def decode(self, data: bytes) -> Any:
         """Return the value of the JSON text `data`."""
-        return json.loads(data)
+        return json.loads(data, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(text: str) -> float:
+    """Return a number of JSON, which has none that is not finite."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{one_line(text)} is no number that JSON has")
+    return number
+
+
+_Int = Annotated[int, Meta(ge=LOWEST, le=HIGHEST)]
 
 
 class _Record(Struct, frozen=True, tag="r", array_like=True, forbid_unknown_fields=True):
     value: bytes
-    timestamp: int | None
+    timestamp: _Int | None
     key: bytes
 
 
 class _Watermark(Struct, frozen=True, tag="w", array_like=True, forbid_unknown_fields=True):
-    timestamp: int
+    timestamp: _Int
 
 
 class _Status(Struct, frozen=True, tag="s", array_like=True, forbid_unknown_fields=True):
@@ -87,9 +99,9 @@ class _Status(Struct, frozen=True, tag="s", array_like=True, forbid_unknown_fiel
 
 
 class _Snapshot(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    checkpoint_id: int
+    checkpoint_id: _Int
     in_flight: tuple[_Record | _Watermark | _Status, ...]
-    read: int | None
+    read: _Int | None
     upstream: "_Snapshot | None"
 
 

@@ -83,7 +83,7 @@ def one_line(text: object, most: int = LONGEST) -> str:
     try:
         said = str(text)
     except Exception as error:
-        return f"<{type(text).__name__}, whose text raised {type(error).__name__}>"
+        return printable(f"<{type(text).__name__}, whose text raised {type(error).__name__}>")
     return shortened(printable(shortened(said.strip(), most)), most)
 
 
@@ -103,7 +103,7 @@ def shown(value: object, most: int = LONGEST) -> str:
                 return one_line(f"{type(value).__name__}({said!r})", most)
         return one_line(repr(value), most)
     except Exception as error:
-        return f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
+        return printable(f"<{type(value).__name__}, whose repr raised {type(error).__name__}>")
 
 
 def name_of(text: str) -> str:

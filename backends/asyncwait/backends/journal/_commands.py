@@ -6,12 +6,13 @@ from contextlib import contextmanager
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.texts import joined, json_text, name_of, one_line
+from asyncwait.spec.texts import joined, json_text, name_of, one_line, printable
 
 _USAGE_ERROR = 2
 _CAUSES = 10
@@ -72,7 +73,13 @@ def usage_errors() -> Generator[None]:
 
 def _print(shown: JournalSummary, *, is_json: bool) -> None:
     if is_json:
-        click.echo(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2)))
+        told = replace(
+            shown,
+            path=printable(shown.path),
+            loose=tuple(replace(each, name=printable(each.name)) for each in shown.loose),
+            merged=tuple(replace(each, name=printable(each.name)) for each in shown.merged),
+        )
+        click.echo(json_text(msgspec.json.format(msgspec.json.encode(told), indent=2)))
         return
     for line in _lines(shown):
         click.echo(joined([line]))

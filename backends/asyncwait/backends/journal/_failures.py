@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.backends.journal._errors import JournalError
+from asyncwait.backends.journal._format import KEY_BYTES
 from asyncwait.backends.journal._keys import keys_after
 from asyncwait.backends.services._causes import cause_named, kind_of, status_behind
 from asyncwait.spec import AsyncWaitError, CallFailed, OperatorError, RetryAfter
@@ -69,8 +70,9 @@ class KeptFailure(AsyncWaitError):
     """
 
     def __init__(self, failure: Failure) -> None:
+        reason = one_line(failure.reason, _LONGEST)
         super().__init__(
-            f"{failure.cause} in an earlier run: {failure.reason}; the journal keeps it, and "
+            f"{one_line(failure.cause)} in an earlier run: {reason}; the journal keeps it, and "
             "`asyncwait journal drop-failures` has it called again"
         )
         self.failure = failure
@@ -107,7 +109,8 @@ def decode_failure(key: bytes, payload: bytes) -> Failure | None:
         failure = msgspec.msgpack.decode(payload[len(_MARK) :], type=Failure)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return failure if failure_key(failure.key) == key else None
+    is_whole = len(failure.key) == KEY_BYTES and failure_key(failure.key) == key
+    return failure if is_whole else None
 
 
 def is_open(error: BaseException | None) -> bool:

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import stat
 import threading
 from collections import OrderedDict
@@ -17,6 +18,9 @@ from asyncwait.backends.journal._store import LOOSE, MERGED, Write
 
 TEMPORARY = ".tmp"
 """How the name of a file ends that is being begun."""
+
+_BEGUN = re.compile(rf"-[0-9a-f]{{32}}({re.escape(LOOSE)})?{re.escape(TEMPORARY)}$")
+"""Of our files alone: whose folder it is may have others that end so."""
 
 _OPEN_AT_ONCE = 32
 _PIECE = 1 << 20
@@ -135,7 +139,7 @@ class LocalStore:
 
     def sweep(self) -> None:
         for name in self.sizes():
-            if name.endswith(TEMPORARY):
+            if _BEGUN.search(name):
                 with suppress(FileNotFoundError, JournalCorrupt):
                     if self.is_final(name):
                         self.delete(name)

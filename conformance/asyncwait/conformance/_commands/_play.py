@@ -10,6 +10,7 @@ import click
 import msgspec
 from rich.console import Console
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import (
     any_case,
@@ -130,7 +131,7 @@ def judge_one(planned: Scenario, file: Path) -> Word:
         InvalidConfig: the file can't be read, or holds no trace.
     """
     try:
-        observed = trace_from_json(file.read_bytes())
+        observed = trace_from_json(file_bytes(file))
     except OSError as error:
         raise InvalidConfig(f"--judge {file}: {error.strerror}") from error
     told = msgspec.structs.replace(observed, self_reported=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import jobs_option, patience_option, usage_errors
 from asyncwait.conformance._guard import say
@@ -92,7 +93,7 @@ def _read(files: tuple[Path, ...]) -> Iterator[Vector]:
             raise InvalidConfig(f"{file}: there is no file with vectors in it")
         for each in inside:
             try:
-                yield from vectors_from_json(each.read_bytes()).vectors
+                yield from vectors_from_json(file_bytes(each)).vectors
             except InvalidConfig as error:
                 raise InvalidConfig(f"{each}: {error}") from error
             except OSError as error:

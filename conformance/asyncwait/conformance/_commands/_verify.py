@@ -12,6 +12,7 @@ from typing import NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance._commands._shared import (
@@ -172,7 +173,7 @@ def update_expected_failures(
         say(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
         return
     try:
-        text = gate.file.read_bytes().decode() if gate.file.exists() else ""
+        text = file_bytes(gate.file).decode() if gate.file.exists() else ""
         update = updated(text, name, played, gate.day, left_out)
         if update.text != text:
             gate.file.write_bytes(update.text.encode())

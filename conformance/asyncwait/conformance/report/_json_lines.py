@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 from msgspec import Struct
 
+from asyncwait.conformance._bounded import open_file
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import impossible
 from asyncwait.conformance.report._model import (
@@ -309,14 +310,15 @@ def read_lines(path: Path) -> Report:
         InvalidConfig: there is no report to be read; the message says what to do.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return _read(file, str(path))
     except IsADirectoryError:
         raise InvalidConfig(f"{path} is a folder: name the report.jsonl in it") from None
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidConfig):
             raise
-        raise InvalidConfig(f"{path} can't be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InvalidConfig(f"{path} can't be read: {why}") from error
 
 
 def _lines_of(report: Report) -> Iterator[Line]:

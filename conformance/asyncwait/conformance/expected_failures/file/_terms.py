@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._words import Key, is_text, nearest, slip_in, slips_in_table
 from asyncwait.conformance.expected_failures import (
     TRAIT_NAMES,
@@ -98,7 +99,7 @@ def read_entries(file: Path) -> tuple[Entry, ...]:
         InvalidConfig: it can't be read, or is wrong; the message names it, the entry and the key.
     """
     try:
-        text = file.read_bytes().decode()
+        text = file_bytes(file).decode()
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         hint = "; --update-expected-failures writes it" if is_missing else ""
@@ -188,16 +189,17 @@ _KEYS: Mapping[str, Key] = {
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:
+    """Refuse two entries of a rule that are about one backend; one without a name is about all."""
+    backends: dict[str, dict[str, None]] = {}
     for place, entry in enumerate(entries, 1):
-        for other in entries[: place - 1]:
-            if other.rule == entry.rule and (
-                entry.speaks_of(other.backend) or other.speaks_of(entry.backend)
-            ):
-                of = entry.backend or other.backend
-                raise InvalidConfig(
-                    f"{name}: entry {place} ({entry.rule}): the rule has an entry already"
-                    f"{f' for backend {of!r}' if of else ''}; keep one of them"
-                )
+        known = backends.setdefault(entry.rule, {})
+        if entry.backend in known or "" in known or (known and not entry.backend):
+            of = entry.backend or next(iter(known))
+            raise InvalidConfig(
+                f"{name}: entry {place} ({entry.rule}): the rule has an entry already"
+                f"{f' for backend {of!r}' if of else ''}; keep one of them"
+            )
+        known[entry.backend] = None
 
 
 def newer_than(spec: str, rules: Mapping[str, Rule]) -> frozenset[str]:

@@ -1,0 +1,66 @@
+"""Files that anybody may have made are read within bounds, or refused in a line."""
+
+import os
+from pathlib import Path
+
+import pytest
+from outside import run
+from reports import verdict
+
+from asyncwait.conformance._bounded import file_bytes
+from asyncwait.conformance._listed import keep_listed, listed_for
+from asyncwait.spec.scenario import LIMITS
+
+READERS = {
+    "vectors": ("vectors", "run", "reference-asyncio", "FILE"),
+    "expected failures": ("verify", "reference-asyncio", "--expected-failures", "FILE"),
+    "report": ("report", "FILE"),
+    "trace": ("play", "--judge", "FILE", "the-last-finishes-first"),
+    "scenario": ("play", "reference-asyncio", "FILE"),
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """One that is waited for, one without an end, and one that holds nearly nothing."""
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate(4 << 30)
+    return {"pipe": pipe, "device": Path("/dev/zero"), "large": large}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_no_file_is_waited_for_or_fills_the_memory(
+    files: dict[str, Path], reader: str, kind: str
+) -> None:
+    """One line names it."""
+    arguments = [each.replace("FILE", str(files[kind])) for each in READERS[reader]]
+
+    done = run(*arguments)
+
+    assert done.exit_code == 2, done.output
+    assert str(files[kind]) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_as_much_as_is_taken_is_read(tmp_path: Path) -> None:
+    """And not a byte more."""
+    file = tmp_path / "file"
+    file.write_bytes(b"12345")
+
+    assert file_bytes(file, 5) == b"12345"
+    with pytest.raises(OSError, match="it holds more than 4 bytes"):
+        file_bytes(file, 4)
+    assert LIMITS.bytes < 4 << 30
+
+
+def test_a_pipe_where_ids_are_kept_keeps_nothing(tmp_path: Path) -> None:
+    """Nobody comes to read it."""
+    os.mkfifo(tmp_path / "listed.json")
+    os.mkfifo(tmp_path / ".gitignore")
+
+    keep_listed([verdict("reference-asyncio", {"ORD-1": "fail"})], tmp_path / "scenarios")
+
+    assert listed_for("reference-asyncio", "00000000", tmp_path / "scenarios") == []
