@@ -8,7 +8,7 @@ import pytest
 from outside import SOUND, Folder, run
 from reports import LATER, THEN, report, verdict
 
-from asyncwait.conformance.report import FORMS, read_lines, write_lines
+from asyncwait.conformance.report import FORMS, _json_lines, read_lines, write_lines
 
 
 @pytest.fixture
@@ -71,6 +71,19 @@ def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> 
         ("mine", LATER),
         ("other", THEN),
     ]
+
+
+def test_what_would_be_too_long_to_be_read_is_not_written(
+    red: Path, green: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files may be read that are no one file."""
+    monkeypatch.setattr(_json_lines, "MOST_BYTES", max(red.stat().st_size, green.stat().st_size))
+
+    done = run("report", red, green, "--out", tmp_path / "all")
+
+    assert done.exit_code == 2
+    assert done.stderr.endswith("are read at most: join fewer runs\n")
+    assert list((tmp_path / "all").iterdir()) == []
 
 
 def test_a_file_may_stand_in_the_folder_that_it_is_merged_into(green: Path, tmp_path: Path) -> None:

@@ -286,6 +286,18 @@ def backend():
 """
 
 
+def test_last_words_that_came_with_the_reply_before_are_shown() -> None:
+    """A program that dies amid the next scenario may have said why before it was heard."""
+    body = "if number == 2: print('panicked', file=sys.stderr)\n    if number == 2: os._exit(101)"
+    early = body.replace("number == 2: print", "number == 1: print")
+    for each in (body, early):
+        with crew(program(f'{each}\n    print(\'{{"error": "no"}}\')')) as children:
+            *_, died = children.play([SCENARIO] * 2)
+
+        assert died.legs[-1].ending.detail.startswith("the program died: exit code 101")
+        assert died.output == "panicked"
+
+
 def test_of_much_output_the_last_is_kept() -> None:
     """And the rest is counted."""
     loud = program(f"{FINE}[print('x' * 100_000 + 'end', file=sys.stderr), print('{{}}')]")

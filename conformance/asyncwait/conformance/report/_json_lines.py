@@ -285,9 +285,16 @@ LONGEST_DOUBT = 1_000
 
 
 def report_to_lines(report: Report) -> bytes:
-    """Return a report as it stands in a file."""
+    """Return a report as it stands in a file.
+
+    Raises:
+        InvalidConfig: it would be longer than what is read.
+    """
     lines = [_encoded(line) for line in _lines_of(report)]
     body = b"".join(lines)
+    if len(body) > MOST_BYTES:
+        got = f"the report has {len(body):,} bytes, and {MOST_BYTES:,} are read at most"
+        raise InvalidConfig(f"{got}: join fewer runs")
     return body + _encoded(Footer(len(lines), hashlib.sha256(body).hexdigest()))
 
 

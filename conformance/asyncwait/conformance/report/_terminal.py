@@ -14,7 +14,7 @@ from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._plan import describe_scenario
 from asyncwait.conformance.report._timeline import draw
-from asyncwait.conformance.report._words import HINT, again_lines, besides, excerpt, rule_text_lines
+from asyncwait.conformance.report._words import again_lines, besides, excerpt, hint, rule_text_lines
 from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of
 from asyncwait.spec.rules import areas
@@ -65,7 +65,7 @@ def _broken(verdict: Verdict, kept: AbstractSet[str]) -> Iterator[str]:
         further = f"; further causes: {', '.join(others)}" if others else ""
         yield f"likely cause: {first} {verdict.failed[0].rule.title}{further}"
     if any(result.failures for result in verdict.failed):
-        yield HINT
+        yield hint(is_program=verdict.self_reported)
 
 
 def _rule(

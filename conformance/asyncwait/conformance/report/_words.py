@@ -30,10 +30,15 @@ from asyncwait.spec.texts import block, json_text, name_of, shortened
 LONGEST_JSON = 4_000
 """Characters of a scenario that stand in a report; a longer one would bury it."""
 
-HINT = (
-    "asyncwait play --here plays in the process of the command: print and breakpoint() work; "
-    "--trace prints each event, --json - writes the scenario as JSON"
-)
+_AS_JSON = "--json - writes the scenario as JSON"
+
+
+def hint(*, is_program: bool) -> str:
+    """Return what else `asyncwait play` can do; a program has a process of its own."""
+    if is_program:
+        return f"asyncwait play {_AS_JSON}"
+    here = "asyncwait play --here plays in the process of the command: print and breakpoint() work"
+    return f"{here}; --trace prints each event, {_AS_JSON}"
 
 
 def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[str]:

@@ -24,8 +24,8 @@ def _summary(report: Report) -> bytes:
 
 
 FORMS: Mapping[str, Callable[[Report], bytes]] = {
+    "report.jsonl": report_to_lines,  # which may refuse, before anything is written
     "report.html": _html,
-    "report.jsonl": report_to_lines,
     "junit.xml": to_junit,
     "badge.json": to_badge,
     "row.md": lambda report: _encoded(to_row(report)),

@@ -24,6 +24,7 @@ from asyncwait.conformance.running._speech import (
     Asked,
     Greeting,
     Hello,
+    Program,
     Speech,
     Told,
     told_from,
@@ -122,6 +123,8 @@ class WorkerSlot:
         """Whether it has said what it is, but has not answered what it was sent first."""
         self._sent = 0
         self._wait = Wait(0)
+        self._printed = ""
+        """What came with a program's last reply: its last words may have been among it."""
 
     @property
     def is_owed(self) -> bool:
@@ -203,7 +206,9 @@ class WorkerSlot:
         if not order.open_ended or not line.strip():
             self.orders.popleft()
             self._sent -= 1
-        yield Said(order.number, line, self.child.words.take())
+        words = self.child.words.take()
+        self._printed = words if isinstance(self._speech, Program) else ""
+        yield Said(order.number, line, words)
 
     def _greet(self, greeting: Greeting, line: bytes) -> Iterator[Said]:
         try:
@@ -234,7 +239,7 @@ class WorkerSlot:
     def _lose(self, how: EndingKind, detail: str) -> Iterator[Said]:
         """Drop the child, and say so of what it was asked for."""
         assert self.child is not None
-        output = self.child.words.take()
+        output = self.child.words.take() or self._printed
         greeting, owed = self._greeting is not None, self.is_owed
         if self._owes_first:
             detail = self._speech.lost_at_first(how, detail, self._patience)
@@ -259,6 +264,7 @@ class WorkerSlot:
         if self.child is not None:
             self.child.kill()
         self.child, self._greeting, self._owes_first, self._sent = None, None, False, 0
+        self._printed = ""
 
 
 TURN = 16
