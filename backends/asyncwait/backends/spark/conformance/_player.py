@@ -38,6 +38,7 @@ class PartitionPlayer:
             partition = self._open(batches)
         except Exception as error:
             self._fail(error)
+            self._recorder.events.append(Closed(self._recorder.now()))
             self.leg = self._consumer.leg()
             return
         try:
