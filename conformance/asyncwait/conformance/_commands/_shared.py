@@ -26,7 +26,7 @@ jobs_option = click.option(
     "--jobs",
     type=click.IntRange(1),
     help="Processes that play, for each backend; by default one for each core. Two backends play "
-    "at a time, and with 1 one.",
+    "at a time; with 1, only one does.",
 )
 """Of the same."""
 
