@@ -163,7 +163,6 @@ def main(name: str, folders: Sequence[str] = ()) -> None:
     if line.stopped:
         line.say(Refused(f"backend {name!r}: {BREAKPOINT}"))
         return
-    gc.freeze()  # What was imported stays: spare it the collections between scenarios.
     line.mark()  # What was printed up to here belongs to no scenario.
     line.say(hello)
     _Server(backend, line).serve()
@@ -259,6 +258,7 @@ class _Server:
         self._backend = backend
         self._line = line
         self._is_probed = not isinstance(backend, StreamBackend)
+        self._is_spared = False
 
     def serve(self) -> None:
         """Answer until nothing is asked for any more."""
@@ -272,6 +272,14 @@ class _Server:
             if asked is None or not self._backend.batch:
                 self._play(batch)
                 batch = []
+                self._spare_what_stays()
+
+    def _spare_what_stays(self) -> None:
+        """Leave what was imported, for the first run as well, out of all later collections."""
+        if not self._is_spared:
+            self._is_spared = True
+            gc.collect()
+            gc.freeze()
 
     def _play(self, scenarios: Sequence[Scenario]) -> None:
         """Tell of each of `scenarios`, whether the backend gives a trace for it or not."""
