@@ -302,6 +302,10 @@ class Crew:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """End the children; whoever plays again starts new ones."""
         for slot in self._slots:
             if slot.child is not None:
                 slot.child.doom()

@@ -105,6 +105,10 @@ class Served:
         for trace in self._crew.play(noted()):
             yield checked(asked.popleft(), trace)
 
+    def dismiss(self) -> None:
+        """End the processes that play; whoever plays again starts new ones."""
+        self._crew.dismiss()
+
     def abandon(self) -> None:
         """Have whoever plays scenarios, in another thread, get a `CancelledError` soon."""
         self._crew.is_abandoned = True
