@@ -335,6 +335,36 @@ def test_a_folder_that_is_gone_is_an_error_at_the_next_write(on_disk: Journal) -
     other.close()
 
 
+FORKING = dedent(
+    """
+    import os, sys
+    from asyncwait.backends.journal import Journal, JournalError, key_of
+
+    with Journal(sys.argv[1], "job", "1").attempt("part") as attempt:
+        attempt.add(key_of(1), b"one")
+        if os.fork() == 0:
+            for use in (lambda: attempt.find(key_of(1)), lambda: attempt.add(key_of(2), b"other")):
+                try:
+                    use()
+                except JournalError as error:
+                    print(error, flush=True)
+            raise SystemExit
+        os.wait()
+        attempt.add(key_of(2), b"two")
+    """
+)
+
+
+def test_a_forked_process_is_refused_and_spoils_nothing(on_disk: Journal) -> None:
+    """Neither by its calls nor where it leaves the attempt's block."""
+    run = [sys.executable, "-c", FORKING, on_disk.path]
+    told = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+    assert told.count("was opened before this process was forked") == 2
+    keys = {key_of(1): b"one", key_of(2): b"two"}
+    assert found(on_disk, keys) == keys
+
+
 def test_a_folder_that_is_gone_before_closing_is_an_error_there(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

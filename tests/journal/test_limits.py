@@ -4,12 +4,15 @@ import itertools
 import os
 import pickle
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from journals import entries, fill, found, prepared
+from msgspec.structs import replace
 
 from asyncwait.backends.journal import (
     Attempt,
@@ -23,6 +26,7 @@ from asyncwait.backends.journal import (
     key_of,
     summary,
 )
+from asyncwait.backends.journal._local import LocalStore
 from asyncwait.spec import InvalidConfig
 
 
@@ -225,6 +229,53 @@ def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
     file.unlink()
     on_disk.prepare()
     assert summary(on_disk.path).job == "job"
+
+
+@pytest.mark.parametrize("left", [0, 10])
+def test_where_the_identity_is_lost_the_other_files_say_whose_it_is(
+    on_disk: Journal, left: int
+) -> None:
+    """Whoever is refused by them has not written another identity before."""
+    fill(on_disk, entries(1))
+    file = Path(on_disk.path, "journal.identity")
+    os.truncate(file, left)
+    with pytest.raises(JournalMismatch, match="version was '1', now '2'"):
+        replace(on_disk, version="2").prepare()
+
+    on_disk.prepare()
+    assert found(on_disk, entries(1)) == entries(1)
+
+
+def test_of_two_that_prepare_at_the_same_time_one_is_refused(
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it has paid for anything."""
+    Path(on_disk.path, "journal.identity").unlink()
+    between: list[str] = []
+    put = LocalStore.put
+
+    def preparing(version: str) -> str:
+        try:
+            replace(on_disk, version=version).prepare()
+        except JournalMismatch:
+            return "refused"
+        return "accepted"
+
+    with ThreadPoolExecutor() as threads:
+
+        def put_late(self: LocalStore, name: str, data: bytes) -> None:
+            """Give another one the time in which it would look."""
+            if not between:
+                between.append("2")
+                other.append(threads.submit(preparing, "2"))
+                with suppress(TimeoutError):
+                    other[0].result(timeout=0.1)
+            put(self, name, data)
+
+        other: list[Future[str]] = []
+        monkeypatch.setattr(LocalStore, "put", put_late)
+        assert preparing("1") == "accepted"
+        assert other[0].result() == "refused"
 
 
 def test_an_identity_that_was_not_written_to_its_end_is_written_anew(on_disk: Journal) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from asyncwait.backends.journal import (
     Journal,
     JournalFull,
+    JournalLost,
     KeptFailure,
     key_of,
     paid_once,
@@ -17,7 +18,8 @@ from asyncwait.backends.journal import (
 )
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.backends.services import Budget, Cost, InFlight
-from asyncwait.spec import InvalidConfig, Retry
+from asyncwait.backends.threads import ordered_wait as threads_wait
+from asyncwait.spec import Batch, CallFailed, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -202,8 +204,55 @@ def test_an_error_is_not_kept(on_disk: Journal) -> None:
 def test_what_the_journal_raises_comes_out_of_the_call(on_disk: Journal) -> None:
     """To go on would be to pay twice."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=10)
-    with journal.attempt("run") as attempt, pytest.raises(JournalFull):
+    with journal.attempt("run") as attempt, pytest.raises(JournalLost) as caught:
         kept(Service().ask_plainly, attempt)(1)
+    assert isinstance(caught.value.__cause__, JournalFull)
+
+
+@pytest.mark.parametrize("limits", [None, [InFlight(1)]])
+@pytest.mark.parametrize("form", ["ask", "ask_plainly"])
+async def test_a_journal_that_is_lost_ends_the_results_whatever_is_said_of_failures(
+    on_disk: Journal, form: str, limits: Any
+) -> None:
+    """Each further call would be paid, and again in the next run."""
+    service = Service()
+    with on_disk.attempt("run") as attempt:
+        once = kept(getattr(service, form), attempt)
+        options: Any = {"on_error": "skip", "retry": Retry(initial=0.01), "limits": limits}
+        wait = ordered_wait if form == "ask" else threads_wait
+        async with wait(range(9), once, capacity=1, **options) as results:
+            assert await anext(results) == "answer 0"
+            attempt.close()
+            with pytest.raises(CallFailed) as caught:
+                await anext(results)
+    assert isinstance(caught.value.__cause__, JournalLost)
+    assert service.calls == [0]
+
+
+async def test_batches_are_refused(on_disk: Journal) -> None:
+    """The same values may come in other batches next time, and would be paid again."""
+    with (
+        on_disk.attempt("run") as attempt,
+        pytest.raises(InvalidConfig, match=r"^batch must .*key"),
+    ):
+        async with ordered_wait([1], kept(Service().ask, attempt), batch=Batch(max_size=2)):
+            pass
+
+
+@pytest.mark.parametrize("error", [OSError("no route"), RuntimeError("busy"), EOFError()])
+def test_what_proves_nothing_of_the_next_call_is_not_kept(
+    on_disk: Journal, error: Exception
+) -> None:
+    """Even if `is_final` says so."""
+
+    def ask(_: int) -> str:
+        raise error
+
+    with replace(on_disk, failures=True).attempt("run") as attempt:
+        once = paid_once(ask, attempt, key_of, str.encode, bytes.decode, is_final=lambda _: True)
+        for _ in range(2):
+            with pytest.raises(type(error)):
+                once(1)
 
 
 def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal) -> None:

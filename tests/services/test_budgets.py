@@ -1,6 +1,9 @@
 """Budgets that an operator keeps to, on the virtual clock, in one run and in several."""
 
+import fcntl
+import os
 import re
+import resource
 import threading
 from contextlib import suppress
 from math import inf
@@ -19,6 +22,8 @@ from asyncwait.backends.services import (
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
+from asyncwait.toolkit import LedgerLost
+from asyncwait.toolkit._limits import _spending
 from asyncwait.toolkit._limits._book import Book
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
@@ -218,11 +223,69 @@ def test_a_file_of_another_budget_is_refused(
         run(Counting(), [1], limits=[Budget(10, unit, path=str(path))])
 
 
-@pytest.mark.parametrize("path", ["/nowhere/budget", "/dev/null", "/"])
+@pytest.mark.parametrize("path", ["/nowhere/budget", "/dev/null", "/", "a\0b"])
 def test_what_remembers_nothing_is_no_file_of_a_budget(path: str) -> None:
     """A folder that is not there is not made: it may be a slip."""
     with pytest.raises(InvalidConfig, match=r"^Budget.path must be a file"):
         run(Counting(), [1], limits=[Budget(10, path=path)])
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        (lambda path: os.truncate(path, 0), "was cut"),
+        (Path.unlink, "is gone"),
+        (lambda path: path.with_name("other").replace(path), "was replaced"),
+    ],
+)
+def test_a_file_that_is_not_as_it_was_left_ends_the_run(
+    tmp_path: Path, does: Any, said: str
+) -> None:
+    """Whatever is said of failures: nobody knows any more what was spent."""
+    path = tmp_path / "budget"
+    (tmp_path / "other").write_text("asyncwait budget 'calls'\n")
+    calls = []
+
+    async def fn(value: int) -> int:
+        calls.append(value)
+        if value == 3:
+            does(path)
+        return value
+
+    limits = [Budget(99, path=str(path))]
+    with pytest.raises(LedgerLost, match=f"budget, {path}, {said}: .* go on with what is left"):
+        run(fn, range(99), capacity=1, limits=limits, on_error="skip", retry=Retry(initial=1))
+    assert calls in ([0, 1, 2, 3], [0, 1, 2, 3, 4])
+
+
+def test_a_cost_that_finds_no_room_is_not_half_written(tmp_path: Path) -> None:
+    """The next one would be read as its end."""
+    path = tmp_path / "budget"
+    head = b"asyncwait budget 'USD'\n"
+    limits = [Budget(99, "USD", cost=lambda _: 1.25, path=str(path))]
+    service = Counting()
+    path.write_bytes(head)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(head) + 1, before[1]))  # One byte is left.
+    try:
+        with pytest.raises(LedgerLost, match=f"budget, {path}, can't be written: no room is left"):
+            run(service, range(9), limits=limits)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (service.came, path.read_bytes()) == ([], head)
+
+
+def test_a_file_that_another_process_locks_for_long_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for ever."""
+    path = tmp_path / "budget"
+    monkeypatch.setattr(_spending, "_PATIENCE", 0.01)
+    limits = [Budget(10, path=str(path))]
+    with path.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(LedgerLost, match=f"{path}, has been locked by"):
+            run(Counting(), [1], limits=limits)
 
 
 def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Path) -> None:

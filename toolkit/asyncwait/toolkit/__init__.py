@@ -38,7 +38,7 @@ from asyncwait.toolkit._limits._limited_plain import (
     unless_not_called,
 )
 from asyncwait.toolkit._limits._turns import CALL_IN_THREAD
-from asyncwait.toolkit._limits._vocabulary import LedgerLost, ends_all
+from asyncwait.toolkit._limits._vocabulary import KeeperLost, LedgerLost, ends_all
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -93,6 +93,7 @@ __all__ = [
     "Hedge",
     "HedgeFigures",
     "JoinableTasks",
+    "KeeperLost",
     "KeyedWait",
     "Lane",
     "LaneCalls",

@@ -25,6 +25,7 @@ from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
 from asyncwait.toolkit._limits._limited_plain import (
     LimitedResults,
     limited_plain,
+    not_asked_at_the_end,
     unless_not_called,
 )
 from asyncwait.toolkit._plain_parts import (
@@ -144,18 +145,23 @@ def plain_wait(
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
             repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
-            if limits is not None:
+            is_paid = getattr(fn, "is_paid", None)
+            if is_paid is not None and batch is not None:
+                expected = "None where paid_once keeps results: those of a batch have no key"
+                raise InvalidConfig.of("batch", batch, expected)
+            if limits is not None or is_paid is not None:
                 repeated = unless_not_called(repeated, batch)
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
             batched = batch is not None
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
+            if is_paid is not None and wrapped.failure is not None:
+                wrapped.failure = not_asked_at_the_end(wrapped.failure)
             if limits is None:
                 async with open_values(config, wrapped, records) as results:
                     yield results
                 return
-            is_paid = getattr(fn, "is_paid", None)
             limited, paced = limited_plain(
                 limits,
                 config,

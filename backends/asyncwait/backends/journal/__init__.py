@@ -7,6 +7,7 @@ from asyncwait.backends.journal._errors import (
     JournalCorrupt,
     JournalError,
     JournalFull,
+    JournalLost,
     JournalMismatch,
     JournalTooNew,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "JournalCorrupt",
     "JournalError",
     "JournalFull",
+    "JournalLost",
     "JournalMismatch",
     "JournalSummary",
     "JournalTooNew",

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Sequence
+from os import getpid
 from typing import Any, Self
 
 from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalFull
@@ -28,7 +29,8 @@ class Attempt:
     """A journal that one attempt of a task has open; `Journal.attempt` opens it.
 
     What was there is known when it is opened; what other attempts add meanwhile is not. Any thread
-    may use it. It can't be pickled, and is of no use in a forked process.
+    may use it. It can't be pickled, and is refused in a forked process, whose writes would mix with
+    ours.
 
     Args:
         store: where the files are.
@@ -70,6 +72,7 @@ class Attempt:
         """Bytes of all files, when they were looked at last, but for those written here."""
         self._look_again = 0
         self._is_closed = False
+        self._process = getpid()
 
     @property
     def redone(self) -> int:
@@ -88,7 +91,7 @@ class Attempt:
             key: of the call, 16 bytes; see `key_of`.
 
         Raises:
-            JournalError: the attempt is closed.
+            JournalError: the attempt is closed, or this is a fork of the process that opened it.
             EntryTooLarge: the payload was too long when it was to be added here: to call again
                 would give another one that is.
         """
@@ -107,6 +110,7 @@ class Attempt:
             _require_key(key)
             if self._refused and key in self._refused:
                 raise EntryTooLarge.of_size(self._refused[key])
+        self._require_open()
         with self._lock:
             self._require_open()
             payloads = list(map(self._find, keys))
@@ -124,6 +128,7 @@ class Attempt:
         """
         _require_key(key)
         keys = [key, failure_key(key)] if self.keeps_failures else [key]
+        self._require_open()
         with self._lock:
             self._require_open()
             return any(self._find(each) is not None for each in keys)
@@ -189,6 +194,8 @@ class Attempt:
             _require_key(key)
         if type(payload) is not bytes or len(payload) > MOST:
             self._require_payload(key, payload)
+        if self._process != getpid():
+            self._require_open()
         with self._lock:
             if self._is_closed:
                 self._require_open()
@@ -245,17 +252,22 @@ class Attempt:
             JournalError: the attempt is closed.
             OSError: it can't be written; it is kept, and written with the next ones.
         """
+        self._require_open()
         with self._lock:
             self._require_open()
             self._writer.flush()
 
     def close(self) -> None:
-        """Write what is not written yet, and close the files. A second time does nothing.
+        """Write what is not written yet, and close the files.
+
+        A second time does nothing, nor does a fork of the process that opened it.
 
         Raises:
             JournalError: the files were deleted, with all that was added.
             OSError: it can't be written, behind fsspec; it can be closed again then.
         """
+        if self._process != getpid():
+            return
         with self._lock:
             if not self._is_closed:
                 try:
@@ -270,6 +282,11 @@ class Attempt:
         self._is_closed = True
 
     def _require_open(self) -> None:
+        if self._process != getpid():  # Its lock may be held for ever by a thread that is not here.
+            raise JournalError(
+                "the attempt was opened before this process was forked, and is of the other one; "
+                "open one here: journal.attempt(name)"
+            )
         if self._is_closed:
             raise JournalError("the attempt is closed; open another one: journal.attempt(name)")
 

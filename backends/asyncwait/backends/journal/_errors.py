@@ -6,9 +6,11 @@
         ├── JournalTooNew      a later version of asyncwait has written it
         ├── JournalCorrupt     it can't be told whose it is; `asyncwait journal show` tells more
         ├── JournalFull        an entry would take it beyond `max_bytes`
+        ├── JournalLost        what an operator calls can't be kept, or looked up, any more
         └── EntryTooLarge      a result has more bytes than an entry may have; InvalidConfig, too
 
-What the file system raises passes unchanged: no room, no permission, no network.
+What the file system raises passes unchanged: no room, no permission, no network; but out of a
+call of `paid_once`, where a JournalLost stems from it.
 """
 
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ from collections.abc import Mapping
 from asyncwait.backends.journal._format import MOST
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit import KeeperLost
 
 
 class JournalError(AsyncWaitError):
@@ -131,6 +134,20 @@ class JournalFull(JournalError):
         return cls(
             f"{path} holds {held:,} bytes, and an entry of {entry:,} would pass max_bytes="
             f"{most:,}; raise max_bytes, compact it (asyncwait journal compact), or delete it"
+        )
+
+
+class JournalLost(JournalError, KeeperLost):
+    """A journal can't be used in the midst of a run, which ends with that: see `paid_once`.
+
+    What it was is its `__cause__`: a JournalError, or what the file system raises.
+    """
+
+    @classmethod
+    def of(cls, error: JournalError | OSError) -> "JournalLost":
+        """Build the error; the attempt's file system need not name the file."""
+        return cls(
+            f"the journal can't be used, so nothing more is called: {one_line(shown(error), 600)}"
         )
 
 

@@ -18,6 +18,7 @@ from asyncwait.backends.journal._format import (
     digest_of,
     encode_identity,
 )
+from asyncwait.backends.journal._index import Index
 from asyncwait.backends.journal._store import (
     IDENTITY_NAME,
     Store,
@@ -117,10 +118,13 @@ class Journal(Struct, frozen=True):
                 store.make()
             except (FileExistsError, NotADirectoryError) as error:
                 raise InvalidConfig.of("path", self.path, "a folder, or none yet") from error
-            held = read_identity(store)
-            if held is None or self._is_free(store, held):
-                store.put(IDENTITY_NAME, encode_identity(self.job, self.version, self.settings))
-                held = need_identity(store)  # Somebody else may have been faster.
+            with store.alone():
+                held = read_identity(store)
+                if held is None:
+                    Index(store, self.owner).load()  # Each file says whose it is, too.
+                if held is None or self._is_free(store, held):
+                    store.put(IDENTITY_NAME, encode_identity(self.job, self.version, self.settings))
+                    held = need_identity(store)  # Without locks somebody else may be faster.
             self._require_ours(store, held, self.settings or held.meta.settings)
             compact_if_many(store, held.meta.owner)
 

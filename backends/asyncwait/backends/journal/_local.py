@@ -42,6 +42,16 @@ class LocalStore:
     def make(self) -> None:
         os.makedirs(self.path, exist_ok=True)  # noqa: PTH103 - tests fail each call of `os`
 
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with suppress(OSError):
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
     def sizes(self) -> dict[str, int]:
         found = {}
         with os.scandir(self.path) as files:

@@ -46,8 +46,8 @@ class LocalWriter:
         self._owner = owner
         self._file = -1
         self._looked = 0.0
-        self._seen = 0
-        """How far it was written when it was looked whether the file is still there; and when."""
+        self._is_gone = False
+        """Whether it was said that the file is deleted."""
         self._places: dict[bytes, int] = {}
         """Where each entry begins. Nothing but bytes and numbers: Python's collector has no look at
         it, which would cost as much for each entry as writing it does."""
@@ -76,8 +76,9 @@ class LocalWriter:
 
     def _require_linked(self) -> None:
         """Refuse to go on when the file was deleted: nobody would find what is written there."""
-        self._looked, self._seen = monotonic(), self.written
+        self._looked = monotonic()
         if os.fstat(self._file).st_nlink == 0:
+            self._is_gone = True
             raise JournalError.deleted(f"{self._folder}/{self.own}")
 
     def _begin(self) -> None:
@@ -88,7 +89,6 @@ class LocalWriter:
             with suppress(FileNotFoundError):
                 self._begin_at(path)
                 self.own, self.written = name, len(self._header)
-                self._seen = self.written
                 return
         raise FileNotFoundError(f"{self._folder} is gone, or no file can be made in there")
 
@@ -125,7 +125,8 @@ class LocalWriter:
             return None
         length = int.from_bytes(os.pread(self._file, BEFORE.size, at)[:4], "little")
         entry = os.pread(self._file, min(length, MOST) + AROUND, at)
-        return payload_of(entry) if is_entry(self._salt, entry) else None
+        is_ours = entry[4 : BEFORE.size] == key and is_entry(self._salt, entry)
+        return payload_of(entry) if is_ours else None
 
     def flush(self) -> None:
         pass
@@ -134,10 +135,10 @@ class LocalWriter:
         """Seal the file; without room it stays as one that was left by a killed process.
 
         Raises:
-            JournalError: it was deleted since something was added.
+            JournalError: it was deleted, and nobody was told yet.
         """
         try:
-            if self.own is not None and self._seen != self.written:
+            if self.own is not None and not self._is_gone:
                 self._require_linked()
         except JournalError:
             self._leave()

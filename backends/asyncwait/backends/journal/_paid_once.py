@@ -1,12 +1,14 @@
 """A function whose results are kept, for an operator in this process."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, overload
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.backends.journal._failures import Failure, KeptFailure
+from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalLost
+from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
 from asyncwait.backends.services import Cost
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
@@ -50,10 +52,11 @@ def paid_once(
 ) -> Callable[[Any], Any]:
     """Return `fn`, which looks into a journal first, and keeps there what it gives.
 
-    A result is in the journal before it is returned. What the journal raises comes out of the call:
-    a `Retry` whose `on_error` matches a `JournalError` would call again. Two calls with one key
-    that run at the same time are both made. Behind fsspec a part is written on the loop. Its
-    method `is_paid` says of a value whether the journal has it; such a one takes no turn of limits.
+    A result is in the journal before it is returned. Where that fails, a JournalLost comes out of
+    the call, which ends an operator's results, whatever `on_error` and `Retry` are: each further
+    call would be paid, and paid again the next time. Two calls with one key that run at the same
+    time are both made. Behind fsspec a part is written on the loop. Its method `is_paid` says of a
+    value whether the journal has it; such a one takes no turn of limits.
 
     Args:
         fn: a coroutine function, or a plain one; what is returned is of the same kind, and has its
@@ -64,8 +67,8 @@ def paid_once(
             gives where there are no limits, the first time, too.
         decode: makes the result of them again.
         is_final: says of what `fn` raises whether another call would fail, too. If the journal
-            keeps failures, such an error is kept, and the next call with that key raises a
-            KeptFailure. None for never.
+            keeps failures, such an error is kept, but for what `Journal` names as never kept, and
+            the next call with that key raises a KeptFailure. None for never.
         keeps: says of a result whether it is kept; None for each. A `Retry` with `on_result` needs
             it: what is kept is never called for again.
 
@@ -80,8 +83,17 @@ def paid_once(
         """Keep a result, and return it; where there are limits, with what it has cost."""
         bare = result.result if isinstance(result, Cost) else result
         if keeps is None or keeps(bare):
-            attempt.add(key, encode(bare))
+            payload = encode(bare)
+            with _or_lost():
+                attempt.add(key, payload)
         return result if IN_TURN.get() else bare
+
+    def failed(key: bytes, error: Exception) -> None:
+        if not attempt.keeps_failures or is_final is None:
+            return
+        if is_final(error) and not is_open(error):
+            with _or_lost():
+                attempt.add_failure(Failure.of_call(key, error))
 
     @wraps(fn, updated=())
     async def coroutine(value: Any) -> Any:
@@ -91,8 +103,7 @@ def paid_once(
         try:
             result = await fn(value)
         except Exception as error:
-            if attempt.keeps_failures and is_final is not None and is_final(error):
-                attempt.add_failure(Failure.of_call(key, error))
+            failed(key, error)
             raise
         return given(key, result)
 
@@ -104,8 +115,7 @@ def paid_once(
         try:
             result = fn(value)
         except Exception as error:
-            if attempt.keeps_failures and is_final is not None and is_final(error):
-                attempt.add_failure(Failure.of_call(key, error))
+            failed(key, error)
             raise
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
@@ -128,8 +138,20 @@ def paid_once(
     return paid  # type: ignore[no-any-return]
 
 
+@contextmanager
+def _or_lost() -> Generator[None]:
+    """Say that nothing more can be called where the journal, and no entry of it, is to blame."""
+    try:
+        yield
+    except EntryTooLarge:
+        raise
+    except (JournalError, OSError) as error:
+        raise JournalLost.of(error) from error
+
+
 def _found(attempt: Attempt, key: bytes) -> bytes | None:
-    (found,) = attempt.outcomes([key])
+    with _or_lost():
+        (found,) = attempt.outcomes([key])
     if isinstance(found, Failure):
         raise KeptFailure(found)
     return found

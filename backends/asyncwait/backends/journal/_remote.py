@@ -3,7 +3,7 @@
 import tempfile
 from collections import OrderedDict
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import import_module
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
@@ -55,6 +55,9 @@ class RemoteStore:
 
     def make(self) -> None:
         self._fs.makedirs(self._root, exist_ok=True)
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def sizes(self) -> dict[str, int]:
         named = {each["name"].rstrip("/").rpartition("/")[2]: each for each in self._listed()}

@@ -41,6 +41,10 @@ class Store(Protocol):
     def make(self) -> None:
         """Make the folder, if it is missing."""
 
+    def alone(self) -> AbstractContextManager[object]:
+        """Keep others out that want the same, where there are locks."""
+        ...
+
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each file, by name."""
         ...

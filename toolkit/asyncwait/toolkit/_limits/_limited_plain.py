@@ -25,6 +25,7 @@ from asyncwait.toolkit._limits._vocabulary import (
     CostMistold,
     CostTooLarge,
     InFlight,
+    KeeperLost,
     LedgerLost,
     NotCalled,
     ends_all,
@@ -219,7 +220,7 @@ def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry 
     def is_reason(error: BaseException) -> bool | RetryAfter:
         if isinstance(error, NotCalled) and not error.is_of_call:
             return splits and isinstance(error, CostTooLarge)
-        if isinstance(error, CostMistold):
+        if isinstance(error, CostMistold | KeeperLost):
             return False
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 

@@ -3,18 +3,24 @@
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from math import isfinite
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit._limits._vocabulary import LedgerLost
+
+_PATIENCE = 10.0
+"""Seconds for which another process may hold the file: an entry takes it some microseconds."""
 
 
 class SpendingFile:
     """A file of costs, a line each, to which several processes of a machine append.
 
-    An entry is one short `write`, which survives the process.
+    An entry is one short `write`, which survives the process. Whoever finds that the file is not as
+    it was left says so: nobody would know any more what was spent.
 
     Args:
         path: of the file, in a folder that is there; made where there is none.
@@ -23,6 +29,7 @@ class SpendingFile:
 
     def __init__(self, path: str, unit: str) -> None:
         self.path = path
+        self._place = os.path.abspath(path)  # noqa: PTH100 - a str
         self._head = f"asyncwait budget {shown(unit)}\n".encode()
         self._sum = 0.0
         self.largest = 0.0
@@ -30,15 +37,15 @@ class SpendingFile:
         self._read = 0
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            expected = f"a file that can be written: {error.strerror}"
+        except (OSError, ValueError) as error:
+            expected = f"a file that can be written: {getattr(error, 'strerror', error)}"
             raise InvalidConfig.of("Budget.path", path, expected) from error
-        with self.locked():
-            try:
+        try:
+            with self.locked():
                 self._begin(unit)
-            except BaseException:
-                self.close()
-                raise
+        except BaseException:
+            self.close()
+            raise
 
     def _begin(self, unit: str) -> None:
         """Write the first line, or look at it; the last one has to have its end."""
@@ -48,7 +55,7 @@ class SpendingFile:
             raise InvalidConfig.of("Budget.path", self.path, "a file, which remembers")
         head = os.pread(self._handle, len(self._head), 0)
         if not head:
-            os.write(self._handle, self._head)
+            self._write(self._head)
         elif head != self._head:
             expected = f"a file of a budget in {unit}, or none yet"
             raise InvalidConfig.of("Budget.path", self.path, expected)
@@ -58,7 +65,12 @@ class SpendingFile:
         self._read = len(self._head)
 
     def spent(self) -> float:
-        """Return the sum of all that was spent."""
+        """Return the sum of all that was spent.
+
+        Raises:
+            LedgerLost: the file is gone, or was cut.
+        """
+        self._require_whole()
         while chunk := os.pread(self._handle, 1 << 20, self._read):
             whole = chunk[: chunk.rfind(b"\n") + 1]
             if not whole:
@@ -68,6 +80,40 @@ class SpendingFile:
             self.largest = max([self.largest, *amounts])  # of blank lines there are none
             self._read += len(whole)
         return self._sum
+
+    def _require_whole(self) -> None:
+        try:
+            status = os.stat(self._place)  # noqa: PTH116 - each turn asks
+        except OSError as error:
+            raise self._lost(f"is gone: {error.strerror}") from error
+        if (status.st_dev, status.st_ino) != self.identity:
+            raise self._lost("was replaced")
+        if status.st_size < self._read:
+            raise self._lost("was cut")
+
+    def _lost(self, what: str) -> LedgerLost:
+        return LedgerLost(
+            f"the file of a budget, {self._place}, {what}: nobody knows what was spent; go on with "
+            "what is left as a new Budget"
+        )
+
+    def _write(self, line: bytes) -> None:
+        """Write a whole line, or nothing.
+
+        Raises:
+            LedgerLost: it can't be written.
+        """
+        why = "no room is left"
+        try:
+            written = os.write(self._handle, line)
+        except OSError as error:
+            written, why = 0, error.strerror or str(error)
+        if written < len(line):
+            os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)
+            raise LedgerLost(
+                f"the file of a budget, {self._place}, can't be written: {why}; so no further call "
+                "begins, and what the last one has cost may be missing there"
+            )
 
     def _amount(self, line: bytes) -> float:
         try:
@@ -82,19 +128,39 @@ class SpendingFile:
         """Append a cost; a negative one where less was spent than was thought.
 
         Of a call that runs on in a thread when the file is closed, what was thought stands.
+
+        Raises:
+            LedgerLost: it can't be written.
         """
         if self._handle >= 0:
-            os.write(self._handle, f"{amount!r}\n".encode())
+            self._write(f"{amount!r}\n".encode())
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Have nobody else on this machine spend meanwhile."""
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        """Have nobody else on this machine spend meanwhile.
+
+        Raises:
+            LedgerLost: somebody else does not let go of it.
+        """
+        self._lock()
         try:
             yield
         finally:
             if self._handle >= 0:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
+
+    def _lock(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise LedgerLost(
+                        f"the file of a budget, {self._place}, has been locked by another process "
+                        f"for {_PATIENCE:g} s: end that one, which may have stopped"
+                    ) from None
+                time.sleep(0.001)
 
     def close(self) -> None:
         """Close the file."""

@@ -188,8 +188,14 @@ class LedgerLost(NotCalled):
     """Nobody can say any more whether a call may begin, so none does."""
 
 
-def ends_all(error: BaseException | None) -> TypeGuard[BudgetSpent | LedgerLost]:
+class KeeperLost(AsyncWaitError):
+    """What keeps results can't be used: a further call would be paid, and perhaps paid again."""
+
+
+def ends_all(error: BaseException | None) -> TypeGuard[BudgetSpent | LedgerLost | KeeperLost]:
     """Say whether no further call is made, either, and it is no call that has raised that."""
+    if isinstance(error, KeeperLost):
+        return True
     return isinstance(error, BudgetSpent | LedgerLost) and not error.is_of_call
 
 
