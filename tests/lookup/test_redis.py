@@ -26,7 +26,8 @@ def anyio_backend() -> str:
 
 async def test_strings_are_read_as_text_bytes_or_json(redis_server: RedisServer) -> None:
     """By the name of their key behind a prefix."""
-    redis_server.client.mset({"a:1": "ä", "a:x": '{"n": [1, null]}'})
+    deep = "[" * 100_000
+    redis_server.client.mset({"a:1": "ä", "a:x": '{"n": [1, null]}', "a:deep": deep})
     url = redis_server.url
 
     assert await rows_of(RedisTable(url, prefix="a:"), 1, 2, "x") == [
@@ -36,7 +37,9 @@ async def test_strings_are_read_as_text_bytes_or_json(redis_server: RedisServer)
     ]
     assert await rows_of(RedisTable(url, form="bytes"), "a:1") == [["ä".encode()]]
     assert await rows_of(RedisTable(url, form="json", prefix="a:"), "x") == [[{"n": [1, None]}]]
-    assert "JSON is malformed" in await failure_of(RedisTable(url, form="json", prefix="a:"), 1)
+    json = RedisTable(url, form="json", prefix="a:")
+    assert "JSON is malformed" in await failure_of(json, 1)
+    assert "its JSON is too deep" in await failure_of(json, "deep")
 
 
 async def test_hashes_are_read_whole_or_by_fields(redis_server: RedisServer) -> None:

@@ -122,6 +122,20 @@ async def test_a_key_of_another_type_fails_alone(
     assert len(answers) == 1
 
 
+async def test_keys_that_only_the_table_takes_for_equal_are_not(tmp_path: Path) -> None:
+    """As where the whole of it is read first."""
+    path = tmp_path / "towns"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE towns (code TEXT COLLATE NOCASE, town TEXT)")
+        connection.execute("INSERT INTO towns VALUES ('a', 'Rome'), ('A', 'Oslo')")
+    connection.close()
+    table = SqliteTable(path, "towns", key="code", columns=["town"])
+    await table.open()
+
+    assert await table.get_many(["a", "B"]) == {"a": [("Rome",)]}
+    await table.close()
+
+
 async def test_what_can_not_be_read_is_named_on_opening(users: Path, tmp_path: Path) -> None:
     """The file, the table or the column; a file that is not there is not made."""
     cases = {

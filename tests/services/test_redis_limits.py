@@ -27,6 +27,9 @@ from asyncwait.backends.services import (
 from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
 from asyncwait.toolkit import LedgerLost, Told
 
+SAID = '[{"kind":"budget","unit":"calls"}]'
+"""How a budget of calls is noted there."""
+
 WORKER = dedent(
     """
     import asyncio, os, sys, time
@@ -168,6 +171,65 @@ def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
     for _ in range(2):  # the first time, nobody may wait for a turn, who could be told
         with pytest.raises(LedgerLost, match=said):
             ledger.exchange(Told([], [], None, []))
+
+
+def test_a_server_that_is_another_ones_replica_for_a_moment_is_waited_for(
+    redis_server: RedisServer,
+) -> None:
+    """So it is while another server takes its place."""
+    client = redis_server.client
+
+    async def demotes(value: int) -> int:
+        if value == 3:
+            client.replicaof("127.0.0.1", "1")
+            asyncio.get_running_loop().call_later(0.3, client.replicaof, "NO", "ONE")
+        return value
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(99), InFlight(1)])
+    assert asyncio.run(results_of(limits, 9, demotes)) == list(range(9))
+
+
+ABOUT = "{asyncwait limits model}"
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        (lambda client: client.set(ABOUT, "x"), "a string"),
+        (lambda client: client.hset(ABOUT, "a", "b"), "a hash of another kind"),
+        *(
+            (
+                lambda client, text=text: client.hset(
+                    ABOUT, mapping={"generation": "a 1", "limits": SAID, "total 1": text}
+                ),
+                "no number as total 1",
+            )
+            for text in ("", "abc", "nan", "-inf")
+        ),
+    ],
+    ids=["string", "hash", "empty", "text", "nan", "infinite"],
+)
+def test_what_others_have_put_where_limits_are_kept_is_named(
+    redis_server: RedisServer, does: Any, said: str
+) -> None:
+    """With the key, and the way out; nothing is called."""
+    does(redis_server.client)
+    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
+    with pytest.raises(LedgerLost, match=f"holds {said} at its key '{ABOUT}': .*, or delete"):
+        asyncio.run(results_of(limits))
+
+
+def test_a_total_that_is_taken_away_ends_the_run(redis_server: RedisServer) -> None:
+    """It does not begin at nothing again."""
+
+    async def forgets(value: int) -> int:
+        if value == 3:
+            redis_server.client.hdel(ABOUT, "total 1")
+        return value
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
+    with pytest.raises(LedgerLost, match="no number as total 1"):
+        asyncio.run(results_of(limits, 99, forgets, capacity=1))
 
 
 def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:

@@ -33,6 +33,8 @@ def keep_listed(verdicts: Sequence[Verdict], folder: Path = FOLDER) -> None:
     file = folder.with_name(NAME)
     with suppress(OSError):
         make_folder(folder)
+        if file.is_symlink():
+            file.unlink()  # What it points to is somebody's own.
         if file.is_file() or not file.exists():
             file.write_bytes(msgspec.json.encode(listed) + b"\n")
 

@@ -43,6 +43,7 @@ class Attempt:
     Attributes:
         found: how often something was found.
         added: how many entries were added.
+        path: of the journal.
         keeps_failures: see `Journal`.
     """
 
@@ -58,6 +59,7 @@ class Attempt:
     ) -> None:
         self.found = 0
         self.added = 0
+        self.path = store.path
         self.keeps_failures = failures
         self._store = store
         self._max_bytes = max_bytes

@@ -144,11 +144,10 @@ class JournalLost(JournalError, KeeperLost):
     """
 
     @classmethod
-    def of(cls, error: JournalError | OSError) -> "JournalLost":
-        """Build the error; the attempt's file system need not name the file."""
-        return cls(
-            f"the journal can't be used, so nothing more is called: {one_line(shown(error), 600)}"
-        )
+    def of(cls, path: str, error: JournalError | OSError) -> "JournalLost":
+        """Build the error; what the file system raises need not name a file."""
+        why = one_line(shown(error), 600)
+        return cls(f"the journal {path} can't be used, so nothing more is called: {why}")
 
 
 class EntryTooLarge(JournalError, InvalidConfig):

@@ -84,7 +84,7 @@ def paid_once(
         bare = result.result if isinstance(result, Cost) else result
         if keeps is None or keeps(bare):
             payload = encode(bare)
-            with _or_lost():
+            with _or_lost(attempt):
                 attempt.add(key, payload)
         return result if IN_TURN.get() else bare
 
@@ -92,7 +92,7 @@ def paid_once(
         if not attempt.keeps_failures or is_final is None:
             return
         if is_final(error) and not is_open(error):
-            with _or_lost():
+            with _or_lost(attempt):
                 attempt.add_failure(Failure.of_call(key, error))
 
     @wraps(fn, updated=())
@@ -139,18 +139,18 @@ def paid_once(
 
 
 @contextmanager
-def _or_lost() -> Generator[None]:
+def _or_lost(attempt: Attempt) -> Generator[None]:
     """Say that nothing more can be called where the journal, and no entry of it, is to blame."""
     try:
         yield
     except EntryTooLarge:
         raise
     except (JournalError, OSError) as error:
-        raise JournalLost.of(error) from error
+        raise JournalLost.of(attempt.path, error) from error
 
 
 def _found(attempt: Attempt, key: bytes) -> bytes | None:
-    with _or_lost():
+    with _or_lost(attempt):
         (found,) = attempt.outcomes([key])
     if isinstance(found, Failure):
         raise KeptFailure(found)

@@ -196,10 +196,17 @@ def _fields(values: Any) -> Any:
     return tuple(map(_text, values))
 
 
+def _json(value: bytes) -> Any:
+    try:
+        return msgspec.json.decode(value)
+    except RecursionError as error:
+        raise ValueError(f"its JSON is too deep: {error}") from error
+
+
 _ROWS: dict[Form, Callable[[Any], Any]] = {
     "text": _text,
     "bytes": bytes,
-    "json": msgspec.json.decode,
+    "json": _json,
     "hash": _fields,
 }
 """What makes a row of a value; a ValueError is that of its key."""

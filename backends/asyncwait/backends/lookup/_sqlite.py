@@ -97,6 +97,8 @@ class SqliteTable:
             key, found = asked[place], tuple(row[:parts])
             if list(map(type, found)) != list(map(type, key if self._is_tuple else (key,))):
                 answers[key] = self._other_type(found)
+            elif found != (key if self._is_tuple else (key,)):
+                continue  # A collation takes them for equal, and Python does not.
             elif not isinstance(answers.setdefault(key, []), Exception):
                 answers[key].append(tuple(row[parts:]))
         return answers

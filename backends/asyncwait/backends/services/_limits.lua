@@ -29,6 +29,14 @@ local function forget(place, call)
   if amount then add(place, -amount) end
 end
 
+-- Is it ours? Somebody else may have that key, or have changed what is there.
+local kind = redis.call('TYPE', about).ok
+if kind ~= 'none' and kind ~= 'hash' then return cjson.encode({foreign = 'a ' .. kind}) end
+local function is_amount(text)
+  local amount = tonumber(text or nil)
+  return amount and amount == amount and math.abs(amount) < math.huge
+end
+
 -- Who are we? A server that has forgotten all lets nothing begin until no window can hold more.
 local limits = redis.call('HGET', about, 'limits')
 if limits and limits ~= told.limits then
@@ -39,14 +47,24 @@ if limits and limits ~= told.limits then
   end
   if used then return cjson.encode({others = limits}) end
   redis.call('DEL', about)
+  kind = 'none'
   for place = 0, 63 do
     redis.call('DEL', about .. ' leaves ' .. place, about .. ' costs ' .. place)
   end
 end
 local generation = redis.call('HGET', about, 'generation')
 if not generation then
+  if kind == 'hash' then return cjson.encode({foreign = 'a hash of another kind'}) end
   generation = told.client .. ' ' .. number(now)
   redis.call('HSET', about, 'generation', generation, 'limits', told.limits)
+  for place, limit in ipairs(told.kinds) do
+    if limit.kind == 'budget' then redis.call('HSET', about, 'total ' .. place, 0) end
+  end
+end
+for place, limit in ipairs(told.kinds) do
+  if limit.kind == 'budget' and not is_amount(redis.call('HGET', about, 'total ' .. place)) then
+    return cjson.encode({foreign = 'no number as total ' .. place})
+  end
 end
 local closed = tonumber(redis.call('HGET', about, 'closed') or 0)
 if told.generation ~= '' and told.generation ~= generation then

@@ -25,6 +25,10 @@ _KEEP = 86_400
 """Seconds for which the server remembers limits that nobody uses, if there is no budget in them."""
 
 
+_PASSING = ("BUSY ", "MISCONF ", "NOREPLICAS ")
+"""How errors begin that may be over soon, of those that have no class in Redis's client."""
+
+
 class RedisLimits(Struct, frozen=True):
     """Limits that programs on any number of machines keep to together: `limits=RedisLimits(...)`.
 
@@ -102,11 +106,21 @@ class _AtRedis:
         self._keys = [base, *parts]
         redis = _redis_module()
         errors = redis.exceptions
-        self._lost = (errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError)
-        self._refused = (errors.AuthenticationError, errors.AuthorizationError)
-        self._client: Any = redis.Redis.from_url(
-            asked.url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
+        self._lost = (
+            errors.ConnectionError,
+            errors.TimeoutError,
+            errors.BusyLoadingError,
+            errors.OutOfMemoryError,
+            errors.ReadOnlyError,  # while another server takes its place
         )
+        self._answered = errors.ResponseError
+        self._refused = (errors.AuthenticationError, errors.AuthorizationError)
+        try:
+            self._client: Any = redis.Redis.from_url(
+                asked.url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
+            )
+        except ValueError as error:
+            raise InvalidConfig.of("url", asked.url, f"that of a Redis: {error}") from error
         script = files("asyncwait.backends.services").joinpath("_limits.lua").read_text()
         self._script: Any = self._client.register_script(script)
 
@@ -137,6 +151,10 @@ class _AtRedis:
             raise
         except self._lost as error:
             raise ConnectionError(str(error)) from error
+        except self._answered as error:
+            if str(error).startswith(_PASSING):
+                raise ConnectionError(str(error)) from error
+            raise
         return self._reply(msgspec.json.decode(text))
 
     def _of_ours(self, costs: Sequence[Any]) -> list[Any]:
@@ -144,6 +162,11 @@ class _AtRedis:
         return [costs[place] for place in self._places]
 
     def _reply(self, said: dict[str, Any]) -> Reply:
+        if "foreign" in said:
+            raise LedgerLost(
+                f"{self} holds {said['foreign']} at its key {self._keys[0]!r}: nobody knows what "
+                "was called; give the limits another name, or delete that key"
+            )
         if "others" in said:
             raise InvalidConfig(
                 f"limits {shown(self._asked.name)}: others keep to {shown(said['others'])} by this "

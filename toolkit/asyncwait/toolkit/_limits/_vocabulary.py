@@ -252,7 +252,10 @@ def require_positive(name: str, value: Any) -> None:
 
 def is_number(value: Any) -> bool:
     """Say whether something can be counted with."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _is_cost(cost: Any) -> bool:
