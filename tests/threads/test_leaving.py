@@ -11,12 +11,15 @@ from textwrap import dedent
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from blocking import WAITS, Gated, ours
+from operators import Source
 from remains import wait_until
 
-from asyncwait.backends.threads import open_operator, ordered_wait
-from asyncwait.spec import OperatorConfig, Record
+from asyncwait.backends.threads import _crew, open_operator, ordered_wait
+from asyncwait.backends.threads._operator import open_with
+from asyncwait.spec import OperatorConfig, Record, Retry
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -247,3 +250,27 @@ def test_an_operator_of_elements_is_left_in_the_same_way(fn: Gated) -> None:
     assert [warning.filename for warning in told] == [__file__]
     assert asyncio.run(main(30, is_read=True)) == ["a", "A", "b", "B"]
     wait_until(lambda: sorted(fn.ended) == ["a", "a", "b", "b"])
+
+
+class NobodyComes(_crew.Crew):
+    """Threads that are on their way for ever."""
+
+    def _send_for_one(self) -> None:
+        pass
+
+
+def test_a_call_that_waits_for_a_thread_does_not_count_yet() -> None:
+    """Else the figures would fall when the operator is left, and it does not begin."""
+
+    async def main() -> None:
+        config = OperatorConfig(capacity=2, retry=Retry())
+        source = Source(Record("a"), Record("b"), 60)
+        async with open_with(NobodyComes, config, str, source) as results:
+            while results.statistics().in_flight < 2:
+                await anyio.lowlevel.checkpoint()
+            await anyio.sleep(0.01)
+            figures = results.statistics()
+            assert (figures.in_flight, figures.calls, figures.retries) == (2, 0, 0)
+        assert results.statistics().calls == 0
+
+    asyncio.run(main())

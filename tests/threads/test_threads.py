@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from blocking import WAITS, Gated, await_event, ours
+from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait
 from asyncwait.spec import Batch, CallFailed, Retry
@@ -117,8 +118,8 @@ def test_calls_that_have_no_thread_when_the_operator_is_left_are_not_counted(
     results = stack.enter_context(ordered_wait("abc", fn, capacity=3, timeout=0.1))
     assert next(results) == "a"
     fn.until_began(2)
-    while results.statistics().calls < 3:
-        threading.Event().wait(0.001)
+    wait_until(lambda: results.statistics().in_flight == 2)
+    assert results.statistics().calls == 2
 
     with pytest.warns(RuntimeWarning, match="1 call runs on"):
         stack.close()

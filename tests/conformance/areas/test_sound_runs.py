@@ -93,6 +93,18 @@ OVERLOOKED = {
         "retry on_error=breaks; 0: a; a: 40 raises RetryAfter with retry_after=40, gives a1",
     "a call that ends before it is abandoned is waited for":
         "retry initial=4 attempt_timeout=80; 0: a; a: never with clean_up=6, gives a1",
+    "too many calls are abandoned while the consumer is away": (
+        "capacity 1; timeout 40; handled; 0: a a b; a: never with clean_up=120, late gives A; "
+        "b: never, late gives B; sink read 2, pause 120, leave"
+    ),
+    "too many attempts are abandoned while the consumer is away": (
+        "capacity 1; timeout 120; handled; retry initial=1 attempt_timeout=40; 0: a; "
+        "a: 9 times never with clean_up=400, late gives late; sink pause 240, leave"
+    ),
+    "attempts of two records are abandoned while the consumer is away": (
+        "capacity 2; timeout 120; handled; retry initial=1 attempt_timeout=40; 0: a b; "
+        "a b: 9 times never with clean_up=400, late gives late; sink pause 240, leave"
+    ),
     "a failure that its consumer was not told of": "0: a; a: 40 raises; sink pause 80, leave",
     "markers that are out while stored records wait":
         "capacity 1; restore |99(a+b); 0: !7 ^1 c; a: 40 gives A",

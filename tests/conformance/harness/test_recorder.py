@@ -97,3 +97,17 @@ def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:
     clock.ms = 61.23456
     assert recorder.now() == 61.235
     assert recorder.late_by == 0
+
+
+@pytest.mark.parametrize("ms", [126.223, 0.1, 333.333])
+def test_time_in_which_the_loop_is_blocked_leaves_nothing_over(clock: Clock, ms: float) -> None:
+    """Not even what is lost by rounding: somebody asks whether any time has passed."""
+
+    def block(seconds: float) -> None:
+        clock.ms += 1000 * seconds
+
+    recorder = Recorder(Scenario(), clock, blocker=block)
+    clock.ms = ms
+    before = recorder.unblocked()
+    recorder.block(40)
+    assert recorder.unblocked() == before

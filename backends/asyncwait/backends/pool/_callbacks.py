@@ -52,11 +52,16 @@ class RunningCall:
 
     Attributes:
         is_over: whether it has ended.
+        has_begun: whether it is under way, and counts; or waits for a thread, say.
     """
 
-    __slots__ = ("is_over",)
+    __slots__ = ("has_begun", "is_over")
 
+    has_begun: bool
     is_over: bool
+
+    def __init__(self) -> None:
+        self.has_begun, self.is_over = True, False
 
     def cancel(self) -> None:
         """Take note that nobody wants it any more; called on the operator's loop."""

@@ -108,6 +108,7 @@ class State:
         "calls",
         "clock",
         "closed",
+        "coming",
         "due",
         "failure_handler",
         "failures_handled",
@@ -159,6 +160,8 @@ class State:
         """Nothing will be emitted any more."""
         self._interrupted = False
         self._final: BaseException | None = None
+        self.coming: Callable[[], Sequence[bool]] = tuple
+        """Says of each call that is counted and has not begun whether it is a further one."""
         self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
         self.cached = CacheFigures()
@@ -209,6 +212,7 @@ class State:
 
     def statistics(self) -> Statistics:
         """Return the present figures; for any thread."""
+        coming = self.coming()
         try:
             oldest = self.called[0].started
         except IndexError:
@@ -217,9 +221,9 @@ class State:
             in_flight=self._inside - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
             held=self._decided - self._fences,
-            calls=self.cached.calls if self._is_cached else self.calls,
+            calls=self.cached.calls if self._is_cached else self.calls - len(coming),
             batches=self.batches,
-            retries=self.retries,
+            retries=self.retries - sum(coming),
             timeouts=self.timeouts,
             failures_handled=self.failures_handled,
             abandoned=self.abandoned,

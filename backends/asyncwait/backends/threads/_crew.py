@@ -34,7 +34,7 @@ class Call(RunningCall):
         self, value: Any, run: Callable[[], Told], due: float, withdraw: Callable[[], object]
     ) -> None:
         self.withdraw: Callable[[], object] | None = withdraw
-        self.is_over = False
+        self.has_begun = self.is_over = False
         self.value = value
         self.run: Callable[[], Told] | None = run
         self.context: Context | None = copy_context()
@@ -112,6 +112,7 @@ class Crew:
         while self._waiting:
             with suppress(IndexError):
                 call = self._waiting.pop()
+                call.has_begun = True  # It comes no more.
                 assert call.withdraw is not None
                 call.withdraw()
                 self._end(call)
@@ -182,6 +183,7 @@ class Crew:
     def _run(self, call: Call) -> None:
         assert call.context is not None
         assert call.run is not None
+        call.has_begun = True
         tell = call.context.run(call.run)
         # Before anybody is told, who may ask for the next one at once: this thread is free for it.
         self._keeping.discard(call)

@@ -227,8 +227,11 @@ class Recorder:
             self.events.append(Blocked(began, round(began + ms, 3)))
 
     def unblocked(self) -> float:
-        """Return the ms since the leg began in which the loop was not blocked."""
-        return self.now() - self._blocked
+        """Return the ms since the leg began in which the loop was not blocked.
+
+        Rounded: back-offs are no whole ms, and a difference of two readings has to be none.
+        """
+        return round(self.now() - self._blocked, 6)
 
     def lend(self, results: Iterable[Any]) -> list[Any]:
         """Return a list of results, which its user fills with something else if that is planned.

@@ -163,7 +163,7 @@ def _admitted(leg: LegHistory, item: Item) -> Bounds:
     if leg.key_ordered or leg.scenario.batch is not None:
         return item.at, called_at
     if called_at == NEVER:
-        had_no_turn = leg.over_at <= leg.facts.instants(item.at)[-1]
+        had_no_turn = leg.may_be_over_at <= leg.facts.instants(item.at)[-1]
         return item.at if had_no_turn else NEVER, NEVER
     began, blocks = called_at, leg.facts.blocks
     number = bisect_right(blocks, began, key=itemgetter(1)) - 1

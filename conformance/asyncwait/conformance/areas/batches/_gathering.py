@@ -53,7 +53,7 @@ def settled(leg: LegHistory) -> Sequence[Rest]:
     times = [*(event.at for event in leg.events), leg.end_at]
     found: list[Rest] = []
     for rest in moments(leg):
-        until = min(times[rest.seq + 1], leg.over_at)
+        until = min(times[rest.seq + 1], leg.may_be_over_at)
         found += [rest, *(replace(rest, at=at) for at in sorted(back) if rest.at < at < until)]
     return found
 

@@ -72,7 +72,7 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
     for rest, gathering in _gathered(leg):
         for wait in gathering:
             due = leg.facts.instants(wait.sure + planned.max_wait)[-1]
-            if due < min(times[rest.seq + 1], leg.over_at, wait.item.decided_at) - ROUNDING:
+            if due < min(times[rest.seq + 1], leg.may_be_over_at, wait.item.decided_at) - ROUNDING:
                 yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
                 return
     for batch in leg.batches:
@@ -363,7 +363,7 @@ def a_record_leaves_its_batch_alone(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("BAT-13")
 def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
     """When the last of its records has left a batch that runs, it is cancelled."""
-    over_at = min(leg.over_at, leg.end_at)
+    over_at = min(leg.may_be_over_at, leg.end_at)
     for batch in leg.batches:
         until = leg.facts.instants(batch[0].until)[-1]
         if not until < over_at:

@@ -93,8 +93,7 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         if behind is not None:
             yield f"call {behind.number} shares {named}, which all had left", behind.at
             return
-        is_due = noticed < min(leg.over_at, leg.end_at)
-        if is_due and min(load.cancelled_at, load.ended_at) > noticed:
+        if noticed < over_at and min(load.cancelled_at, load.ended_at) > noticed:
             yield f"all have left {named}, and it was not cancelled", noticed
             return
         leaving = (min(call.deadline, call.limit) for call in load.waiting)

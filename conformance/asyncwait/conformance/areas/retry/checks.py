@@ -231,7 +231,7 @@ def the_deadline_spans_attempts_and_back_offs(leg: LegHistory) -> Iterator[Findi
 
 def _is_not_asked(leg: LegHistory, item: Item) -> bool:
     """Whether the handler should have been asked for a record."""
-    return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.over_at
+    return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.may_be_over_at
 
 
 @leg_check("RETRY-12")
@@ -247,7 +247,7 @@ def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Fin
                 yield f"call {call.number} of {item} was cancelled early", call.cancelled_at
             noticed = leg.facts.instants(call.limit)[-1]
             is_its_failure = failed == [item] and call is item.last and call.limit == leg.fail_at
-            works = is_its_failure or noticed < min(leg.over_at, leg.end_at)
+            works = is_its_failure or noticed < over_at
             if not (works and noticed < leg.due(item)):
                 continue
             if call.until > call.limit:  # for others that share it

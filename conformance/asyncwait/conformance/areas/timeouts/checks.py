@@ -41,7 +41,7 @@ def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[
     for item in due:
         if item.asked_at != NEVER:
             yield None
-        elif leg.due(item) < leg.over_at or item in unasked:
+        elif leg.due(item) < leg.may_be_over_at or item in unasked:
             yield f"{item} passed its deadline and the handler was not asked", leg.due(item)
 
 
@@ -100,7 +100,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
         call, deadline = item.last, leg.due(item)
         if call is None or not item.timed_out or call.until > call.deadline:
             continue  # or others wait for it still
-        if deadline >= leg.over_at and item not in blamed:
+        if deadline >= leg.may_be_over_at and item not in blamed:
             continue
         if call.cancelled_at <= deadline:
             yield None
@@ -174,8 +174,8 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
 
 def _gave_up_at(leg: LegHistory) -> float:
     """Return from when on calls may have been told to end as the operator was through."""
-    is_overloaded = leg.ending.error == "TooManyAbandonedCalls"
-    return leg.may_be_over_at if is_overloaded else leg.over_at
+    may_be_overloaded = leg.ending.error == "TooManyAbandonedCalls" or leg.ending.how == "left"
+    return leg.may_be_over_at if may_be_overloaded else leg.over_at
 
 
 def _is_abandoned(leg: LegHistory, call: Call, over_at: float) -> bool:
