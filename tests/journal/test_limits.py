@@ -1,5 +1,6 @@
 """What is refused: wrong arguments, another owner, and more bytes than there may be."""
 
+import fcntl
 import itertools
 import os
 import pickle
@@ -22,6 +23,7 @@ from asyncwait.backends.journal import (
     JournalFull,
     JournalMismatch,
     JournalTooNew,
+    _local,
     compact,
     key_of,
     summary,
@@ -276,6 +278,17 @@ def test_of_two_that_prepare_at_the_same_time_one_is_refused(
         monkeypatch.setattr(LocalStore, "put", put_late)
         assert preparing("1") == "accepted"
         assert other[0].result() == "refused"
+
+
+def test_whoever_locks_the_folder_keeps_nobody_out_for_ever(
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be one who starts us, so that we run once."""
+    monkeypatch.setattr(_local, "_PATIENCE", 0.01)
+    folder = os.open(on_disk.path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    on_disk.prepare()
+    os.close(folder)
 
 
 def test_an_identity_that_was_not_written_to_its_end_is_written_anew(on_disk: Journal) -> None:

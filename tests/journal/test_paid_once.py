@@ -1,6 +1,7 @@
 """A function whose results are kept."""
 
 import inspect
+from functools import partial
 from typing import Any
 
 import anyio
@@ -17,7 +18,7 @@ from asyncwait.backends.journal import (
     summary,
 )
 from asyncwait.backends.pool import ordered_wait
-from asyncwait.backends.services import Budget, Cost, InFlight
+from asyncwait.backends.services import Budget, Cost, InFlight, StandIns
 from asyncwait.backends.threads import ordered_wait as threads_wait
 from asyncwait.spec import Batch, CallFailed, InvalidConfig, Retry
 
@@ -227,6 +228,26 @@ async def test_a_journal_that_is_lost_ends_the_results_whatever_is_said_of_failu
                 await anext(results)
     assert isinstance(caught.value.__cause__, JournalLost)
     assert service.calls == [0]
+
+
+async def test_whatever_stands_round_the_function_a_lost_journal_ends_the_results(
+    on_disk: Journal,
+) -> None:
+    """Nobody stands in for it, and nothing is left out quietly."""
+    other = Service()
+    attempt = on_disk.attempt("run")
+    attempt.close()
+    once = kept(Service().ask, attempt)
+
+    async def asking(value: int) -> Any:
+        return await once(value)
+
+    for fn in (StandIns(once, other.ask), partial(once), asking):
+        async with ordered_wait([1], fn, on_error="skip", retry=Retry(initial=1)) as results:
+            with pytest.raises(CallFailed) as caught:
+                await anext(results)
+        assert isinstance(caught.value.__cause__, JournalLost)
+    assert other.calls == []
 
 
 async def test_batches_are_refused(on_disk: Journal) -> None:

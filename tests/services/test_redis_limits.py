@@ -195,7 +195,7 @@ ABOUT = "{asyncwait limits model}"
 @pytest.mark.parametrize(
     ("does", "said"),
     [
-        (lambda client: client.set(ABOUT, "x"), "a string"),
+        (lambda client: client.set(ABOUT, "x"), "no hash"),
         (lambda client: client.hset(ABOUT, "a", "b"), "a hash of another kind"),
         *(
             (
@@ -217,6 +217,23 @@ def test_what_others_have_put_where_limits_are_kept_is_named(
     limits = RedisLimits(redis_server.url, "model", [Budget(9)])
     with pytest.raises(LedgerLost, match=f"holds {said} at its key '{ABOUT}': .*, or delete"):
         asyncio.run(results_of(limits))
+
+
+def test_a_budget_of_before_whose_first_call_was_too_dear_is_unspent(
+    redis_server: RedisServer,
+) -> None:
+    """Totals began with the first cost once."""
+    redis_server.client.hset(ABOUT, mapping={"generation": "a 1", "limits": SAID})
+    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
+    assert asyncio.run(results_of(limits, 9)) == list(range(9))
+
+
+def test_an_address_that_is_none_is_refused_without_its_password() -> None:
+    """Whoever reads a log is not told that."""
+    with pytest.raises(InvalidConfig, match=r"^url must be like redis://host") as caught:
+        RedisLimits("redis://user:secret@host:99999999", "model", [Budget(9)]).ledger()
+    assert "secret" not in str(caught.value)
+    assert caught.value.__suppress_context__
 
 
 def test_a_total_that_is_taken_away_ends_the_run(redis_server: RedisServer) -> None:

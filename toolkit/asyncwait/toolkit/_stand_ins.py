@@ -22,7 +22,7 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit._calls import not_awaitable
 from asyncwait.toolkit._function import FunctionParts
-from asyncwait.toolkit._limits._vocabulary import is_number
+from asyncwait.toolkit._limits._vocabulary import KeeperLost, is_number
 from asyncwait.toolkit._loop import (
     Bell,
     is_own_cancellation,
@@ -291,9 +291,9 @@ class StandIns:
                     raise
         raise AssertionError("there is a last function")
 
-    def goes_on(self, place: int, _: Exception, /) -> bool:
+    def goes_on(self, place: int, error: Exception, /) -> bool:
         """Say whether another function is asked, behind one that has failed."""
-        return place + 1 < len(self.functions)
+        return place + 1 < len(self.functions) and not isinstance(error, KeeperLost)
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Ask one function, twice if it takes long; return the first result."""

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,9 @@ TEMPORARY = ".tmp"
 
 _BEGUN = re.compile(rf"-[0-9a-f]{{32}}({re.escape(LOOSE)})?{re.escape(TEMPORARY)}$")
 """Of our files alone: whose folder it is may have others that end so."""
+
+_PATIENCE = 5.0
+"""Seconds for which another one may have the folder to itself; it may have stopped, or be ours."""
 
 _OPEN_AT_ONCE = 32
 _PIECE = 1 << 20
@@ -45,11 +49,15 @@ class LocalStore:
     @contextmanager
     def alone(self) -> Generator[None]:
         folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        until = time.monotonic() + _PATIENCE
         try:
             with suppress(OSError):
-                fcntl.flock(folder, fcntl.LOCK_EX)
+                while not _locked(folder) and time.monotonic() < until:
+                    time.sleep(0.001)
             yield
         finally:
+            with suppress(OSError):  # Whoever was forked meanwhile has the descriptor, too.
+                fcntl.flock(folder, fcntl.LOCK_UN)
             os.close(folder)
 
     def sizes(self) -> dict[str, int]:
@@ -162,6 +170,14 @@ class LocalStore:
     def file(self, name: str) -> str:
         """Return the path of a file."""
         return f"{self.path}/{name}"
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def begin_file(path: str) -> int:

@@ -42,7 +42,7 @@ class Store(Protocol):
         """Make the folder, if it is missing."""
 
     def alone(self) -> AbstractContextManager[object]:
-        """Keep others out that want the same, where there are locks."""
+        """Keep others out that want the same, where there are locks, for some seconds at most."""
         ...
 
     def sizes(self) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """A worker that starts calls in callback form."""
 
-from collections import deque
 from contextvars import Context
 from typing import Any
 
@@ -20,15 +19,7 @@ class CallbackCrew(Crew):
     ) -> None:
         super().__init__(core, group, sweep, function, opened)
         self._inbox = sweep.inbox(self.wake_worker, sweep.expire_due)
-        self._inbox.withdraw = core.uncount
-        core.coming = self._coming
-        self._asked: deque[tuple[RunningCall, bool]] = deque()
-        """Calls in their order, from the first that has not begun."""
         sweep.before = lambda: self._inbox.process(core)
-
-    def _coming(self) -> list[bool]:
-        """Return of each call that was asked for and has not begun whether it is a further one."""
-        return [is_further for call, is_further in list(self._asked) if not call.has_begun]
 
     def dismiss(self) -> None:
         """Send the worker home, and ignore outcomes from now on."""
@@ -42,8 +33,6 @@ class CallbackCrew(Crew):
         core, pending = self._core, self._core.pending
         while True:
             self._inbox.process(core)
-            while self._asked and self._asked[0][0].has_begun:
-                self._asked.popleft()
             if core.closed:
                 return
             if pending:
@@ -58,7 +47,6 @@ class CallbackCrew(Crew):
             call = self._function(entry.value, self._inbox.future(entry))
             if isinstance(call, RunningCall):
                 self._inbox.runs(entry, call)
-                self._asked.append((call, entry.attempts > 1))
         except BaseException as error:
             reraise_fatal(error)
             failure = call_failed(self._core.record(entry), error)

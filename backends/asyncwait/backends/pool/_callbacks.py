@@ -1,5 +1,6 @@
 """The callback form: outcomes arrive from any thread and are decided on the loop."""
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
@@ -33,9 +34,10 @@ class PoolResultFuture:
         """Decide the record with `error`."""
         self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
 
-    def withdraw(self) -> None:
-        """Count no call that has not begun and does not any more; called on the operator's loop."""
-        self._inbox.withdraw(self._entry)
+    @property
+    def is_further(self) -> bool:
+        """Whether the record was called before."""
+        return self._entry.attempts > 1
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Raise on the loop what `take` gives there, whatever has become of the record.
@@ -45,6 +47,25 @@ class PoolResultFuture:
         self._inbox.interrupt(take)
 
 
+class BeginsLater:
+    """A function whose calls begin some time after they are asked for, in a thread, say.
+
+    Attributes:
+        calls: that have begun.
+        retries: further calls among them.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.retries = 0
+        self._counting = threading.Lock()
+
+    def begins(self, *, is_further: bool) -> None:
+        """Count a call that begins; from any thread."""
+        with self._counting:
+            self.calls += 1
+            self.retries += is_further
+
+
 class RunningCall:
     """What a function in callback form may return of a call that runs by itself, in a thread, say.
 
@@ -52,16 +73,11 @@ class RunningCall:
 
     Attributes:
         is_over: whether it has ended.
-        has_begun: whether it is under way, and counts; or waits for a thread, say.
     """
 
-    __slots__ = ("has_begun", "is_over")
+    __slots__ = ("is_over",)
 
-    has_begun: bool
     is_over: bool
-
-    def __init__(self) -> None:
-        self.has_begun, self.is_over = True, False
 
     def cancel(self) -> None:
         """Take note that nobody wants it any more; called on the operator's loop."""
@@ -86,8 +102,6 @@ class Inbox:
         self._interruption: Callable[[], BaseException | None] = lambda: None
         self._armed = False
         self._closed = False
-        self.withdraw: Callable[[Entry], object] = lambda _: None
-        """Called with the record of a call that does not begin."""
 
     def future(self, entry: Entry) -> PoolResultFuture:
         """Return where the outcome of `entry` goes."""
@@ -173,10 +187,6 @@ class Attempt:
                 outcome(core, entry)
 
         self._inbox.put(entry, if_present)
-
-    def withdraw(self, entry: Entry) -> None:
-        """Count no call that does not begin."""
-        self._inbox.withdraw(entry)
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Raise what `take` gives, from any thread."""

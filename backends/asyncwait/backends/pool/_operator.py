@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from asyncwait.backends.pool._batch_crew import BatchCrew
 from asyncwait.backends.pool._cache_crew import CacheCrew
 from asyncwait.backends.pool._callback_crew import CallbackCrew
+from asyncwait.backends.pool._callbacks import BeginsLater
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
 from asyncwait.backends.pool._crew import Crew
@@ -64,6 +65,7 @@ def open_operator(
     """
     parts = check_arguments(config, fn, elements, restore, "pool", *_KNOWN)
     core = Core(config, restore)
+    core.begun = fn if isinstance(fn, BeginsLater) else None
     feed = partial(Feeder, core, elements)
     return _Pool(config, parts, core, feed, PoolResults(core), store=store)
 
@@ -90,6 +92,7 @@ def open_plain(
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
+    core.begun = function if isinstance(function, BeginsLater) else None
     feed, results = partial(feeder, core, source), PoolValues(core)
     return _Pool(config, parts, core, feed, results, store=store, paced=source.paced)
 

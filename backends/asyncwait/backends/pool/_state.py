@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -32,6 +32,13 @@ class PlainEdge(Struct, frozen=True):
 
     record_of: Callable[[Any], Record]
     single: bool
+
+
+class Counts(Protocol):
+    """What counts calls, and further ones among them."""
+
+    calls: int
+    retries: int
 
 
 class CacheFigures(Struct):
@@ -103,12 +110,12 @@ class State:
         "_unordered",
         "abandoned",
         "batches",
+        "begun",
         "cached",
         "called",
         "calls",
         "clock",
         "closed",
-        "coming",
         "due",
         "failure_handler",
         "failures_handled",
@@ -160,8 +167,8 @@ class State:
         """Nothing will be emitted any more."""
         self._interrupted = False
         self._final: BaseException | None = None
-        self.coming: Callable[[], Sequence[bool]] = tuple
-        """Says of each call that is counted and has not begun whether it is a further one."""
+        self.begun: Counts | None = None
+        """Counts calls where they begin later than they are asked for."""
         self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
         self.cached = CacheFigures()
@@ -212,7 +219,7 @@ class State:
 
     def statistics(self) -> Statistics:
         """Return the present figures; for any thread."""
-        coming = self.coming()
+        counts: Counts = self if self.begun is None else self.begun
         try:
             oldest = self.called[0].started
         except IndexError:
@@ -221,9 +228,9 @@ class State:
             in_flight=self._inside - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
             held=self._decided - self._fences,
-            calls=self.cached.calls if self._is_cached else self.calls - len(coming),
+            calls=self.cached.calls if self._is_cached else counts.calls,
             batches=self.batches,
-            retries=self.retries - sum(coming),
+            retries=counts.retries,
             timeouts=self.timeouts,
             failures_handled=self.failures_handled,
             abandoned=self.abandoned,

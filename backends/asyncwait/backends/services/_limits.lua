@@ -30,8 +30,8 @@ local function forget(place, call)
 end
 
 -- Is it ours? Somebody else may have that key, or have changed what is there.
-local kind = redis.call('TYPE', about).ok
-if kind ~= 'none' and kind ~= 'hash' then return cjson.encode({foreign = 'a ' .. kind}) end
+local fields = redis.pcall('HLEN', about)
+if type(fields) ~= 'number' then return cjson.encode({foreign = 'no hash'}) end
 local function is_amount(text)
   local amount = tonumber(text or nil)
   return amount and amount == amount and math.abs(amount) < math.huge
@@ -47,21 +47,20 @@ if limits and limits ~= told.limits then
   end
   if used then return cjson.encode({others = limits}) end
   redis.call('DEL', about)
-  kind = 'none'
+  fields = 0
   for place = 0, 63 do
     redis.call('DEL', about .. ' leaves ' .. place, about .. ' costs ' .. place)
   end
 end
 local generation = redis.call('HGET', about, 'generation')
 if not generation then
-  if kind == 'hash' then return cjson.encode({foreign = 'a hash of another kind'}) end
+  if fields > 0 then return cjson.encode({foreign = 'a hash of another kind'}) end
   generation = told.client .. ' ' .. number(now)
   redis.call('HSET', about, 'generation', generation, 'limits', told.limits)
-  for place, limit in ipairs(told.kinds) do
-    if limit.kind == 'budget' then redis.call('HSET', about, 'total ' .. place, 0) end
-  end
 end
+local is_old = redis.call('HSETNX', about, 'format', 1) == 1 -- totals began with the first cost
 for place, limit in ipairs(told.kinds) do
+  if is_old and limit.kind == 'budget' then redis.call('HSETNX', about, 'total ' .. place, 0) end
   if limit.kind == 'budget' and not is_amount(redis.call('HGET', about, 'total ' .. place)) then
     return cjson.encode({foreign = 'no number as total ' .. place})
   end

@@ -119,8 +119,9 @@ class _AtRedis:
             self._client: Any = redis.Redis.from_url(
                 asked.url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
             )
-        except ValueError as error:
-            raise InvalidConfig.of("url", asked.url, f"that of a Redis: {error}") from error
+        except ValueError:
+            said = "what it is stays unsaid, as it may hold a password"
+            raise InvalidConfig(f"url must be like redis://host:6379/0; {said}") from None
         script = files("asyncwait.backends.services").joinpath("_limits.lua").read_text()
         self._script: Any = self._client.register_script(script)
 

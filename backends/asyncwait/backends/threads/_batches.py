@@ -29,9 +29,6 @@ class _Answer:
         """Give an error that the call has raised."""
         self._come(lambda: _raise(error))
 
-    def withdraw(self) -> None:
-        """Take note that the call does not begin."""
-
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Give an error for the whole program, unless somebody has raised that already."""
         self._come(lambda: _raise(take() or RuntimeError("the program is interrupted")))

@@ -25,16 +25,12 @@ class Call(RunningCall):
         value: the argument; None when it is over.
         run: runs it, wherever that is, and returns what tells of it.
         due: when its time is over, in seconds of the loop's clock.
-        withdraw: called if it does not begin, as the operator is left.
     """
 
-    __slots__ = ("bell", "context", "due", "is_wanted", "run", "value", "withdraw")
+    __slots__ = ("bell", "context", "due", "is_wanted", "run", "value")
 
-    def __init__(
-        self, value: Any, run: Callable[[], Told], due: float, withdraw: Callable[[], object]
-    ) -> None:
-        self.withdraw: Callable[[], object] | None = withdraw
-        self.has_begun = self.is_over = False
+    def __init__(self, value: Any, run: Callable[[], Told], due: float) -> None:
+        self.is_over = False
         self.value = value
         self.run: Callable[[], Told] | None = run
         self.context: Context | None = copy_context()
@@ -87,7 +83,6 @@ class Crew:
         try:
             self._see_to(len(self._waiting))
         except RuntimeError:
-            call.withdraw = lambda: None  # It counts, as one that has failed.
             self.withdraw()
             raise
 
@@ -111,11 +106,7 @@ class Crew:
         """Have no call run that has not begun; from the last one, so that none overtakes one."""
         while self._waiting:
             with suppress(IndexError):
-                call = self._waiting.pop()
-                call.has_begun = True  # It comes no more.
-                assert call.withdraw is not None
-                call.withdraw()
-                self._end(call)
+                self._end(self._waiting.pop())
 
     def withdraw_one(self, call: Call) -> bool:
         """Have this call not run, if it has not begun; return whether that is so."""
@@ -183,7 +174,6 @@ class Crew:
     def _run(self, call: Call) -> None:
         assert call.context is not None
         assert call.run is not None
-        call.has_begun = True
         tell = call.context.run(call.run)
         # Before anybody is told, who may ask for the next one at once: this thread is free for it.
         self._keeping.discard(call)
@@ -194,7 +184,7 @@ class Crew:
         call.is_over = True
         self._keeping.discard(call)
         self.present.pop(call, None)
-        call.value = call.context = call.run = call.withdraw = None
+        call.value = call.context = call.run = None
         self.on_over()
 
     def running(self) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.pool import PoolResultFuture
+from asyncwait.backends.pool import BeginsLater, PoolResultFuture
 from asyncwait.backends.threads._crew import Call, Crew, Told
 from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.checks import is_plain_function
@@ -87,7 +87,7 @@ class Threaded:
             self._crew = self._hire()
             self._clock = running_loop().time
         due = self._clock() + self._most
-        call = Call(value, lambda: self._run(value, result), due, result.withdraw)
+        call = Call(value, lambda: self._run(value, result), due)
         self._crew.ask(call)
         return call
 
@@ -190,9 +190,21 @@ class Threaded:
         return self._crew.running()
 
 
-class InThreads(Threaded):
+class InThreads(Threaded, BeginsLater):
     """Calls the user's function with one value each time, and completes its record from there."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        Threaded.__init__(self, *args, **options)
+        BeginsLater.__init__(self)
 
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
         """Have a thread call the function; return the call, which runs on whoever waits."""
-        return self.ask(value, result)
+        try:
+            return self.ask(value, result)
+        except RuntimeError:  # There is no thread: it counts, as one that has failed.
+            self.begins(is_further=result.is_further)
+            raise
+
+    def _run(self, value: Any, result: PoolResultFuture) -> Told:
+        self.begins(is_further=result.is_further)
+        return super()._run(value, result)

@@ -297,7 +297,8 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         wrong = [item for item in self.records if item.wrong]
         failed = (self.deadline(item) for item in wrong if item.timed_out)
         limits = (i.last.limit for i in wrong if i.last and i.last.limit <= i.decided_at)
-        overloaded = NEVER if self.scenario.form == "callback" else may_be_overloaded_at(self.facts)
+        knows = self.scenario.form == "callback" or self.ending.how == "finished"
+        overloaded = NEVER if knows else may_be_overloaded_at(self.facts)
         is_told = any(rest.waiting and rest.at > overloaded for rest in self.rests)
         return min(self.over_at, *failed, *limits, NEVER if is_told else overloaded)
 

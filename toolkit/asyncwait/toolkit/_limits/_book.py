@@ -1,7 +1,7 @@
 """All limits of an operator at once, and what calls cost."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from math import inf
 from threading import Lock
@@ -60,9 +60,7 @@ class Book:
         Raises:
             BudgetSpent: there is nothing left for it.
         """
-        with self._lock, ExitStack() as alone:
-            for file in self._files:  # Between the look and the entry nobody else takes the rest.
-                alone.enter_context(file.locked())
+        with self._alone():
             turn = Turn([*amounts], self._clock())
             wait = max((meter.delay(turn) for meter in self._meters), default=0.0)
             if wait > 0:
@@ -71,8 +69,16 @@ class Book:
 
     def count(self, amounts: Sequence[float]) -> Turn:
         """Count a call that others have given its turn."""
-        with self._lock:
+        with self._alone():
             return self._count(Turn([*amounts], self._clock()))
+
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        """Have nobody else take the rest between the look and the entry, or write beside it."""
+        with self._lock, ExitStack() as alone:
+            for file in self._files:
+                alone.enter_context(file.locked())
+            yield
 
     def _count(self, turn: Turn) -> Turn:
         for meter in self._meters:
@@ -88,7 +94,7 @@ class Book:
 
     def end(self, turn: Turn, error: BaseException | None = None) -> None:
         """Note that a call has ended; or that it does not begin."""
-        with self._lock:
+        with self._alone():
             turn.ended, turn.error = self._clock(), error
             for meter in self._meters:
                 meter.end(turn)

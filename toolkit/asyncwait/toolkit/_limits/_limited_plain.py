@@ -193,18 +193,30 @@ def _refuse_attempts_with_an_end(retry: Retry | None, waits: str | None) -> None
         raise InvalidConfig.of("Retry.attempt_timeout", retry.attempt_timeout, expected)
 
 
-def not_asked_at_the_end(handler: FailureHandler) -> FailureHandler:
+def is_kept_nowhere(error: BaseException | None) -> bool:
+    """Say whether what keeps results is lost, limits or not."""
+    return isinstance(error, KeeperLost)
+
+
+def not_asked_at_the_end(
+    handler: FailureHandler, ends: Callable[[BaseException | None], bool] = ends_all
+) -> FailureHandler:
     """Return a handler that is not asked where nothing more is called: see `ends_all`.
 
     Whoever leaves values out means what the service does not answer.
     """
 
     def handle(value: Any, error: OperatorError) -> Any:
-        if ends_all(error.__cause__):
+        if ends(error.__cause__):
             raise error
         return handler(value, error)
 
     return handle
+
+
+def unless_kept_nowhere(retry: Retry) -> Retry:
+    """Return `retry` for calls whose results may be kept: nothing is repeated that can't be."""
+    return _deciding(retry, lambda error: False if isinstance(error, KeeperLost) else None)
 
 
 def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry | None:
@@ -214,14 +226,23 @@ def unless_not_called(retry: Retry | None, batch: Batch | None = None) -> Retry 
     """
     if retry is None:
         return None
-    wanted = retry.on_error
     splits = batch is not None and batch.split
 
-    def is_reason(error: BaseException) -> bool | RetryAfter:
+    def decide(error: BaseException) -> bool | None:
         if isinstance(error, NotCalled) and not error.is_of_call:
             return splits and isinstance(error, CostTooLarge)
-        if isinstance(error, CostMistold | KeeperLost):
-            return False
+        return False if isinstance(error, CostMistold | KeeperLost) else None
+
+    return _deciding(retry, decide)
+
+
+def _deciding(retry: Retry, decide: Callable[[BaseException], bool | None]) -> Retry:
+    """Return `retry`, which is asked where `decide` gives None."""
+    wanted = retry.on_error
+
+    def is_reason(error: BaseException) -> bool | RetryAfter:
+        if (decided := decide(error)) is not None:
+            return decided
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
     return replace(retry, on_error=is_reason)

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import isfinite
 
 from asyncwait.spec import InvalidConfig
@@ -98,7 +98,7 @@ class SpendingFile:
         )
 
     def _write(self, line: bytes) -> None:
-        """Write a whole line, or nothing.
+        """Write a whole line, or nothing; nobody else writes meanwhile.
 
         Raises:
             LedgerLost: it can't be written.
@@ -109,7 +109,9 @@ class SpendingFile:
         except OSError as error:
             written, why = 0, error.strerror or str(error)
         if written < len(line):
-            os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)
+            if written > 0:
+                with suppress(OSError):  # Then the half of a line is refused, the next time.
+                    os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)
             raise LedgerLost(
                 f"the file of a budget, {self._place}, can't be written: {why}; so no further call "
                 "begins, and what the last one has cost may be missing there"
@@ -151,9 +153,9 @@ class SpendingFile:
 
     def _lock(self) -> None:
         until = time.monotonic() + _PATIENCE
-        while True:
+        while self._handle >= 0:
             try:
-                return fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() > until:
                     raise LedgerLost(
@@ -161,6 +163,8 @@ class SpendingFile:
                         f"for {_PATIENCE:g} s: end that one, which may have stopped"
                     ) from None
                 time.sleep(0.001)
+            else:
+                return
 
     def close(self) -> None:
         """Close the file."""
