@@ -67,7 +67,7 @@ not in flight. What `verify --full` counts are seeds, each of which judges one o
 backends in this process, in turn; wrong are those whose verdict is not conformant.
 
 {finished} of {parts} parts are finished; what was begun has {hours:.1f} h to go at its pace.{rest}
-"""
+{found}"""
 
 HEAD = (
     "part", "done", "of", "crashes", *Checker.COUNTS, "left over", "memory", "minutes", "verdict",
@@ -243,6 +243,8 @@ def report(state: State, page: Path | None, names: list[str]) -> int:
             "judged": len(JUDGED),
             "hours": hours,
             "rest": f" Not begun are {missing}." if missing else "",
+            # Somebody has written that down, once it was mended and run again.
+            "found": "".join(f"\n{line['found']}\n" for line in state.lines if "found" in line),
         }
         write(page, PAGE.format(**told), (HEAD, rows))
     if any("broken" in each[-1] for each in rows):
