@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import pytest
 from blocking import WAITS, Gated, await_event, ours
-from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait
 from asyncwait.spec import Batch, CallFailed, Retry
@@ -105,27 +104,6 @@ def test_the_threads_that_there_are_have_to_do(scarce: Scarce, fn: Gated, mode: 
         assert sorted(results) == list(range(20))
 
     assert len(fn.threads) <= 2
-
-
-def test_calls_that_have_no_thread_when_the_operator_is_left_are_not_counted(
-    scarce: Scarce, fn: Gated
-) -> None:
-    """They do not begin any more."""
-    scarce.left = 1
-    fn.open_for("a")
-
-    stack = ExitStack()
-    results = stack.enter_context(ordered_wait("abc", fn, capacity=3, timeout=0.1))
-    assert next(results) == "a"
-    fn.until_began(2)
-    wait_until(lambda: results.statistics().in_flight == 2)
-    assert results.statistics().calls == 2
-
-    with pytest.warns(RuntimeWarning, match="1 call runs on"):
-        stack.close()
-
-    assert results.statistics().calls == 2
-    fn.open_all()
 
 
 def test_a_batch_that_has_no_thread_when_the_operator_is_left_is_not_counted(

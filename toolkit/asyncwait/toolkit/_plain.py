@@ -24,10 +24,10 @@ from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
 from asyncwait.toolkit._limits._limited_plain import (
     LimitedResults,
-    is_kept_nowhere,
+    is_keeper_lost,
     limited_plain,
     not_asked_at_the_end,
-    unless_kept_nowhere,
+    unless_keeper_lost,
     unless_not_called,
 )
 from asyncwait.toolkit._plain_parts import (
@@ -154,14 +154,14 @@ def plain_wait(
             if limits is not None:
                 repeated = unless_not_called(repeated, batch)
             elif isinstance(repeated, Retry):
-                repeated = unless_kept_nowhere(repeated)
+                repeated = unless_keeper_lost(repeated)
             config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
             batched = batch is not None
             wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
             if wrapped.failure is not None:
-                wrapped.failure = not_asked_at_the_end(wrapped.failure, is_kept_nowhere)
+                wrapped.failure = not_asked_at_the_end(wrapped.failure, is_keeper_lost)
             if limits is None:
                 async with open_values(config, wrapped, records) as results:
                     yield results

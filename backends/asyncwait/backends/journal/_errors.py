@@ -9,8 +9,8 @@
         ├── JournalLost        what an operator calls can't be kept, or looked up, any more
         └── EntryTooLarge      a result has more bytes than an entry may have; InvalidConfig, too
 
-What the file system raises passes unchanged: no room, no permission, no network; but out of a
-call of `paid_once`, where a JournalLost stems from it.
+What the file system raises passes unchanged: no room, no permission, no network; except
+from a call of `paid_once`, which raises a JournalLost from it.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from uuid import uuid4
 
 from asyncwait.backends.journal._errors import JournalCorrupt
 from asyncwait.backends.journal._store import LOOSE, MERGED, Write
+from asyncwait.toolkit._file_lock import is_locked_within
 
 TEMPORARY = ".tmp"
 """How the name of a file ends that is being begun."""
@@ -49,11 +49,9 @@ class LocalStore:
     @contextmanager
     def alone(self) -> Generator[None]:
         folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        until = time.monotonic() + _PATIENCE
         try:
             with suppress(OSError):
-                while not _locked(folder) and time.monotonic() < until:
-                    time.sleep(0.001)
+                is_locked_within(folder, _PATIENCE)  # or go on without it
             yield
         finally:
             with suppress(OSError):  # Whoever was forked meanwhile has the descriptor, too.
@@ -170,14 +168,6 @@ class LocalStore:
     def file(self, name: str) -> str:
         """Return the path of a file."""
         return f"{self.path}/{name}"
-
-
-def _locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def begin_file(path: str) -> int:

@@ -95,9 +95,10 @@ class SqliteTable:
         parts = len(self._keys)
         for place, *row in await self._read(asked):
             key, found = asked[place], tuple(row[:parts])
-            if list(map(type, found)) != list(map(type, key if self._is_tuple else (key,))):
+            wanted = key if self._is_tuple else (key,)
+            if list(map(type, found)) != list(map(type, wanted)):
                 answers[key] = self._other_type(found)
-            elif found != (key if self._is_tuple else (key,)):
+            elif found != wanted:
                 continue  # A collation takes them for equal, and Python does not.
             elif not isinstance(answers.setdefault(key, []), Exception):
                 answers[key].append(tuple(row[parts:]))

@@ -120,7 +120,7 @@ class _AtRedis:
                 asked.url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE
             )
         except ValueError:
-            said = "what it is stays unsaid, as it may hold a password"
+            said = "yours is not repeated here, as it may hold a password"
             raise InvalidConfig(f"url must be like redis://host:6379/0; {said}") from None
         script = files("asyncwait.backends.services").joinpath("_limits.lua").read_text()
         self._script: Any = self._client.register_script(script)

@@ -193,7 +193,7 @@ def _refuse_attempts_with_an_end(retry: Retry | None, waits: str | None) -> None
         raise InvalidConfig.of("Retry.attempt_timeout", retry.attempt_timeout, expected)
 
 
-def is_kept_nowhere(error: BaseException | None) -> bool:
+def is_keeper_lost(error: BaseException | None) -> bool:
     """Say whether what keeps results is lost, limits or not."""
     return isinstance(error, KeeperLost)
 
@@ -214,7 +214,7 @@ def not_asked_at_the_end(
     return handle
 
 
-def unless_kept_nowhere(retry: Retry) -> Retry:
+def unless_keeper_lost(retry: Retry) -> Retry:
     """Return `retry` for calls whose results may be kept: nothing is repeated that can't be."""
     return _deciding(retry, lambda error: False if isinstance(error, KeeperLost) else None)
 

@@ -3,13 +3,13 @@
 import fcntl
 import os
 import stat
-import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from math import isfinite
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit._file_lock import is_locked_within
 from asyncwait.toolkit._limits._vocabulary import LedgerLost
 
 _PATIENCE = 10.0
@@ -152,19 +152,11 @@ class SpendingFile:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
 
     def _lock(self) -> None:
-        until = time.monotonic() + _PATIENCE
-        while self._handle >= 0:
-            try:
-                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise LedgerLost(
-                        f"the file of a budget, {self._place}, has been locked by another process "
-                        f"for {_PATIENCE:g} s: end that one, which may have stopped"
-                    ) from None
-                time.sleep(0.001)
-            else:
-                return
+        if self._handle >= 0 and not is_locked_within(self._handle, _PATIENCE):
+            raise LedgerLost(
+                f"the file of a budget, {self._place}, has been locked by another process for "
+                f"{_PATIENCE:g} s: end that one, which may have stopped"
+            )
 
     def close(self) -> None:
         """Close the file."""
