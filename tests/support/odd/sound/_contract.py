@@ -26,6 +26,7 @@ from asyncwait.toolkit import (
     call_failed,
     close_source,
     collect_results,
+    join_errors,
     reraise_fatal,
     results_at_deadline,
 )
@@ -162,10 +163,12 @@ class Source:
 
     Args:
         elements: as they were given to the operator.
+        is_over: whether nobody wants more: what a read raises then, the source's closing raised.
     """
 
-    def __init__(self, elements: AsyncIterable[Element]) -> None:
+    def __init__(self, elements: AsyncIterable[Element], is_over: Callable[[], bool]) -> None:
         self._elements = elements
+        self._is_over = is_over
         self._iterator: Any = None
         self._is_closed = False
         self.taken = 0
@@ -199,7 +202,10 @@ class Source:
                 reraise_fatal(error)
                 if is_cancelled(error):
                     raise
-                return error
+                if not self._is_over():
+                    return error
+                self.trouble = error
+                return None
             self.taken += 1
             await take_in(element)
 
@@ -207,4 +213,5 @@ class Source:
         """Close it, and what it was iterated over with; once."""
         if not self._is_closed:
             self._is_closed = True
-            self.trouble = await close_source(self._iterator, self._elements)
+            trouble = await close_source(self._iterator, self._elements)
+            self.trouble = join_errors(self.trouble, trouble)

@@ -43,7 +43,7 @@ class Shell(ABC):
     ) -> None:
         self._parts = check_arguments(config, fn, elements, restore, "this operator")
         self._config = config
-        self._source = Source(elements)
+        self._source = Source(elements, lambda: self._end is not None)
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         """Restored, or taken from the source, and not admitted."""
         self._restored = len(self._backlog)
