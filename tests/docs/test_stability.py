@@ -1,5 +1,6 @@
-"""The page on stability names the versions that the code writes and reads."""
+"""The page on stability names the versions of today, and what builds a release stays the same."""
 
+import re
 from importlib.metadata import version
 
 from where import ROOT
@@ -32,3 +33,17 @@ def test_the_page_names_the_versions_of_today() -> None:
         "state of a stream on Spark": (str(carry._VERSION[0]), "1"),
     }
     assert f"a version of their own, {ENTRIES[-1]} |" in PAGE
+
+
+def test_workflows_name_each_action_by_its_commit() -> None:
+    """A tag may be moved, and a commit may not: what publishes a release is what was looked at."""
+    lines = [
+        line.strip()
+        for file in (ROOT / ".github/workflows").glob("*.yml")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    named = re.compile(r"(- )?uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v[0-9.]+")
+
+    assert lines
+    assert not [line for line in lines if not named.fullmatch(line)]
