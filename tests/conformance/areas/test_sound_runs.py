@@ -130,6 +130,13 @@ OVERLOOKED = {
         "timeout 130; handled; retry initial=40 attempt_timeout=50; cache max_keys=9 ttl=1000; "
         "40: a; 80: a a; a: 2 times never, gives a3, late gives late"
     ),
+    "an interrupted generator that raises as it closes": (
+        "0: a; 400: b; a: 40 gives A; source generator; close_error; sink read 1, leave"
+    ),
+    "the loop is blocked as the consumer is cancelled in the hook that closes": (
+        "form callback; timeout 40; 0: b; b: 120 gives with blocks=40; hooks coroutine; "
+        "hook_takes 80; cancel_at 200"
+    ),
     **{
         f"a call that completes, and raises when to try again: {ms} ms": (
             "form callback; retry initial=40 on_result=empty; 0: a; "

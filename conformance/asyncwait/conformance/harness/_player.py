@@ -427,8 +427,9 @@ class _LegPlayer:
         Nothing but on asyncio: no operator need shield there what its consumer's task awaits.
         """
         self._doing = _LEAVING
-        self._cancelled_at = now = self._recorder.now()
+        self._cancelled_at = self._recorder.now()
         if self._loop == "asyncio" and (self._cancelling.repeats or again):
+            now = self._recorder.unblocked()
             self._recorder.cuts = now, math.inf if self._cancelling.repeats else now
         self._cancelling.cancel()
 

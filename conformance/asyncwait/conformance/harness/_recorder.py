@@ -151,6 +151,7 @@ class Recorder:
         self.passing: list[BaseException] = []
         self.closing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
+        """Between which ms a cancellation may cut closing short: see `unblocked`."""
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
         copies = shares_objects and scenario.copies
         # What a cache keeps is none of what is looked for.
@@ -183,9 +184,10 @@ class Recorder:
     def is_cut(self) -> bool:
         """Whether what is cancelled now, while it closes something, is so by consumer or loop.
 
-        A loop that an error of the plan ends cancels all tasks that there are.
+        A loop that an error of the plan ends cancels all tasks that there are. One that is blocked
+        lets nobody see a cancellation before it goes on.
         """
-        return _is_for_all(self.raised) or self.cuts[0] <= self.now() <= self.cuts[1]
+        return _is_for_all(self.raised) or self.cuts[0] <= self.unblocked() <= self.cuts[1]
 
     @property
     def is_on_grid(self) -> bool:
