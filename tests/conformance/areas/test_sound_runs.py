@@ -133,6 +133,26 @@ OVERLOOKED = {
     "an interrupted generator that raises as it closes": (
         "0: a; 400: b; a: 40 gives A; source generator; close_error; sink read 1, leave"
     ),
+    "a load ahead of time ends in the instant in which a retry asks for its key": (
+        "retry on_result=pair; cache ttl=89 refresh_ahead=1; 0: v; 120: v; "
+        "v: 1 gives a b, gives c, 1 gives x"
+    ),
+    "such a load gives nothing, and that is not kept": (
+        "retry on_result=pair; cache ttl=89 refresh_ahead=1; 0: v; 120: v; "
+        "v: 1 gives a b, gives c, 1 gives"
+    ),
+    "nobody knows of the end of a load while the loop is blocked": (
+        "unordered; cache ttl=89 refresh_ahead=1; 0: v; 20: w; 30: v; 40: v; "
+        "w: 10 gives W with blocks=10; v: 30 gives, 30 gives x"
+    ),
+    "a load ahead of time blocks the loop before another can begin": (
+        "unordered; retry on_result=pair; cache ttl=199 refresh_ahead=50; 0: v w; 40: v v; "
+        "v: 40 gives a b, gives x with blocks=40; w: 40 gives c d, 80 raises"
+    ),
+    "the failure handler leaves an error as it is, and another is raised before that is out": (
+        "form callback; timeout 120; handled; failures_handled; tracked; 40: a; "
+        "a: 120 raises ValueError, late raises ValueError"
+    ),
     "the loop is blocked as the consumer is cancelled in the hook that closes": (
         "form callback; timeout 40; 0: b; b: 120 gives with blocks=40; hooks coroutine; "
         "hook_takes 80; cancel_at 200"

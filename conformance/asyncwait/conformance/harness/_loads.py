@@ -68,6 +68,11 @@ class _Load(Struct, eq=False):
         return self.began < place <= self.ended
 
     @property
+    def since(self) -> float:
+        """The ms from which on its results are good."""
+        return self.started.at if self.first is None else self.first.at
+
+    @property
     def is_over(self) -> bool:
         """Whether it came to something."""
         return self.end is not None and self.cancelled == math.inf
@@ -153,15 +158,27 @@ class _Loads:
 
         Only where that is planned, so that a load may run besides: there is room for all keys then.
         """
+        if self._planned.refresh_ahead is None or is_null(ask.value):
+            return None
         good = self._last(ask, lambda load: load.is_good)
-        if good is None or good.end is None or self._planned.refresh_ahead is None:
+        if good is not None and not ahead and self._is_unnoted(good, ask):
+            good = self._last(ask, lambda load: load.is_good and load is not good)
+        if good is None or good.end is None:
             return None
-        if is_null(ask.value):
-            return None
-        began = good.started.at if good.first is None else good.first.at
-        is_due = not ahead or self._planned.refresh_from(began) <= ask.at
-        until = self._planned.good_until(began, good.end.results)
-        return good if is_due and ask.at < until and (good.end.results or not ahead) else None
+        is_due = not ahead or self._planned.refresh_from(good.since) <= ask.at
+        is_good = ask.at < self._good_until(good)
+        return good if is_due and is_good and (good.end.results or not ahead) else None
+
+    def _is_unnoted(self, load: _Load, ask: Ask) -> bool:
+        """Whether a load whose results aren't kept has just ended, and nobody has begun another."""
+        assert load.end is not None
+        begun = [each for each in self._by_key[identity(ask.value)] if each.began > load.ended]
+        is_noted = any(each.first and each.first.number < ask.number for each in begun)
+        return load.end.at == ask.at >= self._good_until(load) and not is_noted
+
+    def _good_until(self, load: _Load) -> float:
+        assert load.end is not None
+        return self._planned.good_until(load.since, load.end.results)
 
     def _shared(self, ask: Ask) -> _Load | None:
         """Return a load that runs, or that another ask has led to already.

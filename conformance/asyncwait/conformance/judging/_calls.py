@@ -79,11 +79,27 @@ def course(facts: Facts, calls: Sequence[Call]) -> tuple[Course, Sequence[Call]]
     """Return the attempts among the calls of a record, and those that there was no reason for."""
     attempts, others = [calls[0]], list[Call]()
     for call in calls[1:]:
-        earlier = outcomes(facts, attempts[-1], len(attempts))
-        is_asked_for = any(not each.stands and each.at <= call.at for each in earlier)
-        in_time = call.at <= call.deadline
-        (attempts if is_asked_for and in_time else others).append(call)
+        if (asking := _asking(facts, attempts, call)) is not None and call.at <= call.deadline:
+            attempts[-1:] = asking, call
+        else:
+            others.append(call)
     return Course(tuple(attempts), outcomes(facts, attempts[-1], len(attempts))), others
+
+
+def _asking(facts: Facts, attempts: Sequence[Call], call: Call) -> Call | None:
+    """Return the last of some attempts as one that asks for another, `call`; None if it doesn't."""
+    last, number = attempts[-1], len(attempts)
+    for each in filter(None, (last, last.instead)):
+        if any(not o.stands and o.at <= call.at for o in outcomes(facts, each, number)):
+            return each
+    return None
+
+
+def otherwise(facts: Facts, course: Course) -> Course:
+    """Return the attempts of a record whose last one was what it may have been instead."""
+    last = course.last.instead or course.last
+    outcome = outcomes(facts, last, len(course.attempts))
+    return Course((*course.attempts[:-1], last), outcome)
 
 
 def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:

@@ -8,12 +8,19 @@ several ways to explain a leg, and it is legal if one of them is.
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging._calls import TURN, Calls, Course, Outcome, overloaded_at
+from asyncwait.conformance.judging._calls import (
+    TURN,
+    Calls,
+    Course,
+    Outcome,
+    otherwise,
+    overloaded_at,
+)
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, identity_of
 from asyncwait.spec.scenario import (
     FOR_THE_PROGRAM,
@@ -41,6 +48,8 @@ class Tie(Struct, frozen=True):
 
     Args:
         at: ms; their deadline.
+        by: what may have decided them; else the limit of their last attempt, or what was kept
+            when it asked for its key.
     """
 
     at: float
@@ -48,7 +57,7 @@ class Tie(Struct, frozen=True):
     count: int
     requests: tuple[Request, ...] = ()
     is_optional: bool = False
-    by_limit: bool = False
+    by: Literal["deadline", "limit", "kept"] = "deadline"
 
     @property
     def is_open(self) -> bool:
@@ -65,7 +74,7 @@ class Ties(Struct, frozen=True):
 
 def find_ties(facts: Facts, calls: Calls) -> Ties:
     """Find what the events of a leg leave open."""
-    ties: list[Tie] = [*_at_their_limits(calls)]
+    ties: list[Tie] = [*_at_their_limits(calls), *_given_either(calls)]
     untimely: list[Asked] = []
     asked = _requests(facts)
     asked, due = _joined(facts, calls, asked, _due(facts, calls, asked))
@@ -101,7 +110,20 @@ def _at_their_limits(calls: Calls) -> Iterator[Tie]:
     """
     for pos, course in calls.of.items():
         if len(course.outcomes) > 1:
-            yield Tie(course.outcomes[0].at, (pos,), 0, is_optional=True, by_limit=True)
+            yield Tie(course.outcomes[0].at, (pos,), 0, is_optional=True, by="limit")
+
+
+def _given_either(calls: Calls) -> Iterator[Tie]:
+    """Yield whose last attempt may have been given something else than what it is said to."""
+    for pos, course in calls.of.items():
+        if course.last.instead is not None:
+            yield Tie(course.last.at, (pos,), 0, is_optional=True, by="kept")
+
+
+def as_given(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> Calls:
+    """Return calls as they were if `explanation` is the truth."""
+    kept = {pos: otherwise(facts, calls.of[pos]) for pos in _chosen("kept", ties, explanation)}
+    return replace(calls, of=calls.of | kept) if kept else calls
 
 
 def name_of(call: Call) -> str:
@@ -305,7 +327,7 @@ PLANNED = "Planned"
 def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> dict[int, Decision]:
     """Return the decisions of all records that have a call, by their places."""
     asked, blamed = _by_deadline(facts, calls, ties, explanation)
-    limited = _by_limit(ties, explanation)
+    limited = _chosen("limit", ties, explanation)
     overloaded = overloaded_at(facts)
     # For a while an operator may go on until it knows that there are too many abandoned calls.
     known = overloaded + TURN + facts.blocked_between(overloaded, facts.leg.ending.at)
@@ -320,10 +342,10 @@ def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> 
     return decisions
 
 
-def _by_limit(ties: Ties, explanation: Explanation) -> set[int]:
-    """Return the records whose last attempt its own limit has ended, where it could choose."""
+def _chosen(by: str, ties: Ties, explanation: Explanation) -> set[int]:
+    """Return the records that this has decided, where something else could have."""
     both = zip(ties.ties, explanation, strict=True)
-    return {pos for tie, chosen in both if tie.by_limit for pos in chosen}
+    return {pos for tie, chosen in both if tie.by == by for pos in chosen}
 
 
 def _by_deadline(
@@ -334,7 +356,7 @@ def _by_deadline(
     blamed: set[int] = set()
     times = _times_asked(facts, ties)
     for tie, chosen in zip(ties.ties, explanation, strict=True):
-        if tie.by_limit:
+        if tie.by != "deadline":
             continue
         if not tie.requests:
             blamed.update(chosen)

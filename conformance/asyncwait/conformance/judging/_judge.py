@@ -34,6 +34,7 @@ from asyncwait.conformance.judging._decide import (
     Explanation,
     Tie,
     Ties,
+    as_given,
     decide,
     decided_by_call,
     decided_by_deadline,
@@ -180,7 +181,8 @@ def read(scenario: Scenario, leg: Leg, began_at: float = 0) -> Reading:
 
 def explained(reading: Reading, explanation: Explanation) -> LegHistory:
     """Return the leg as it was if `explanation` is the truth."""
-    facts, calls = reading.facts, reading.calls
+    facts = reading.facts
+    calls = as_given(facts, reading.calls, reading.ties, explanation)
     decisions = decide(facts, calls, reading.ties, explanation)
     links = link_outputs(facts, decisions)
     given: dict[int | None, list[Took]] = defaultdict(list)

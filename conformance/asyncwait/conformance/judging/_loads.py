@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging._observe import NEVER, Call, Load
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Load
 from asyncwait.spec.scenario import (
     FOR_THE_PROGRAM,
     CallEnded,
@@ -60,6 +60,35 @@ def with_loads(
     alone = [call for call in calls if call.batch is None]
     changed = chain(alone, *(load.calls for load in loads))
     return tuple(sorted(changed, key=lambda call: call.seq)), tuple(loads)
+
+
+def with_what_was_kept(facts: Facts) -> Facts:
+    """Return a leg whose calls say what they may have been given instead.
+
+    In the instant in which a load ahead of time ends, nobody sees whether the operator knows: a
+    call is given its results, or those that were kept until then.
+    """
+    planned = facts.scenario.cache
+    if planned is None or planned.refresh_ahead is None:
+        return facts
+    kept: dict[str, Load] = {}
+    instead: dict[int, Call] = {}
+    for load in sorted(facts.loads, key=lambda load: load.ended_seq):
+        if load.results is not None:
+            old, kept[load.identity] = kept.get(load.identity), load
+            if old is not None:
+                instead |= {call.number: call for call in _given_before(planned, facts, load, old)}
+    calls = tuple(replace(call, instead=instead.get(call.number)) for call in facts.calls)
+    return replace(facts, calls=calls) if instead else facts
+
+
+def _given_before(planned: PlannedCache, facts: Facts, load: Load, old: Load) -> Iterator[Call]:
+    results = old.results or ()
+    for call in load.given_later:
+        is_open = call.at in facts.instants(load.ended_at) and call.ended is not None
+        if is_open and call.at < planned.good_until(old.at, results):
+            ended = CallEnded(call.ended_at, call.number, results=results)
+            yield replace(call, batch=old.number, step=old.calls[0].step, ended=ended)
 
 
 def _read(planned: PlannedCache, shared: Mapping[int, Sequence[Call]]) -> Sequence[Load]:

@@ -101,6 +101,7 @@ class Call(Struct, frozen=True, eq=False):
         batch: number of the call that it shares with others, or of its load; None for none.
         left_at: ms, when the last of those had left it at the latest; as `until` for none.
         is_stale: its load has failed, and it is given old results: they are its own end then.
+        instead: the same call, as it may have been just as well; None if nothing is open.
     """
 
     number: int
@@ -120,6 +121,7 @@ class Call(Struct, frozen=True, eq=False):
     batch: int | None = None
     left_at: float = -NEVER
     is_stale: bool = False
+    instead: "Call | None" = None
 
     @property
     def until(self) -> float:

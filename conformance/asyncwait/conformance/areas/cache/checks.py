@@ -282,13 +282,14 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
     planned = leg.scenario.cache
     assert planned is not None
     for load, call in hits(leg):
-        is_due = planned.refresh_from(load.at) + ROUNDING <= call.at < leg.end_at
+        until = leg.facts.instants(call.at)[-1]
+        is_due = planned.refresh_from(load.at) + ROUNDING <= call.at and until < leg.end_at
         if not (load.results and is_due and are_good(leg, load, call.at)):
             continue
         if sum(each.at <= call.at <= each.ended_at for each in leg.loads) >= leg.capacity:
             continue  # No more may run.
         begun = ahead.get(load.number)
-        if begun is None or begun.at > call.at:
+        if begun is None or begun.at > until:
             text = f"call {call.number} of {call.value!r} was given what load {load.number} gave"
             yield f"{text}, and no load began ahead of time", call.at
             return
