@@ -22,7 +22,7 @@ from asyncwait.backends.journal._summary import FileSummary, JournalSummary
 from asyncwait.backends.spark.carry import _commands as snapshot_commands
 from asyncwait.backends.spark.carry._reading import CheckpointRead, Held, LaneRead
 from asyncwait.backends.threads._operator import _run_on
-from asyncwait.conformance._commands import _compare, _play, _report, _vectors, _verify
+from asyncwait.conformance._commands import _compare, _mailbox, _play, _report, _vectors
 from asyncwait.conformance._commands._progress import Board
 from asyncwait.conformance._comparing import Comparison, Difference, Pair
 from asyncwait.conformance._guard import say
@@ -294,8 +294,8 @@ def shown_mailbox(texts: Texts) -> None:
         MailboxResult(other, "error", note=next(texts)),
     )
     verdict = MailboxVerdict(next(texts), results, 1, 1, tuple(islice(texts, 3)))
-    _verify._report_of_mailbox(verdict)
-    say(_verify._judged_so_far(next(texts), 1, 4), err=True)
+    _mailbox._report_of_mailbox(verdict)
+    say(_mailbox._judged_so_far(next(texts), 1, 4), err=True)
 
 
 def shown_vectors(texts: Texts) -> None:
