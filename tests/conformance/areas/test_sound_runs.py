@@ -153,6 +153,9 @@ OVERLOOKED = {
         "form callback; timeout 120; handled; failures_handled; tracked; 40: a; "
         "a: 120 raises ValueError, late raises ValueError"
     ),
+    "two records fail in one instant before the failure handler is asked": (
+        "form callback; failures_handled; tracked; restore |9(c+c); c: 40 raises"
+    ),
     "the loop is blocked as the consumer is cancelled in the hook that closes": (
         "form callback; timeout 40; 0: b; b: 120 gives with blocks=40; hooks coroutine; "
         "hook_takes 80; cancel_at 200"

@@ -391,9 +391,9 @@ class Recorder:
         )
         self.events.append(asked)
         if self._scenario.tracked:
-            self.raised[:] = [past for past in self.raised if past is error.__cause__]
-            for past in self.raised:  # It may end the leg yet, and its frames hold values.
-                past.__traceback__ = None
+            for past in self.raised:  # It may end the leg yet; its frames hold values.
+                if past is error.__cause__:
+                    past.__traceback__ = None
         if self.contexts is not None:
             self.contexts.is_asked("failure handler")
         return value
