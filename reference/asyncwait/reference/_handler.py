@@ -83,11 +83,13 @@ class Attempt(TaskCall):
         """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
         completion = self.completion()
         self.begin()
+        until = math.inf if self.limit is None else self.limit.when
         try:
             invoke(self.handler.record.value, completion)
         except BaseException as error:
             reraise_fatal(error)
-            self.post(self.on_outcome, Raised(error, self.operator.clock(), by_callback=True))
+            at = self.operator.clock()
+            self.post(self.on_outcome, Raised(error, at, by_callback=at <= until))
 
     def completion(self) -> Completion:
         """Return what a function in callback form completes."""

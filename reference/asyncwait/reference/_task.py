@@ -137,11 +137,10 @@ class StreamTask:
                     interruption = error
                 finally:
                     self.stop()
-        finally:  # a task may have been interrupted in the same instant, too
+        finally:  # A task may have been interrupted, or cancelled, in the same instant, too.
             if interruption is not None:
                 self.output.interrupt()
-        if interruption is not None:
-            raise interruption  # in a group asyncio would not let it out
+                raise interruption  # In a group asyncio would not let it out.
 
     async def work(self) -> None:
         """Do all that there is to do, until it is over."""

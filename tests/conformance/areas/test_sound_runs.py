@@ -156,6 +156,104 @@ OVERLOOKED = {
     "two records fail in one instant before the failure handler is asked": (
         "form callback; failures_handled; tracked; restore |9(c+c); c: 40 raises"
     ),
+    "closing raises, and the cancellation comes out": (
+        "0: a; a: 200 gives; close_error; cancel_at 40"
+    ),
+    "the function's closing raises, and the cancellation comes out":
+        "0: a; a: 200 gives; hooks plain; hook_error close; cancel_at 40",
+    "the consumer is cancelled as it leaves, and closing raises":
+        "0: a; a: 40 gives; close_takes 80; close_error; cancel_at 80",
+    "closing raises after a crash": "close_error; crashes 20; sink pause 20",
+    "closing raises where nobody was told of a failure":
+        "0: a; a: 40 raises ValueError; close_error; sink pause 80, leave",
+    "closing raises where nobody was told of results that can't be read":
+        "0: a; a: 40 misreturns none; hooks plain; hook_error close; sink pause 80, leave",
+    "closing raises where nobody was told of a deadline":
+        "timeout 40; 0: a; a: never; close_error; sink pause 80, leave",
+    "closing raises where nobody was told of the source's error":
+        "0: a; a: 200 gives; source_error own; close_error; sink pause 40, leave",
+    "a call that is cancelled on leaving ends the program": (
+        "0: a; a: 200 raises KeyboardInterrupt with swallow clean_up=40; cancel_at 40"
+    ),
+    "a call cleans up after leaving, and then closing raises":
+        "0: a; a: 120 gives with clean_up=80; close_error; sink pause 40, leave",
+    "closing takes its time after leaving, and then raises": (
+        "40: a; a: never; hooks coroutine; hook_takes 20; hook_error close; sink pause 40, leave"
+    ),
+    "a crash in the instant of a deadline, and closing that raises": (
+        "timeout 40; handled; 0: c; c: 80 gives, late gives C; source_ends_at 400; "
+        "close_takes 40; close_error; crashes 40; cancel scope; shields"
+    ),
+    "a supplier of what is for the program comes after leaving": (
+        "form callback; 0: a; a: 80 raises KeyboardInterrupt with supplied; close_takes 160; "
+        "cancel_at 40"
+    ),
+    "such a supplier comes in the instant of leaving":
+        "form callback; 0: a; a: 80 raises KeyboardInterrupt with supplied; cancel_at 80",
+    "the failure handler would end the program, and is not asked before leaving":
+        "timeout 80; failures_handled; 0: b; b: never, failed raises SystemExit; cancel_at 80",
+    "a call that raises for the program when its limit had decided": (
+        "failures_handled; retry attempt_timeout=40 on_error=asked; 0: a; "
+        "a: 120 raises KeyboardInterrupt with swallow clean_up=40, failed gives F; "
+        "source_ends_at 200"
+    ),
+    "the same of a supplier": (
+        "form callback; failures_handled; retry attempt_timeout=40 on_error=asked; 0: a; "
+        "a: 120 raises KeyboardInterrupt with supplied, failed gives F; source_ends_at 200"
+    ),
+    "a finished stream is interrupted while its operator is left": (
+        "timeout 40; handled; 0: a; a: 120 raises KeyboardInterrupt with clean_up=40 swallow, "
+        "late gives"
+    ),
+    "a load ahead of time ends the program": (
+        "cache ttl=100 refresh_ahead=50; timeout 4000; 0: a; 60: a b; 120: c; "
+        "a: gives a1, 40 raises KeyboardInterrupt; b: never; close_takes 40"
+    ),
+    "what is no Exception is not repeated": "retry; 0: a; a: raises Panic",
+    "the predicate asks for another call about results that can't be read":
+        "retry on_error=at-once; 0: a; a: misreturns broken",
+    "an attempt is repeated at once in the instant of its limit":
+        "form callback; retry attempt_timeout=3 on_error=at-once; 0: b; b: 40 gives",
+    "a predicate that breaks is asked about what a record was completed with":
+        "form callback; retry on_error=breaks; 0: a; a: 20 raises SystemExit",
+    "a predicate that breaks is asked about results before the call raises": (
+        "form callback; failures_handled; retry on_result=breaks; 0: a; "
+        "a: raises ValueError x with throws, failed misreturns text"
+    ),
+    "lists are used again after a back-off that is no whole ms": (
+        "reuses; capacity 2; batch max_size=2 max_wait=100; retry initial=23 jitter=50; 0: a b; "
+        "a b: 7 raises with blocks=20, 13 gives *1"
+    ),
+    "a source that breaks the contract, and nobody is told": (
+        "source_error contract; source_ends_at 40; sink pause 80, leave"
+    ),
+    "a source that raises in the instant of leaving":
+        "source_error own; source_ends_at 40; cancel_at 40",
+    "a source that gives no element in the instant of leaving":
+        "source_error no-element; source_ends_at 40; cancel_at 40; cancel scope",
+    "opening raises, and the consumer is cancelled while the source closes":
+        "hooks plain; hook_error open; close_takes 40; cancel_at 0",
+    "a leg that never ends is torn down":
+        "0: b; b: never with swallow; hooks coroutine; hook_takes 80",
+    "a retry while an interrupted source closes": (
+        "retry attempt_timeout=80 initial=1; 20: a; a: 200 gives; source_ends_at 40; "
+        "source_error interrupt; close_takes 80"
+    ),
+    "a load that never had its turn as the loop was blocked": (
+        "capacity 1; cache refresh_ahead=50; 40: a; 80: c; a: 120 gives a00; "
+        "sink read 1, block 80, leave"
+    ),
+    "what is for the program while its consumer leaves": (
+        "timeout 40; handled; 0: b; b: never, late raises SystemExit; close_takes 80; cancel_at 80"
+    ),
+    "what a function raises for the program while its source closes": (
+        "form callback; 0: a; a: 0 raises KeyboardInterrupt; close_takes 40; sink pause 20, leave"
+    ),
+    "a function in callback form raises past the limit of its attempt": (
+        "form callback; failures_handled; retry attempt_timeout=3; 0: a; "
+        "a: 0 raises own with blocks=80, failed gives"
+    ),
+    "a snapshot beside what is no element": "source_error no-element; requests 0 900",
     "the loop is blocked as the consumer is cancelled in the hook that closes": (
         "form callback; timeout 40; 0: b; b: 120 gives with blocks=40; hooks coroutine; "
         "hook_takes 80; cancel_at 200"

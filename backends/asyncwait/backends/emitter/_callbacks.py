@@ -73,10 +73,11 @@ class CallbackCalls(Calls):
 
     async def call(self, attempt: Attempt) -> None:
         """Start the call of a record; what it raises fails, completed or not (FAIL-1)."""
+        until = self._timers.now() + self._timers.limit
         try:
             self._function(attempt.value, AttemptFuture(attempt, self._letters.post))
         except BaseException as error:
             reraise_fatal(error)
             at = self._timers.now()
             self._letters.deliver()  # what came before goes first
-            attempt.fail(error, at, besides=True)
+            attempt.fail(error, at, besides=at <= until)

@@ -63,6 +63,7 @@ class Intake:
         elif isinstance(element, Barrier | Snapshot):
             await self._checkpoints.take(element)
         else:
+            self.taken -= 1  # Whoever goes on from a snapshot has it read once more.
             raise TypeError(f"expected an element, got {shown(element)}; wrap values in Record")
 
     async def admit(self) -> bool:

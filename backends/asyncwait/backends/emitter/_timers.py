@@ -64,6 +64,7 @@ class Timers:
         self._clock = clock
         self._life = life
         self._deadlines = Line(timeout)
+        self.limit = limit
         self._limits = Line(limit)
         self._sleeps_until = inf
         self._earlier = Signal()

@@ -86,6 +86,7 @@ class Core(State):
             held = self._in_flight()
             self._overtake(Snapshot(element.checkpoint_id, held, upstream=element))
         else:
+            self._read -= 1  # Whoever goes on from a snapshot has it read once more.
             raise TypeError(_no_element(element))
         return self.may_read()
 

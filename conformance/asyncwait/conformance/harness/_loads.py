@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.harness._telling import portable
 from asyncwait.spec.scenario import (
+    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
@@ -230,13 +231,17 @@ class _Teller:
     def __init__(self, scenario: Scenario, loads: _Loads, ended_at: float) -> None:
         self._scenario = scenario
         self._loads = loads
-        self._ended_at = ended_at
+        self._last_at = ended_at
+        """The beginning of the last instant: of the blocks of the loop that last until the end."""
         self._calls = 0
         self._members: dict[int, list[int]] = defaultdict(list)
 
     def told(self, events: Sequence[Event], asks: Sequence[Ask]) -> Iterator[Event]:
         """Yield them."""
         number = 0
+        for block in reversed([event for event in events if isinstance(event, Blocked)]):
+            if block.until >= self._last_at:
+                self._last_at = min(self._last_at, block.at)
         for place, event in enumerate(events):
             while number < len(asks) and asks[number].place <= place:
                 yield from self._asked(asks[number])
@@ -246,7 +251,7 @@ class _Teller:
             yield from self._asked(ask)
 
     def _asked(self, ask: Ask) -> Iterator[Event]:
-        is_last = ask.at >= self._ended_at
+        is_last = ask.at >= self._last_at
         load = self._loads.load_of(ask, is_last=is_last)
         if load is not None:
             number = load.started.call

@@ -428,7 +428,8 @@ class _LegPlayer:
         """
         self._doing = _LEAVING
         self._cancelled_at = self._recorder.now()
-        if self._loop == "asyncio" and (self._cancelling.repeats or again):
+        closes = again or self._plan.scenario.hook_error == "open"  # It is left, or never opened.
+        if self._loop == "asyncio" and (self._cancelling.repeats or closes):
             now = self._recorder.unblocked()
             self._recorder.cuts = now, math.inf if self._cancelling.repeats else now
         self._cancelling.cancel()

@@ -197,7 +197,7 @@ class Recorder:
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
         now = self.passes(self.passed())
-        if self._lent and now - self._blocked > self._lent_at:
+        if self._lent and round(now - self._blocked, 6) > self._lent_at:
             self._reuse()
         return now
 
@@ -267,6 +267,8 @@ class Recorder:
     def is_planned(self, error: BaseException) -> bool:
         """Whether `error` is the end, or one of the plan, or tells of a record that has failed."""
         if isinstance(error, StopIteration | StopAsyncIteration | OperatorError):
+            return True
+        if self._scenario.source_error == "no-element" and isinstance(error, TypeError):
             return True
         return any(error is each for each in (*self.raised, *self.passing))
 

@@ -185,7 +185,8 @@ class Consumer:
         """Note that a bound has ended the leg, while it did what `doing` says."""
         if self.ending is None or self.ending.how not in _BOUNDS:
             reading: dict[str, Any] = {self.reading: how} if self.reading else {}
-            self.ending = Ending(how, self._recorder.now(), detail=doing, **reading)
+            at = min(self._recorder.now(), self.limit)  # On trio it is told when all is torn down.
+            self.ending = Ending(how, at, detail=doing, **reading)
 
     @property
     def is_handling(self) -> bool:

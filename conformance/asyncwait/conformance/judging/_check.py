@@ -188,7 +188,12 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
 
 
 def first_failures(leg: LegHistory) -> list[Item]:
-    """Return the records that failed first; several if it was in one instant."""
+    """Return the records that failed first; several if it was in one instant.
+
+    None if closing has failed: the consumer had left then, and is told of no failure of before.
+    """
+    if leg.ending.how == "failed" and leg.left_at < NEVER:
+        return []
     noticed = leg.facts.instants(leg.fail_at)[-1]
     return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
 

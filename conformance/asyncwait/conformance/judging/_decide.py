@@ -302,7 +302,9 @@ def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> De
 def _ends_the_program(facts: Facts, course: Course, decision: Decision) -> bool:
     """Whether what was raised passes: a KeyboardInterrupt, say."""
     if not decision.timed_out:
-        return course.last.step.error in FOR_THE_PROGRAM and is_raised(facts, course.last)
+        last = course.last
+        is_own = last.ended_at <= last.limit and decision.cause != "TimeoutError"
+        return is_own and last.step.error in FOR_THE_PROGRAM and is_raised(facts, last)
     handler = facts.scenario.handler(course.first.value)
     return handler is not None and handler.error in FOR_THE_PROGRAM
 
@@ -423,15 +425,14 @@ def _asks_what_breaks(facts: Facts, course: Course, *, by_limit: bool) -> bool:
     retry, step = facts.scenario.retry, course.last.step
     if retry is None or len(course.attempts) >= retry.max_attempts:
         return False
-    if step.does == "reply" and not by_limit:
+    if by_limit:
+        return retry.on_error == "breaks"
+    completes = step.throws and facts.scenario.form == "callback"
+    if step.does == "reply" or completes:
         return retry.on_result == "breaks"
-    is_error = by_limit or step.does == "raise" or step.error == "broken"
-    is_asked = is_error and (by_limit or step.error not in _UNASKED)
-    return retry.on_error == "breaks" and is_asked
-
-
-_UNASKED = {"RetryAfter", *FOR_THE_PROGRAM}
-"""Errors about which no predicate is asked."""
+    is_error = step.does == "raise" or step.error == "broken"
+    passes = step.error in FOR_THE_PROGRAM and is_raised(facts, course.last)
+    return retry.on_error == "breaks" and is_error and step.error != "RetryAfter" and not passes
 
 
 def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -> Decision:

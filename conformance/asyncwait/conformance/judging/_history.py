@@ -26,7 +26,16 @@ from asyncwait.conformance.judging._observe import (
 )
 from asyncwait.conformance.judging._rest import Rest, lost, rests
 from asyncwait.spec import InvalidConfig, Record
-from asyncwait.spec.scenario import Ending, Event, Leg, Scenario, SourceEnded, Trace, identity
+from asyncwait.spec.scenario import (
+    Ending,
+    Event,
+    Leg,
+    Scenario,
+    SinkLeft,
+    SourceEnded,
+    Trace,
+    identity,
+)
 
 _T = TypeVar("_T")
 
@@ -260,6 +269,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return min((item.decided_at for item in self.records if item.wrong), default=NEVER)
 
     @cached_property
+    def left_at(self) -> float:
+        """When the consumer left before the end, whatever leaving came to; NEVER if it did not."""
+        return min((event.at for _, event in self.seen(SinkLeft)), default=NEVER)
+
+    @cached_property
     def over_at(self) -> float:
         """When the operator was through: it failed, or its consumer left. NEVER if it was not.
 
@@ -267,7 +281,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """
         gone = self.ending.how in {"failed", "left", "crashed"}
         gone_at = self.end_at if gone else self.interrupted_at
-        return min(self.fail_at, self.overloaded_at, gone_at)
+        return min(self.fail_at, self.overloaded_at, gone_at, self.left_at)
 
     @cached_property
     def interrupted_at(self) -> float:
@@ -278,7 +292,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """
         if self.ending.how != "interrupted":
             return NEVER
-        ends = [c.ended for c in self.calls if c.step.error == self.ending.error]
+        ends = [c.ended for c in self.started if c.step.error == self.ending.error]
         if self.scenario.form == "callback":
             ends = []
         raised = [end.at for end in ends if end is not None and end.how == "raised"]

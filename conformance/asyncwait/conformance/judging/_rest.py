@@ -70,6 +70,10 @@ _WAITING = {SinkWaits, SinkTook, SinkGaveUp}
 """What begins or ends a wait of the consumer."""
 
 
+_OVER = {"failed", "hung", "livelock"}
+"""How a leg ends behind whose end nothing is the operator's, or nothing of the leg."""
+
+
 class Moment(NamedTuple):
     """An instant that ends, the number of its last event, and whether the consumer waits."""
 
@@ -107,11 +111,11 @@ class Moments:
 def _moments(facts: Facts) -> Iterator[Moment]:
     events, end_at = facts.leg.events, facts.leg.ending.at
     waiting = False
-    failed_at = end_at if facts.leg.ending.how == "failed" else NEVER
+    over_at = end_at if facts.leg.ending.how in _OVER else NEVER
     times = chain((event.at for event in islice(events, 1, None)), [end_at])
     for seq, (event, then) in enumerate(zip(events, times, strict=False)):
         kind = type(event)
-        if kind is SinkLeft or event.at >= failed_at:
+        if kind is SinkLeft or event.at >= over_at:
             return
         if kind in _WAITING:
             waiting = kind is SinkWaits

@@ -387,11 +387,13 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     def repeats_after(self, error: str) -> bool:
         """Say whether an error is followed by another call: a step's, or a TimeoutError."""
         if self.on_error in {"any", "at-once"}:
-            return error not in {"CancelledError", *FOR_THE_PROGRAM}  # which are no `Exception`
+            return error not in {"CancelledError", "Panic", *FOR_THE_PROGRAM}  # no `Exception`
         return self.on_error != "breaks" and error in {"ValueError", "InvalidConfig"}
 
     def told_after(self, step: Step) -> int | None:
         """Return the ms that a `RetryAfter` says once a call has ended so; None if none does."""
+        if step.does == "misreturn":
+            return self.told_by_predicate() if self.repeats(step) else None
         if step.does != "raise":
             return None
         if step.error == "RetryAfter":

@@ -40,6 +40,8 @@ def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Findin
 @leg_check("END-2")
 def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for the end of a stream of which nothing is left."""
+    if leg.ending.how == "interrupted":
+        return  # It may have ended well before, while the operator was left.
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.input_is_over and not rest.present:
             yield "the source has ended and everything came out, but the stream goes on", rest.at
@@ -150,9 +152,21 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
         wrong.add("CallTimedOut")
     if leg.observed.abandoned > leg.most_calls:
         wrong.add("TooManyAbandonedCalls")
+    ended = leg.source_ended
+    if (ended is not None and ended.raised) or leg.scenario.source_error == "no-element":
+        wrong.add(_OF_A_SOURCE.get(leg.scenario.source_error, ""))
     if leg.is_shielded and leg.scenario.retry is not None:
         wrong |= {"CallFailed", "CallTimedOut"}  # of attempts that nobody follows any more
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
+
+
+_OF_A_SOURCE = {
+    "own": "PlannedSourceError",
+    "contract": "CallFailed",
+    "cancelled": "CancelledError",
+    "no-element": "TypeError",
+}
+"""The class of the error that a source raises, or is raised of what it gave."""
 
 
 @leg_check("END-8")
@@ -259,6 +273,8 @@ def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
     if leg.scenario.hook_error != "open" or not leg.seen(HookRun):
         return
     ending = leg.ending
+    if ending.how in {"left", "crashed"} and _may_be_cancelled(leg):
+        return  # while all was closed
     if ending.how != "failed" or not ending.unchanged:
         yield f"open raised, and the leg {_said(ending)}", leg.end_at
     elif leg.calls:
@@ -276,13 +292,21 @@ def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Findin
         return
     ending = leg.ending
     if ending.how in {"finished", "left"}:
-        yield "closing raised, and leaving did not", leg.end_at
+        if not _may_be_cancelled(leg):  # That was raised before, and comes out.
+            yield "closing raised, and leaving did not", leg.end_at
     elif ending.how == "failed" and _has_not_failed(leg) and not ending.unchanged:
         yield f"closing raised, and the leg {_said(ending)}", leg.end_at
     elif ending.how == "failed" and _has_not_failed(leg) and ending.unsaid:
         yield _unsaid(leg), leg.end_at
     elif ending.how == "failed":
         yield None
+
+
+def _may_be_cancelled(leg: LegHistory) -> bool:
+    """Whether the consumer was cancelled before it had left."""
+    scenario, (_, closed) = leg.scenario, leg.seen(Closed)[0]
+    ends = [scenario.cancel_at, *(crash.at for crash in scenario.crashes)]
+    return any(at is not None and at <= closed.at for at in ends)
 
 
 def _unsaid(leg: LegHistory) -> str:

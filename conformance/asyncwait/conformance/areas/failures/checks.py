@@ -11,6 +11,7 @@ from asyncwait.conformance.judging import (
     causes_of,
     either,
     failure_named,
+    failures_asked,
     first_failures,
     is_raised,
     leg_check,
@@ -41,12 +42,12 @@ def a_call_that_raises_fails_the_operator_by_name(leg: LegHistory) -> Iterator[F
 @leg_check("FAIL-2")
 def a_failure_is_raised_at_once(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for an operator that has failed."""
-    if leg.fail_at == NEVER or leg.ending.how == "interrupted":
+    blamed = first_failures(leg)
+    if not blamed or leg.ending.how == "interrupted":
         return  # What ends the program leaves the loop when all is closed.
-    blamed = first_failures(leg)[0]
     for rest in leg.rests:
         if rest.failed and rest.waiting:
-            yield f"{blamed} failed, but the waiting consumer was not told", rest.at
+            yield f"{blamed[0]} failed, but the waiting consumer was not told", rest.at
             return
     if leg.ending.how == "failed":
         yield None
@@ -140,6 +141,8 @@ def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iter
     ours = ending.error in _OWN - theirs
     if not source_raised or leg.fail_at != NEVER or ours or ending.how == "interrupted":
         return
+    if leg.left_at < NEVER:
+        return  # Nobody waits for it any more.
     if ending.how == "finished":
         yield "the source raised, and the stream ended as if it had not", ending.at
     elif ending.how == "failed":
@@ -295,10 +298,11 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
         return set()
     handlers = [
         leg.scenario.handler(item.last.value) if item.asked_at != NEVER else None,
-        leg.scenario.failure_handler(item.last.value) if item.failure else None,
+        leg.scenario.failure_handler(item.last.value) if item in failures_asked(leg) else None,
     ]
     errors = {handler.error for handler in handlers if handler is not None}
-    is_heard = is_raised(leg.facts, item.last, is_late=item.timed_out)
+    is_late = item.timed_out or item.last.ended_at > item.last.limit
+    is_heard = is_raised(leg.facts, item.last, is_late=is_late)
     if is_heard and not _is_left_alone(leg, item.last):
         errors.add(item.last.step.error)
     return errors & FOR_THE_PROGRAM
@@ -308,6 +312,9 @@ def _is_left_alone(leg: LegHistory, call: Call) -> bool:
     """Whether nobody may have waited for the end of `call`, which nothing could cancel in time.
 
     So it is in a thread. Until the instant in which all is closed it may be heard all the same.
+    And a supplier is asked by nobody whose consumer has left.
     """
+    if call.step.supplied and leg.scenario.form == "callback" and leg.left_at <= call.ended_at:
+        return True
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
     return call.until < call.ended_at and call.cancelled_at == NEVER and call.ended_at >= closed

@@ -211,7 +211,7 @@ def _may_be_abandoned(leg: LegHistory, before: Call, call: Call) -> bool:
     That may be within an instant, in which no clock moves. In callback form nothing can end it.
     """
     if leg.scenario.form == "callback":
-        return before.limit < call.at
+        return before.limit <= call.at
     return -1 < before.cancelled_seq < call.seq and before.ended_at > before.cancelled_at
 
 
@@ -278,6 +278,8 @@ def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
     """No call that repeats another begins later than the operator was over."""
     if leg.over_at == NEVER or leg.scenario.shields:
         return
+    if leg.ending.how == "interrupted" and leg.scenario.source_error == "interrupt":
+        return  # What a source raises for the program comes out when it is closed.
     over = leg.facts.instants(leg.over_at)[-1]
     if leg.overloaded_at <= leg.over_at:  # Who was cancelled has its turn before that is known.
         over += TURN + leg.facts.blocked_between(over, over + TURN)
