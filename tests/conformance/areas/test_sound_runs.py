@@ -156,6 +156,10 @@ OVERLOOKED = {
     "two records fail in one instant before the failure handler is asked": (
         "form callback; failures_handled; tracked; restore |9(c+c); c: 40 raises"
     ),
+    "the loop is blocked between two pauses of a consumer that got an error": (
+        "form callback; timeout 80; 0: c; c: 120 gives with blocks=40; "
+        "sink read 1, pause 40, pause 40"
+    ),
     "closing raises, and the cancellation comes out": (
         "0: a; a: 200 gives; close_error; cancel_at 40"
     ),

@@ -232,7 +232,7 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.is_shielded:
         return
-    ready = max(_cleaned_up_at(leg, over), over + _stays(leg))
+    ready = max(_cleaned_up_at(leg, over), over + _stays(leg, closed))
     due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
@@ -242,10 +242,15 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-def _stays(leg: LegHistory) -> int:
-    """Return the ms that a consumer may stay after an error before it leaves."""
-    pauses = (step.n for step in leg.scenario.sink if step.does == "pause")
-    return sum(pauses) if leg.ending.how == "failed" else 0
+def _stays(leg: LegHistory, closed: float) -> float:
+    """Return the ms that a consumer may stay after an error before it leaves.
+
+    A pause that begins or ends while the loop is blocked takes longer.
+    """
+    pauses = [step.n for step in leg.scenario.sink if step.does == "pause"]
+    if leg.ending.how != "failed" or not pauses:
+        return 0
+    return sum(pauses) + leg.facts.blocked_between(leg.end_at, closed)
 
 
 _LEAVING = {"left", "crashed", "failed", "interrupted"}
