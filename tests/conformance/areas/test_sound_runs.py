@@ -160,6 +160,10 @@ OVERLOOKED = {
         "form callback; timeout 80; 0: c; c: 120 gives with blocks=40; "
         "sink read 1, pause 40, pause 40"
     ),
+    "a consumer that shields itself is interrupted later": (
+        "capacity 1; timeout 120; handled; 0: a b; a: never, late gives; "
+        "b: 200 gives, late raises SystemExit; cancel_at 40; cancel scope; shields"
+    ),
     "closing raises, and the cancellation comes out": (
         "0: a; a: 200 gives; close_error; cancel_at 40"
     ),

@@ -132,7 +132,8 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @property
     def is_shielded(self) -> bool:
         """Whether the consumer goes on waiting where it was to leave."""
-        return self.scenario.shields and self.ending.how in {"left", "crashed", "hung"}
+        stays = self.ending.how in {"left", "crashed", "hung"} or self.left_at < NEVER
+        return self.scenario.shields and stays
 
     @property
     def ordered(self) -> bool:
