@@ -228,6 +228,10 @@ OVERLOOKED = {
         "form callback; failures_handled; retry on_result=breaks; 0: a; "
         "a: raises ValueError x with throws, failed misreturns text"
     ),
+    "the failure handler is asked about that predicate before the call raises": (
+        "form callback; failures_handled; retry on_result=breaks; 40: a; "
+        "a: 0 raises ValueError x with throws, failed gives F"
+    ),
     "lists are used again after a back-off that is no whole ms": (
         "reuses; capacity 2; batch max_size=2 max_wait=100; retry initial=23 jitter=50; 0: a b; "
         "a b: 7 raises with blocks=20, 13 gives *1"

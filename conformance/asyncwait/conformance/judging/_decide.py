@@ -287,6 +287,9 @@ def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> De
         at = min(event.at, failed.decided_at)
         failed = replace(failed, decided_at=at, decided_seq=seq)
     match handler.does:
+        case "reply" if course.last.step.throws and not decision.timed_out:
+            # It has completed its record, and raises besides: no handler is asked about that.
+            return replace(failed, results=handler.results, cause="")
         case "reply":
             return replace(failed, results=handler.results, wrong="", cause="")
         case "raise":

@@ -56,7 +56,7 @@ def _must_have_asked(leg: LegHistory, item: Item) -> bool:
 def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Finding]:
     """A record whose failure was handled comes out, and does not fail the operator."""
     for item in leg.records:
-        if not item.failure or item.results is None:
+        if not item.failure or item.results is None or item.wrong:  # It has raised besides.
             continue
         if leg.ending.how == "failed" and leg.named == frozenset({item}):
             yield f"{item} failed the operator, its failure was handled", leg.end_at
