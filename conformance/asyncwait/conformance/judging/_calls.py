@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._observe import NEVER, Call, Facts
+from asyncwait.conformance.judging._observe import NEVER, ROUNDING, Call, Facts
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import PlannedRetry, Step, identity
 
@@ -165,8 +165,8 @@ def _free_at(facts: Facts, call: Call) -> float:
 def turn_over_at(facts: Facts, call: Call) -> float:
     """Return when a call that was cancelled has had its turn to end for sure, in ms."""
     since, known = call.cancelled_at, call.cancelled_at + TURN
-    while (later := since + TURN + facts.blocked_between(since, known)) > known:
-        known = later
+    while (later := since + TURN + facts.blocked_between(since, known)) > known + ROUNDING:
+        known = later  # By no less: in a block it would creep on by rounding errors alone.
     return known
 
 
