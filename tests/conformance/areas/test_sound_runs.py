@@ -232,6 +232,10 @@ OVERLOOKED = {
         "form callback; failures_handled; retry on_result=breaks; 40: a; "
         "a: 0 raises ValueError x with throws, failed gives F"
     ),
+    "the time of a record is over as the batch goes that it makes full": (
+        "key-ordered; timeout 160; handled; retry on_result=empty; batch max_size=2 max_wait=240; "
+        "0: c/x b/x d a/y; c: 80 gives, late gives; d: gives, late gives; a b: 40 gives *1"
+    ),
     "lists are used again after a back-off that is no whole ms": (
         "reuses; capacity 2; batch max_size=2 max_wait=100; retry initial=23 jitter=50; 0: a b; "
         "a b: 7 raises with blocks=20, 13 gives *1"

@@ -343,6 +343,18 @@ class SkipsCloseWhenInterrupted(ResultStream):
 
 
 @breaks("FAIL-11")
+class LosesAnExitWhenItIsLeft(StreamTask):
+    """Lets a cancellation take the place of what is for the program."""
+
+    async def run(self) -> None:
+        try:
+            await super().run()
+        except (KeyboardInterrupt, SystemExit):
+            if not self.life.cancel_called:
+                raise
+
+
+@breaks("FAIL-11")
 class TakesExitsOfHandlersForTimeouts(ResultHandler):
     """Takes whatever a handler raises for a handler without results, a SystemExit too."""
 

@@ -1,6 +1,7 @@
 """RETRY: operators that get retries wrong."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,10 @@ from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
     CancelledCalls,
+    Completion,
     End,
     Outcome,
+    Raised,
     ResultHandler,
     Returned,
     StreamTask,
@@ -28,7 +31,7 @@ from asyncwait.spec import (
     TooManyAbandonedCalls,
 )
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import BackOffs, call_failed
+from asyncwait.toolkit import BackOffs, call_failed, reraise_fatal
 
 
 class _KnowsWhoBacksOff(AsyncWaitOperator):
@@ -206,6 +209,20 @@ class HandsOneHandleToAllAttempts(Attempt):
 
     def on_outcome(self, outcome: Outcome) -> None:
         self.handler.on_outcome(outcome)
+
+
+@breaks("POLICY-2")
+class FailsByWhatIsRaisedPastTheLimit(Attempt):
+    """Lets what a function in callback form raises count whatever has been decided before."""
+
+    def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
+        completion = self.completion()
+        self.begin()
+        try:
+            invoke(self.handler.record.value, completion)
+        except BaseException as error:
+            reraise_fatal(error)
+            self.post(self.on_outcome, Raised(error, self.operator.clock(), by_callback=True))
 
 
 @breaks("RETRY-10", behind="RETRY-3", why="a call besides does not wait for any back-off")

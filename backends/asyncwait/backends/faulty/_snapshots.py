@@ -8,7 +8,7 @@ import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
+from asyncwait.reference import End, FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
 from asyncwait.spec import Barrier, Element, Record, Snapshot
 from asyncwait.spec.snapshots import Stored
 
@@ -124,6 +124,15 @@ class CountsOnlyWhatIsStored(StreamTask):
     def on_element(self, element: Element) -> None:
         super().on_element(element)
         self.read -= not isinstance(element, Stored)
+
+
+@breaks("SNAP-9")
+class CountsWhatIsNoElement(StreamTask):
+    """Counts as read what the source gave in place of an element."""
+
+    def on_end(self, end: End) -> None:
+        self.read += isinstance(end.error, TypeError)
+        super().on_end(end)
 
 
 @breaks("SNAP-10")

@@ -160,7 +160,7 @@ def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
         return
     for batch in leg.batches:
         at = batch[0].at
-        if len(batch) >= planned.max_size or may_be_bounded(leg, batch):
+        if len(batch) + _timed_out(leg, at) >= planned.max_size or may_be_bounded(leg, batch):
             continue
         since = _earliest(leg, batch)
         is_early = at < since + planned.max_wait - ROUNDING
@@ -169,6 +169,13 @@ def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
             yield f"a batch of {gathered} went {at - since:g} ms after the first came", at
         elif at > since:
             yield None
+
+
+def _timed_out(leg: LegHistory, at: float) -> int:
+    """Return how many may have been in a batch as it went, and whose time was over as it began."""
+    return sum(
+        item.timed_out and at in leg.facts.instants(leg.deadline(item)) for item in leg.records
+    )
 
 
 def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:

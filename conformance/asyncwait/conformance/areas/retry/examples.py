@@ -77,6 +77,10 @@ late-answer-of-an-attempt-from-a-thread: RETRY-9, RETRY-1
     The first attempt has run into its limit; its answer comes while the second runs.
     form callback; retry attempt_timeout=80; 0: a; a: 160 gives a-late with thread, 40 gives a1;
     b: 40 gives b1; source_ends_at 400
+raised-past-the-limit-of-an-attempt: RETRY-9, POLICY-2
+    Each call blocks the loop until long after its limit, and then raises: that is late.
+    form callback; failures_handled; retry attempt_timeout=4; 0: a;
+    a: raises own with blocks=80, failed gives a?
 late-answer-of-an-attempt-that-would-not-end: RETRY-9, RETRY-12, TIME-8
     The first attempt swallows its cancellation, and answers when the second has begun.
     retry initial=80 attempt_timeout=80; 0: a; a: outlives 120 a-late, 80 gives a1;

@@ -60,6 +60,9 @@ snapshot-on-demand-overtakes-results: SNAP-2, SNAP-8
 snapshot-on-demand-counts-what-was-read: SNAP-3, SNAP-9
     Watermarks, markers and barriers have been read, too; one that came later has not.
     0: ~1 !3 ^1 a@5; 120: b@6; a: 160 gives a1; requests 80 7
+snapshot-on-demand-beside-what-is-no-element: SNAP-9
+    The source gives None, which fails the operator when a is out; it was not read.
+    0: a; a: 80 gives a1; source_error no-element; requests 40 7
 snapshot-on-demand-after-restoring: SNAP-2, SNAP-9
     Stored elements were not read from the source, but they are in flight, admitted or not.
     capacity 1; restore |3(a@5+b@6); 0: c; a b: 80 gives *1; requests 40 7, 120 8
