@@ -236,6 +236,11 @@ OVERLOOKED = {
         "key-ordered; timeout 160; handled; retry on_result=empty; batch max_size=2 max_wait=240; "
         "0: c/x b/x d a/y; c: 80 gives, late gives; d: gives, late gives; a b: 40 gives *1"
     ),
+    "a load begins in the instant in which the time of its record is over": (
+        "unordered; capacity 3; timeout 240; handled; retry attempt_timeout=200 on_result=pair; "
+        "cache; figures_at 0; 0: u u v v; 200: u u u u; 400: v; "
+        "v: gives a b, 240 gives, late gives; u: gives c d, 40 gives, 160 gives"
+    ),
     "lists are used again after a back-off that is no whole ms": (
         "reuses; capacity 2; batch max_size=2 max_wait=100; retry initial=23 jitter=50; 0: a b; "
         "a b: 7 raises with blocks=20, 13 gives *1"

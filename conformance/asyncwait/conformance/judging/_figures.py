@@ -282,6 +282,8 @@ def _kinds(load: Load, call: Call) -> Sequence[str]:
         return ("refreshes",) if load.is_background else ("loads",)
     if call.at == load.ended_at and load.results is not None:
         return "shared", "hits"
+    if call.at > load.ended_at and call.at >= call.deadline:
+        return "hits", "loads"  # Its own load may never have had its turn.
     return ("hits",) if call.at > load.ended_at else ("shared",)
 
 
