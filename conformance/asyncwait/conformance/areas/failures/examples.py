@@ -148,7 +148,7 @@ callback-that-exits: FAIL-11
     form callback; 40: a; a: raises SystemExit; hooks plain
 callback-that-exits-before-its-consumer-leaves: FAIL-11
     The consumer does something else, and leaves while the source closes.
-    form callback; 0: a; a: raises SystemExit; close_takes 40; sink pause 20, leave
+    form callback; 0: a; a: raises SystemExit; close_takes 80; sink pause 40, leave
 handler-that-exits: FAIL-11
     The timeout handler raises SystemExit.
     timeout 80; handled; 0: a b; a: never, late raises SystemExit; b: 40 gives b1

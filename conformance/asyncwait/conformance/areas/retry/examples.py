@@ -79,8 +79,8 @@ late-answer-of-an-attempt-from-a-thread: RETRY-9, RETRY-1
     b: 40 gives b1; source_ends_at 400
 raised-past-the-limit-of-an-attempt: RETRY-9, POLICY-2
     Each call blocks the loop until long after its limit, and then raises: that is late.
-    form callback; failures_handled; retry attempt_timeout=4; 0: a;
-    a: raises own with blocks=80, failed gives a?
+    form callback; failures_handled; retry attempt_timeout=40; 0: a;
+    a: raises own with blocks=120, failed gives a?
 late-answer-of-an-attempt-that-would-not-end: RETRY-9, RETRY-12, TIME-8
     The first attempt swallows its cancellation, and answers when the second has begun.
     retry initial=80 attempt_timeout=80; 0: a; a: outlives 120 a-late, 80 gives a1;
