@@ -18,6 +18,7 @@ from drawn_functions import HELD, KINDS, PRELUDE, USED, Program, drawn, laid_out
 
 from asyncwait.backends.journal import Journal, version_of
 from asyncwait.backends.journal._version import _origin
+from asyncwait.backends.journal._version._walk import _ID
 from asyncwait.spec import InvalidConfig
 
 EACH = 240
@@ -305,6 +306,11 @@ def test_models_of_pydantic_are_the_same_in_each_process(tmp_path: Path) -> None
 
     changed = [a != b for a, b in zip(before.split(), after.split(), strict=True)]
     assert changed == [True, True, False, True, False, False, True]
+
+
+def test_an_id_is_found_in_a_text_however_short_it_is() -> None:
+    """Debian's Python is loaded at one place, and its heap behind it: some ids have 8 digits."""
+    assert _ID.split("models.Tree:68753616 of:123456") == ["models.Tree:", "68753616", " of:123456"]
 
 
 def on_disk(folder: Path, text: str, *, module: str = "on_disk") -> ModuleType:

@@ -53,8 +53,8 @@ def digest() -> Any:
     return blake2b(digest_size=16, person=b"asyncwait code 2")
 
 
-_ID = re.compile(r"(?<=:)([0-9]{9,20})")
-"""What may be the id of a thing."""
+_ID = re.compile(r"(?<=:)([0-9]{7,20})")
+"""What may be the id of a thing: short where the heap begins right behind a program at 0x400000."""
 
 
 class Untold(Exception):
