@@ -190,7 +190,7 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
 def first_failures(leg: LegHistory) -> list[Item]:
     """Return the records that failed first; several if it was in one instant.
 
-    None if closing has failed: the consumer had left then, and is told of no failure of before.
+    None where the consumer had left: closing is what fails then, and no earlier failure is told.
     """
     if leg.ending.how == "failed" and leg.left_at < NEVER:
         return []

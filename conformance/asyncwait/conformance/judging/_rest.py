@@ -71,7 +71,7 @@ _WAITING = {SinkWaits, SinkTook, SinkGaveUp}
 
 
 _OVER = {"failed", "hung", "livelock"}
-"""How a leg ends behind whose end nothing is the operator's, or nothing of the leg."""
+"""How a leg ends after which nothing is the operator's doing: it is through, or torn down."""
 
 
 class Moment(NamedTuple):

@@ -214,10 +214,9 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-10")
 def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
     """No call begins later than the instant in which the consumer left, or could leave at last."""
-    left = next((event.at for _, event in leg.seen(SinkLeft)), None)
-    if left is None or leg.is_shielded:
+    if leg.left_at == NEVER or leg.is_shielded:
         return
-    noticed = leg.facts.instants(left)[-1]  # A call that answers then may block the loop.
+    noticed = leg.facts.instants(leg.left_at)[-1]  # A call that answers then may block the loop.
     late = next((call for call in leg.started if call.at > noticed), None)
     if late is not None:
         yield f"call {late.number} of {late.value!r} began after leaving", late.at

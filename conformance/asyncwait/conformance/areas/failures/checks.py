@@ -312,7 +312,7 @@ def _is_left_alone(leg: LegHistory, call: Call) -> bool:
     """Whether nobody may have waited for the end of `call`, which nothing could cancel in time.
 
     So it is in a thread. Until the instant in which all is closed it may be heard all the same.
-    And a supplier is asked by nobody whose consumer has left.
+    Nor does anybody ask a supplier when the consumer has left.
     """
     if call.step.supplied and leg.scenario.form == "callback" and leg.left_at <= call.ended_at:
         return True
