@@ -1,12 +1,13 @@
 """How an operator is configured: modes, capacity, times; whether a call is repeated, and when."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
+from asyncwait.spec._limits import AnyLimit, InFlight, Limit, SharedLimits, require_limits
 from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.checks import (
     at_most_infinite,
@@ -145,6 +146,9 @@ class OperatorConfig(Struct, frozen=True):
         batch: how many records share a call of the function; None for one call for each.
         cache: how results are kept for other records with the same key, which also share calls;
             None for no cache. Not together with `batch`: `asyncwait.backends.lookup` has both.
+        limits: limits of the service and budgets, all of which hold for each call, further attempts
+            included; or limits that a ledger counts for several operators. None for no limits. A
+            record waits for its permit after its admission, and before its deadline runs.
 
     Raises:
         InvalidConfig: an argument is wrong; it is named with its value and type.
@@ -158,6 +162,7 @@ class OperatorConfig(Struct, frozen=True):
     copy: Callable[[Any], Any] | None = None
     batch: Batch | None = None
     cache: Cache | None = None
+    limits: Sequence[AnyLimit] | SharedLimits | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
@@ -176,6 +181,8 @@ class OperatorConfig(Struct, frozen=True):
             _require_batch(self, self.batch)
         if self.cache is not None:
             _require_cache(self, self.cache)
+        if self.limits is not None:
+            _require_limits(self, self.limits)
 
     @property
     def most_calls(self) -> int:
@@ -193,10 +200,10 @@ class OperatorConfig(Struct, frozen=True):
             supported: names of optional settings that it does know.
 
         Raises:
-            InvalidConfig: one of `retry`, `max_held`, `batch`, `cache` is set and not among
-                `supported`.
+            InvalidConfig: one of `retry`, `max_held`, `batch`, `cache`, `limits` is set and not
+                among `supported`.
         """
-        for name in ("retry", "max_held", "batch", "cache"):
+        for name in ("retry", "max_held", "batch", "cache", "limits"):
             value = getattr(self, name)
             if value is not None and name not in supported:
                 raise InvalidConfig.of(name, value, f"None: {operator} does not support it")
@@ -218,3 +225,11 @@ def _require_cache(config: OperatorConfig, cache: Any) -> None:
         raise InvalidConfig.of("cache", cache, "a Cache or None")
     if config.batch is not None:
         raise InvalidConfig.of("cache", cache, "None with a `batch`: a lookup has both")
+
+
+def _require_limits(config: OperatorConfig, limits: Any) -> None:
+    for number, each in enumerate(require_limits(limits)):
+        by = each.by if isinstance(each, Limit | InFlight) else None
+        if by is not None and config.batch is not None:
+            expected = "None with a `batch`, which holds values of several keys"
+            raise InvalidConfig.of(f"limits[{number}].by", by, expected)
