@@ -5,6 +5,7 @@ from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of, results
 from asyncwait.toolkit._call_table import CallTable, Cancel, LaneCalls, Served, Start
 from asyncwait.toolkit._calls import (
     BackOffs,
+    KeeperLost,
     attempt_timed_out,
     awaitable_of,
     call_failed,
@@ -28,17 +29,19 @@ from asyncwait.toolkit._function import (
 )
 from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
 from asyncwait.toolkit._lane import Lane
-from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
-from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
-from asyncwait.toolkit._limits._limited import Limited
-from asyncwait.toolkit._limits._limited_plain import (
-    LimitedResults,
-    LimitedValues,
-    not_asked_at_the_end,
-    unless_not_called,
+from asyncwait.toolkit._limits import (
+    HELD_LIMITS,
+    IN_HAND,
+    Gate,
+    Hand,
+    Ledger,
+    Limits,
+    Permit,
+    Reply,
+    Told,
+    arrive,
+    stops_at_budget,
 )
-from asyncwait.toolkit._limits._turns import CALL_IN_THREAD
-from asyncwait.toolkit._limits._vocabulary import KeeperLost, LedgerLost, ends_all
 from asyncwait.toolkit._loop import (
     Bell,
     JoinableTasks,
@@ -54,13 +57,13 @@ from asyncwait.toolkit._loop import (
 )
 from asyncwait.toolkit._plain import plain_wait, require_options
 from asyncwait.toolkit._plain_parts import (
-    PacedValues,
     PlainFunction,
     PlainOne,
     PlainSource,
     ValuesAhead,
     WholeDict,
     no_end_in_disguise,
+    unless_keeper_lost,
 )
 from asyncwait.toolkit._plain_types import (
     Answers,
@@ -72,17 +75,16 @@ from asyncwait.toolkit._plain_types import (
     PlainWait,
 )
 from asyncwait.toolkit._scopes import CallScope, call_scope
-from asyncwait.toolkit._stand_ins import IN_TURN, Hedge, HedgeFigures, Race, StandIns, Times
+from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
 
 __all__ = [
-    "CALL_IN_THREAD",
-    "IN_TURN",
+    "HELD_LIMITS",
+    "IN_HAND",
     "NULL_KEY",
     "PLAIN_KEYS",
     "Answers",
-    "AnyLimit",
     "BackOffs",
     "Bell",
     "ByKey",
@@ -90,6 +92,8 @@ __all__ = [
     "CallTable",
     "Cancel",
     "FunctionParts",
+    "Gate",
+    "Hand",
     "Hedge",
     "HedgeFigures",
     "JoinableTasks",
@@ -98,17 +102,13 @@ __all__ = [
     "Lane",
     "LaneCalls",
     "Ledger",
-    "LedgerLost",
-    "Limited",
-    "LimitedResults",
-    "LimitedValues",
-    "LimitsTogether",
+    "Limits",
     "ManyResults",
     "NoAnswer",
     "OneResult",
     "OpenPlain",
     "OperatorContext",
-    "PacedValues",
+    "Permit",
     "PlainFunction",
     "PlainOne",
     "PlainResults",
@@ -126,6 +126,7 @@ __all__ = [
     "ValuesAhead",
     "WholeDict",
     "answers_of",
+    "arrive",
     "attempt_timed_out",
     "awaitable_of",
     "call_failed",
@@ -136,7 +137,6 @@ __all__ = [
     "check_restore",
     "close_source",
     "collect_results",
-    "ends_all",
     "failure_of",
     "invalid_key",
     "is_collection",
@@ -144,7 +144,6 @@ __all__ = [
     "isolated",
     "join_errors",
     "no_end_in_disguise",
-    "not_asked_at_the_end",
     "not_awaitable",
     "outcome_of",
     "plain_error",
@@ -161,10 +160,11 @@ __all__ = [
     "stand_in",
     "start_task",
     "status_of",
+    "stops_at_budget",
     "supplied",
     "transient",
     "unless_cancelled",
-    "unless_not_called",
+    "unless_keeper_lost",
 ]
 
 claim_exports(__name__)

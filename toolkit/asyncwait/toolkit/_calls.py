@@ -9,8 +9,10 @@ from random import Random
 from typing import Any
 
 from asyncwait.spec import (
+    AsyncWaitError,
     CallFailed,
     CallTimedOut,
+    CostMistold,
     FailureHandler,
     InvalidResult,
     OperatorError,
@@ -23,6 +25,10 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
+
+
+class KeeperLost(AsyncWaitError):
+    """The place that keeps results is unusable: a further call would be paid, perhaps once more."""
 
 
 async def run_hook(hook: Callable[[], Any] | None) -> None:
@@ -247,6 +253,8 @@ class BackOffs:
         if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
             return None
         error = failure if failure.__cause__ is None else failure.__cause__
+        if isinstance(error, CostMistold | KeeperLost):  # The next call would end the same way.
+            return None
         if not isinstance(error, RetryAfter):
             answer = self._answer(error, failure.record, attempts)
             if not isinstance(answer, RetryAfter):

@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, Literal, NoReturn, overload
 
 from asyncwait.spec import (
+    AnyLimit,
     Batch,
     Cache,
     FailureHandler,
@@ -17,25 +18,18 @@ from asyncwait.spec import (
     OperatorConfig,
     Record,
     Retry,
+    SharedLimits,
 )
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
-from asyncwait.toolkit._limits import AnyLimit, LimitsTogether
-from asyncwait.toolkit._limits._limited_plain import (
-    LimitedResults,
-    is_keeper_lost,
-    limited_plain,
-    not_asked_at_the_end,
-    unless_keeper_lost,
-    unless_not_called,
-)
 from asyncwait.toolkit._plain_parts import (
     PlainFunction,
     PlainOne,
     PlainSource,
     PlainValues,
     Value,
+    unless_keeper_lost,
 )
 from asyncwait.toolkit._plain_types import (
     KeyedWait,
@@ -51,8 +45,6 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Literal["ordered", "unordered"],
     open_plain: OpenPlain | None = None,
-    *,
-    in_threads: bool = False,
 ) -> PlainWait: ...
 
 
@@ -61,8 +53,6 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Literal["key-ordered"],
     open_plain: OpenPlain | None = None,
-    *,
-    in_threads: bool = False,
 ) -> KeyedWait: ...
 
 
@@ -70,8 +60,6 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Mode,
     open_plain: OpenPlain | None = None,
-    *,
-    in_threads: bool = False,
 ) -> PlainWait | KeyedWait:
     """Build the plain-value form of an operator.
 
@@ -79,7 +67,6 @@ def plain_wait(
         open_operator: the operator.
         mode: of the function to build.
         open_plain: the same operator without the detour through records, if it has that.
-        in_threads: whether it calls plain functions in threads.
     """
     open_values = _through_records(open_operator) if open_plain is None else open_plain
 
@@ -98,7 +85,7 @@ def plain_wait(
         cache: Cache | None = None,
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
-        limits: Sequence[AnyLimit] | LimitsTogether | None = None,
+        limits: Sequence[AnyLimit] | SharedLimits | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
         """Call `fn` for each value of `source`, many at a time, and give what they come to.
 
@@ -131,11 +118,11 @@ def plain_wait(
                 None); without it there is exactly one result for each value, whatever it is.
             key: gives the key of a value, which may be anything that can be compared; there must be
                 one in key-ordered mode, and only there. What it raises is an error of the source.
-            limits: what the service allows, and what may be spent: a list of
-                `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, all of which
-                hold, for further attempts too. A value is read when its call may begin, so that no
-                deadline runs before; with `batch`, `cache` or `copy`, calls wait for their turns,
-                and their deadlines run. None for `capacity` alone.
+            limits: limits of the service and budgets: a list of
+                `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Breaker` and `Budget`.
+                All of them hold for each call, further attempts included. A value waits for its
+                permit before its deadline runs. Operators that are given the same limit object
+                share it. None for `capacity` alone.
 
         Returns:
             An async context manager that gives an async iterator of the results: see
@@ -151,36 +138,17 @@ def plain_wait(
             if is_paid is not None and batch is not None:
                 expected = "None where paid_once keeps results: those of a batch have no key"
                 raise InvalidConfig.of("batch", batch, expected)
-            if limits is not None:
-                repeated = unless_not_called(repeated, batch)
-            elif isinstance(repeated, Retry):
-                repeated = unless_keeper_lost(repeated)
-            config = OperatorConfig(mode, capacity, timeout, repeated, max_held, copy, batch, cache)
-            batched = batch is not None
-            wrapped = (PlainFunction if many else PlainOne)(fn, batched=batched)
+            config = OperatorConfig(
+                mode, capacity, timeout, repeated, max_held, copy, batch, cache, limits
+            )
+            kind = PlainFunction if many else PlainOne
+            wrapped = kind(fn, batched=batch is not None, limited=limits is not None)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
             if wrapped.failure is not None:
-                wrapped.failure = not_asked_at_the_end(wrapped.failure, is_keeper_lost)
-            if limits is None:
-                async with open_values(config, wrapped, records) as results:
-                    yield results
-                return
-            limited, paced = limited_plain(
-                limits,
-                config,
-                wrapped,
-                records,
-                is_paid,
-                asks_again=open_plain is not None,
-                in_threads=in_threads,
-            )
-            with closing(limited):
-                async with open_values(config, wrapped, paced) as results:
-                    try:
-                        yield LimitedResults(results, limited)
-                    finally:
-                        limited.leave()  # before the operator waits for calls in threads
+                wrapped.failure = unless_keeper_lost(wrapped.failure)
+            async with open_values(config, wrapped, records) as results:
+                yield results
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
     typed: PlainWait = _entered_once(wait)

@@ -16,15 +16,17 @@ from typing import (
 )
 
 from asyncwait.spec import (
+    Cost,
     FailureHandler,
     InvalidConfig,
+    OperatorError,
     OperatorResults,
     Record,
     Statistics,
 )
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._batches import answers_of
-from asyncwait.toolkit._calls import not_awaitable
+from asyncwait.toolkit._calls import KeeperLost, not_awaitable
 from asyncwait.toolkit._function import FunctionParts, close_source
 
 
@@ -47,6 +49,7 @@ class PlainFunction:
     Args:
         fn: the user's.
         batched: whether it is called with a list of values.
+        limited: whether a `Cost` that it returns tells the cost of the call.
 
     Raises:
         InvalidConfig: `fn` is not in coroutine form.
@@ -55,8 +58,10 @@ class PlainFunction:
     single = False
     """Whether what a call gives is the one result, and no collection."""
 
-    def __init__(self, fn: Any, *, batched: bool = False) -> None:
-        self._batched = batched
+    def __init__(self, fn: Any, *, batched: bool = False, limited: bool = False) -> None:
+        self._batched, self._limited = batched, limited
+        self.is_free = getattr(fn, "is_paid", None)
+        """Returns whether a call for a value needs no permit; None for never."""
         self.keeps_all = getattr(fn, "keeps_all", False)
         """Whether a journal keeps whatever it gives."""
         parts = FunctionParts.of(fn)
@@ -79,6 +84,11 @@ class PlainFunction:
         if not inspect.isawaitable(returned):
             raise not_awaitable(returned)
         given = await returned
+        if self._limited and isinstance(given, Cost):
+            return Cost(self._read(value, given.result), given.used)
+        return self._read(value, given)
+
+    def _read(self, value: Any, given: Any) -> Any:
         if not self._batched:
             return self.wrap(given)
         answers = answers_of(value, given, single=self.single)
@@ -120,25 +130,6 @@ class ValuesAhead(AsyncIterator[Any]):
         """Return the next values, up to so many, of those that it has; none if it has to wait."""
 
 
-class PacedValues(AsyncIterator[Any]):
-    """Values that come when their calls may begin.
-
-    Attributes:
-        paces_attempts: whether an operator asks before further attempts, too; else these wait in
-            their calls.
-    """
-
-    paces_attempts = True
-
-    @abstractmethod
-    async def again(self, value: Any, is_wanted: Callable[[], bool]) -> None:
-        """Wait until a value may be called for once more, as long as that is wanted."""
-
-    @abstractmethod
-    def skip(self, value: Any) -> None:
-        """Let another one be called in place of a value that came, and is not called for."""
-
-
 class PlainSource:
     """The values of a source as records.
 
@@ -155,10 +146,6 @@ class PlainSource:
         if not isinstance(source, AsyncIterable | Iterable):
             raise InvalidConfig.of("source", source, "an iterable or async iterable")
         self._source = source
-        self.paced: PacedValues | None = None
-        """What is asked before a value is called for again; None for nothing."""
-        if isinstance(source, PacedValues) and source.paces_attempts:
-            self.paced = source
         self.record: Callable[[Any], Record] = Value
         """Makes the record of a value; what that raises is an error of the source."""
         self._values: Iterator[Any] | AsyncIterator[Any] | None = None
@@ -204,6 +191,20 @@ class PlainSource:
         error = None if closed else await close_source(self._values, self._source)
         if error is not None:
             raise error
+
+
+def unless_keeper_lost(handler: FailureHandler) -> FailureHandler:
+    """Return a handler that is not asked where the place that keeps results is lost.
+
+    A handler that leaves values out means failures of the service.
+    """
+
+    def handle(value: Any, error: OperatorError) -> Any:
+        if isinstance(error.__cause__, KeeperLost):
+            raise error
+        return handler(value, error)
+
+    return handle
 
 
 @contextmanager

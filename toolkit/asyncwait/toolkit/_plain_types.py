@@ -27,14 +27,15 @@ from typing import (
 )
 
 from asyncwait.spec import (
+    AnyLimit,
     Batch,
     Cache,
     OperatorConfig,
     OperatorError,
     Retry,
+    SharedLimits,
     Statistics,
 )
-from asyncwait.toolkit._limits import AnyLimit
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 
 A = TypeVar("A")
@@ -73,7 +74,7 @@ class _Options(TypedDict, Generic[A], total=False):
     capacity: int
     max_held: int | None
     copy: Callable[[A], A] | None
-    limits: "Sequence[AnyLimit] | None"
+    limits: Sequence[AnyLimit] | SharedLimits | None
 
 
 class OneResult(_Options[A], Generic[A, C], total=False):

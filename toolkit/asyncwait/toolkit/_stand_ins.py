@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from copy import copy
 from functools import partial
 from math import ceil
 from types import coroutine
@@ -18,11 +17,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from asyncwait.spec import InvalidConfig
+from asyncwait.spec import InvalidConfig, NotCalled
+from asyncwait.spec._limits import is_finite
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit._calls import not_awaitable
+from asyncwait.toolkit._calls import KeeperLost, not_awaitable
 from asyncwait.toolkit._function import FunctionParts
-from asyncwait.toolkit._limits._vocabulary import KeeperLost, is_number
+from asyncwait.toolkit._limits import HELD_LIMITS, IN_HAND
 from asyncwait.toolkit._loop import (
     Bell,
     is_own_cancellation,
@@ -57,10 +57,10 @@ class Hedge(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         after, share = self.after, self.at_most
-        if not (_is_share(after) if isinstance(after, str) else is_number(after) and after > 0):
+        if not (_is_share(after) if isinstance(after, str) else is_finite(after) and after > 0):
             expected = 'seconds > 0, or a share of calls, as "p95"'
             raise InvalidConfig.of("Hedge.after", after, expected)
-        if not (is_number(share) and 0 < share <= 1):
+        if not (is_finite(share) and 0 < share <= 1):
             raise InvalidConfig.of("Hedge.at_most", share, "a share of calls, above 0 and up to 1")
 
 
@@ -83,10 +83,6 @@ class HedgeFigures(Struct, frozen=True):
     hedges: int = 0
     won: int = 0
     fell_back: int = 0
-
-
-IN_TURN: ContextVar[tuple[object, ...]] = ContextVar("IN_TURN", default=())
-"""The limits by which the call that runs has a turn, and the call round it; each counts it once."""
 
 
 class _Beginning:
@@ -121,10 +117,18 @@ class _Marked:
         self.is_paid = getattr(function, "is_paid", None)
 
     def __call__(self, value: Any) -> Any:
-        beginning = _BEGINNING.get(None)
-        if beginning is not None and not (self.is_paid is not None and self.is_paid(value)):
+        if self.is_paid is not None and self.is_paid(value):
+            return self._function(value)
+        hand = IN_HAND.get()
+        return self._begin(value) if hand is None else hand.call(self._begin, value)
+
+    def _begin(self, value: Any) -> Any:
+        if (beginning := _BEGINNING.get(None)) is not None:
             beginning.come()
-        return self._function(value)
+        returned = self._function(value)
+        if not inspect.isawaitable(returned):
+            raise not_awaitable(returned)
+        return returned
 
 
 @coroutine
@@ -266,29 +270,27 @@ class StandIns:
         self._times = self.times_class()
         self._counts = dict.fromkeys(HedgeFigures.__struct_fields__, 0)
 
-    def each_by(self, change: Callable[[Any], Any]) -> "StandIns":
-        """Return one whose functions are changed; figures and times are those of this one."""
-        changed = copy(self)
-        changed.functions = [change(each) for each in self.functions]
-        return changed
-
     def figures(self) -> HedgeFigures:
         """Return what it has done so far."""
         return HedgeFigures(**self._counts)
 
     async def __call__(self, value: Any) -> Any:
-        if IN_TURN.get():
+        if HELD_LIMITS.get() and IN_HAND.get() is None:
             raise TypeError(
                 "limits count one call where stand-ins make several: give the operator the "
                 "StandIns itself, with what is round it inside, as StandIns(paid_once(...))"
             )
+        failed: Exception | None = None
         for place, function in enumerate(self.functions):
             try:
                 with self._counted(calls=1, fell_back=place == 1):
                     return await self.ask(function, value)
             except Exception as error:
+                if failed is not None and isinstance(error, NotCalled):
+                    raise failed from None  # The limits allow no other call.
                 if not self.goes_on(place, error):
                     raise
+                failed = error
         raise AssertionError("there is a last function")
 
     def goes_on(self, place: int, error: Exception, /) -> bool:

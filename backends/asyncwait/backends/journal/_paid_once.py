@@ -12,7 +12,7 @@ from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
 from asyncwait.backends.services import Cost
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit import IN_TURN
+from asyncwait.toolkit import HELD_LIMITS
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -86,7 +86,7 @@ def paid_once(
             payload = encode(bare)
             with _or_lost(attempt):
                 attempt.add(key, payload)
-        return result if IN_TURN.get() else bare
+        return result if HELD_LIMITS.get() else bare
 
     def failed(key: bytes, error: Exception) -> None:
         if not attempt.keeps_failures or is_final is None:

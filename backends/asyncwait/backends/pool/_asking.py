@@ -9,13 +9,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._load import Load
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import Cache
+from asyncwait.spec import AsyncWaitError, Cache
 from asyncwait.toolkit import (
     NULL_KEY,
     PLAIN_KEYS,
+    Permit,
     Store,
     reraise_fatal,
     running_loop,
@@ -49,11 +51,26 @@ class Asking:
         cache: how results are kept.
         store: where.
         most: how many calls may run for one to begin ahead of time.
+        limited: the limits of the operator; None for no limits.
+        wake: called when a load may begin that has waited for its permit.
     """
 
     def __init__(
-        self, core: Core, sweep: Sweep, opened: Context, cache: Cache, *, store: Store, most: int
+        self,
+        core: Core,
+        sweep: Sweep,
+        opened: Context,
+        cache: Cache,
+        *,
+        store: Store,
+        most: int,
+        limited: Limited | None,
+        wake: Callable[[], object],
     ) -> None:
+        self._limited, self._wake = limited, wake
+        if limited is not None:
+            limited.refusals.forget = self._leave
+            limited.refusals.about = lambda: [e for load in self.queue for e in load.entries]
         self._core = core
         self._sweep = sweep
         self._clock = running_loop().time
@@ -96,10 +113,15 @@ class Asking:
         core, sweep, clock, key_of = self._core, self._sweep, self._clock, self._key
         pending, called, figures = core.pending, core.called, self._figures
         is_light, has_deadlines, kept_for = sweep.is_light, sweep.has_deadlines, self._store.entries
+        waits = self._limited is not None
         in_bulk, asked, self._asked = core.decides_in_bulk, self._asked, None
         while pending:
             entry = pending.popleft()
-            if is_light and entry.started is None:  # What `begin` does, without its count.
+            if waits:  # Its call begins with a hit, or with the load that it waits for.
+                if entry.results is not None or (self._ending and self._has_to_linger(entry)):
+                    continue
+                now = clock()
+            elif is_light and entry.started is None:  # What `begin` does, without its count.
                 entry.started = now = clock()
                 entry.attempts = 1
                 called.append(entry)
@@ -130,6 +152,8 @@ class Asking:
             if kept is None or now >= kept.good_until:
                 if self._needs_load(entry, place):
                     return False
+                continue
+            if waits and not sweep.begin(entry):
                 continue
             figures.hits += 1
             if now >= kept.refresh_from and self._running < self._most:
@@ -186,6 +210,8 @@ class Asking:
     def _has_no_key(self, entry: Entry, error: BaseException) -> None:
         """Fail an attempt as if its call had raised what its key has (CACHE-1)."""
         reraise_fatal(error)
+        if self._limited is not None and not self._sweep.begin(entry):
+            return
         self._figures.null_keys += 1
         entry.worker = _AT_ONCE
         if not (self._sweep.watches and self._sweep.expire_due(entry, None, _AT_ONCE)):
@@ -199,6 +225,9 @@ class Asking:
         else:
             running = self._loading.get(place)
             if running is not None and running.is_open:
+                has_begun = self._limited is not None and running.entry is not None
+                if has_begun and not self._sweep.begin(entry):
+                    return False
                 self._figures.shared += 1
                 running.join(entry)
                 return False
@@ -206,7 +235,7 @@ class Asking:
             self._figures.loads += 1
         load.join(entry)
         self._start(load)
-        return True
+        return self._limited is None or bool(self.queue)
 
     def _refresh(self, place: Any, value: Any) -> None:
         """Have a key loaded that nobody waits for, unless it is already."""
@@ -216,7 +245,43 @@ class Asking:
 
     def _start(self, load: Load) -> None:
         self._running += 1
-        self.queue.append(load)
+        if self._limited is None or self._limited.is_free(load.value):
+            self.queue.append(load)
+            return
+
+        def answer(_: Permit, error: AsyncWaitError | None) -> None:
+            if error is not None:
+                self._refused(load, error)
+            else:
+                self.queue.append(load)
+                self._wake()
+
+        is_retry = any(entry.attempts for entry in load.entries)
+        try:
+            load.permit = self._limited.gate.ask([load.value], answer, is_retry=is_retry)
+        except AsyncWaitError as error:
+            self._refused(load, error)
+        else:
+            if not load.permit.is_waiting:
+                self.queue.append(load)
+
+    def _refused(self, load: Load, error: AsyncWaitError) -> None:
+        """Decide the records of a load that gets no permit; one that runs ahead is left out."""
+        assert self._limited is not None
+        entries = [each for each in load.entries if each.worker is load and each.results is None]
+        load.permit = None
+        self.close(load)
+        self.ended(load)
+        for entry in entries:
+            entry.worker = None
+        if entries:
+            self._limited.refusals.refuse(entries, error)
+
+    def _leave(self, entry: Entry) -> None:
+        """Have a record that is decided leave the load that it waits for."""
+        if isinstance(entry.worker, Load):
+            load, entry.worker = entry.worker, None
+            load.cancel()
 
     def close(self, load: Load) -> None:
         """Let nobody join a load any more: it is over, or it is cancelled if it runs."""
@@ -225,6 +290,14 @@ class Asking:
             if load.entry is not None:
                 self._ending.append(load)
             self._loading.pop(load.place, None)
+            if load.permit is not None and load.permit.is_waiting:
+                self._give_back(load)
+                self.ended(load)
+
+    def _give_back(self, load: Load) -> None:
+        permit, load.permit = load.permit, None
+        if permit is not None and self._limited is not None:
+            self._limited.gate.give_back(permit)
 
     def ended(self, load: Load) -> None:
         """Take note that the call of a load has ended."""
@@ -246,6 +319,7 @@ class Asking:
                 if load.is_wanted:
                     self._figures.refreshes += load.is_ahead
                     return load
+                self._give_back(load)
                 self._running -= 1
                 load.forget()
             if not self._core.pending:

@@ -4,17 +4,20 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
 from math import inf
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.pool._crew import Crew, Worker, holders
+from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._gathering import Gathering
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import Batch, OperatorConfig
+from asyncwait.spec import AsyncWaitError, Batch, OperatorConfig
 from asyncwait.toolkit import (
     Bell,
+    Permit,
     answers_of,
     failure_of,
     is_own_cancellation,
@@ -31,13 +34,15 @@ class BatchWorker(Worker):
     It takes a place among those that are in flight while one of its records waits for it.
     """
 
-    __slots__ = ("entries", "free", "staying")
+    __slots__ = ("entries", "free", "permit", "staying")
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: Sequence[Entry] = ()
         self.staying = 0
         """How many of its records wait for the call."""
+        self.permit: Permit | None = None
+        """The permit of the batch that is about to begin."""
         self.free: Callable[[], object] = lambda: None
         """Called when none does any more, while it runs."""
 
@@ -62,9 +67,16 @@ class BatchCrew(Crew):
     """
 
     def __init__(
-        self, *common: Any, config: OperatorConfig, copy: Callable[[Any], Any] | None
+        self,
+        *common: Any,
+        config: OperatorConfig,
+        copy: Callable[[Any], Any] | None,
+        limited: Limited | None,
     ) -> None:
         super().__init__(*common)
+        self._limited = limited
+        self._permit: Permit | None = None
+        """The permit for the next batch, or the request for it."""
         assert config.batch is not None
         self._batch: Batch = config.batch
         self._attempts = 1 if config.retry is None else config.retry.max_attempts
@@ -80,13 +92,16 @@ class BatchCrew(Crew):
         gathering = Gathering(self._core, self._clock, self._batch.max_size, self.wake_worker)
         self._core.pending = gathering
         self._sweep.forget = gathering.forget
+        if limited is not None:
+            limited.refusals.forget = gathering.forget
 
     def wake_worker(self) -> None:
         """See to it that what may go goes, and that somebody looks again in time."""
         if not self._core.pending or self._running + self._on_their_way >= self._batch.in_flight:
             return
         if self._is_due():
-            super().wake_worker()
+            if self._has_permit():
+                super().wake_worker()
         elif self._timer is None:
             self._timer = anyio.CancelScope()
             self._group.start_soon(self._keep_time, self._timer)
@@ -115,7 +130,8 @@ class BatchCrew(Crew):
     def _goes_at(self) -> float:
         """Return when the first that waits has to go; never if none does, or may."""
         pending: Any = self._core.pending
-        if not pending or self._running >= self._batch.in_flight:
+        waits = self._permit is not None and self._permit.is_waiting
+        if not pending or waits or self._running >= self._batch.in_flight:
             return inf
         since: float = pending.since
         return since + self._batch.max_wait
@@ -167,6 +183,9 @@ class BatchCrew(Crew):
                 self.wake_worker()
                 if self._core.closed:  # One without a copy may have failed the operator.
                     return
+                if not values and worker.permit is not None and self._limited is not None:
+                    self._limited.gate.give_back(worker.permit)
+                    worker.permit = None
                 if values and not await self._run_batch(worker, values):
                     return
                 if worker.is_marked() or holders(task) > held:
@@ -179,7 +198,52 @@ class BatchCrew(Crew):
 
     def _may_begin(self) -> bool:
         is_place = self._running < self._batch.in_flight
-        return is_place and bool(self._core.pending) and self._is_due()
+        return is_place and bool(self._core.pending) and self._is_due() and self._has_permit()
+
+    def _has_permit(self) -> bool:
+        """Return whether the next batch may begin; request its permit where that is missing."""
+        if self._limited is None:
+            return True
+        gate, pending = self._limited.gate, self._core.pending
+        while self._permit is None:
+            if not pending or self._core.closed:
+                return False
+            values = self._counted(self._next())
+            if not values:
+                return True
+            try:
+                is_retry = pending[0].attempts > 0
+                self._permit = gate.ask(values, self._answered, is_retry=is_retry)
+            except AsyncWaitError as error:
+                self._limited.refusals.refuse(self._next(), error)
+        return not self._permit.is_waiting
+
+    def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
+        """Take the answer to a request that had to wait."""
+        assert self._limited is not None
+        if error is None and not self._core.pending:
+            self._limited.gate.give_back(permit)
+        if error is not None or not self._core.pending:
+            self._permit = None
+        if error is not None:
+            self._limited.refusals.refuse(self._next(), error)
+        self.wake_worker()
+
+    def _next(self) -> list[Entry]:
+        """Return the records of the next batch: as many as the limits allow for one call."""
+        count = self._fill()[0]
+        entries = [*islice(self._core.pending, count)]
+        if self._limited is None:
+            return entries
+        costs, permit = self._limited.gate.costs, self._permit
+        most = None if permit is None or permit.is_waiting else permit.amounts
+        counted = [[e.value] if self._counted([e]) else [] for e in entries]
+        return entries[: costs.fitting(counted, most)]
+
+    def _counted(self, entries: Sequence[Entry]) -> list[Any]:
+        """Return the values of a batch for which the service is called."""
+        assert self._limited is not None
+        return [e.value for e in entries if not self._limited.is_free(e.value)]
 
     async def _run_batch(self, worker: BatchWorker, values: list[Any]) -> bool:
         """Make the call of a batch; return whether all of its records have stayed to the end."""
@@ -203,7 +267,9 @@ class BatchCrew(Crew):
     def _begin(self, worker: BatchWorker) -> list[Any]:
         """Take the records of one batch, whose call begins in this step; return their values."""
         pending: Any = self._core.pending
-        entries: list[Entry] = pending.take(self._fill()[0])
+        count = len(self._next())
+        worker.permit, self._permit = self._permit, None
+        entries: list[Entry] = pending.take(count)
         if self._sweep.is_light and not any(each.attempts for each in entries):
             self._begin_first(entries)
         else:
@@ -251,10 +317,12 @@ class BatchCrew(Crew):
     async def _call(self, worker: BatchWorker, values: list[Any]) -> None:
         has_failed = False
         try:
-            returned = self._function(list(values))  # which it may change
-            if not inspect.isawaitable(returned):
-                raise not_awaitable(returned)
-            answers = answers_of(values, await returned, single=self._core.single)
+            if worker.permit is None or self._limited is None:
+                returned = await self._awaitable(values)
+            else:
+                permit, worker.permit = worker.permit, None
+                returned = await self._limited.gate.call(permit, self._awaitable, values)
+            answers = answers_of(values, returned, single=self._core.single)
             if worker.cancelling():
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:
@@ -271,6 +339,12 @@ class BatchCrew(Crew):
                 raise
             answers, has_failed = [error] * len(values), True
         self._settle(worker, answers, has_failed=has_failed)
+
+    def _awaitable(self, values: list[Any]) -> Any:
+        returned = self._function(list(values))  # which it may change
+        if not inspect.isawaitable(returned):
+            raise not_awaitable(returned)
+        return returned
 
     def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
         """Give each record that waits for the call its own outcome, or that of the whole."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from asyncwait.backends.pool._asking import Asking
 from asyncwait.backends.pool._crew import Crew, Worker, holders
+from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._load import Load, results_of_load
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import OperatorConfig
@@ -31,13 +32,27 @@ class CacheCrew(Crew):
     the loop in a call is no time of a record that waits behind it.
     """
 
-    def __init__(self, *common: Any, config: OperatorConfig, store: Store | None) -> None:
+    def __init__(
+        self,
+        *common: Any,
+        config: OperatorConfig,
+        store: Store | None,
+        limited: Limited | None,
+    ) -> None:
         super().__init__(*common)
         cache = config.cache
         assert cache is not None
         store = Store(cache) if store is None else store
         parts = self._core, self._sweep, self._opened
-        self._asking = Asking(*parts, cache, store=store, most=config.capacity)
+        self._limited = limited
+        self._asking = Asking(
+            *parts,
+            cache,
+            store=store,
+            most=config.capacity,
+            limited=limited,
+            wake=self.wake_worker,
+        )
 
     def wake_worker(self) -> None:
         """Ask for those that wait, and see to it that a worker is on its way for the rest."""
@@ -85,11 +100,16 @@ class CacheCrew(Crew):
         load.worker = worker
         worker.entry = load.entry = load
         load.began = self._clock()
+        permit, load.permit = load.permit, None
+        if self._limited is not None:
+            for entry in [*load.entries]:  # Those that have waited for the permit begin now.
+                if entry.worker is load and entry.results is None:
+                    self._sweep.begin(entry)
         try:
-            call = self._function(load.value)
-            if type(call) is not CoroutineType and not inspect.isawaitable(call):
-                raise not_awaitable(call)
-            returned = await call
+            if permit is None or self._limited is None:
+                returned = await self._awaitable(load.value)
+            else:
+                returned = await self._limited.call(permit, self._awaitable, load.value)
             if worker.cancelling():
                 await raise_self_cancellation(worker.scope)
             at = self._clock()
@@ -105,6 +125,12 @@ class CacheCrew(Crew):
             self._returned(load, results, at)
         self._asking.ended(load)
         self._sweep.release(load)
+
+    def _awaitable(self, value: Any) -> Any:
+        call = self._function(value)
+        if type(call) is not CoroutineType and not inspect.isawaitable(call):
+            raise not_awaitable(call)
+        return call
 
     def _returned(self, load: Load, results: tuple[Any, ...], at: float) -> None:
         self._asking.keep(load, results, at)

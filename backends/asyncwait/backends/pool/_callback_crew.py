@@ -6,6 +6,7 @@ from typing import Any
 from asyncwait.backends.pool._callbacks import RunningCall
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._crew import Crew, Worker
+from asyncwait.backends.pool._gated import Gated, Limited
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.toolkit import JoinableTasks, call_failed, reraise_fatal
@@ -15,9 +16,20 @@ class CallbackCrew(Crew):
     """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
     def __init__(
-        self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
+        self,
+        core: Core,
+        group: JoinableTasks,
+        sweep: Sweep,
+        function: Any,
+        opened: Context,
+        *,
+        limited: Limited | None = None,
     ) -> None:
         super().__init__(core, group, sweep, function, opened)
+        self._gate = None if limited is None else limited.gate
+        if limited is not None:
+            core.pending = gated = Gated(core, limited)
+            sweep.forget = gated.forget
         self._inbox = sweep.inbox(self.wake_worker, sweep.expire_due)
         sweep.before = lambda: self._inbox.process(core)
 
@@ -43,12 +55,17 @@ class CallbackCrew(Crew):
     def _call(self, entry: Entry) -> None:
         if not self._sweep.begin(entry):
             return
+        future = self._inbox.future(entry)
+        if self._gate is not None and entry.permit is not None:
+            future.hold(self._gate, entry.permit, starts=self._core.begun is None)
+            entry.permit = None
         try:
-            call = self._function(entry.value, self._inbox.future(entry))
+            call = self._function(entry.value, future)
             if isinstance(call, RunningCall):
                 self._inbox.runs(entry, call)
         except BaseException as error:
             reraise_fatal(error)
+            future.ended(error)
             failure = call_failed(self._core.record(entry), error)
             self._inbox.process(self._core)  # What came before goes first, and so may the record.
             if not (self._sweep.watches and self._sweep.expire_due(entry)):

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.toolkit import reraise_fatal, running_loop, supplied
+from asyncwait.spec import CostMistold
+from asyncwait.toolkit import Gate, Permit, reraise_fatal, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """What decides a record when it is called with it."""
@@ -16,22 +17,66 @@ Outcome: TypeAlias = Callable[[Core, Entry], None]
 class PoolResultFuture:
     """Where the function puts the outcome of one record; the first one counts."""
 
-    __slots__ = ("_entry", "_inbox")
+    __slots__ = ("_entry", "_gate", "_inbox", "_permit")
 
     def __init__(self, inbox: "Inbox | Attempt", entry: Entry) -> None:
         self._inbox = inbox
         self._entry = entry
+        self._gate: Gate | None = None
+        self._permit: Permit | None = None
+
+    def hold(self, gate: Gate, permit: Permit, *, starts: bool) -> None:
+        """Take the permit of the call, until that ends.
+
+        Args:
+            gate: of the operator.
+            permit: the permit.
+            starts: whether the call starts now; else it starts with `run`.
+        """
+        self._gate, self._permit = gate, permit
+        if starts:
+            gate.started(permit)
+
+    def run(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Call a plain function in the present thread, with the permit if there is one."""
+        permit, self._permit = self._permit, None
+        if permit is None or self._gate is None:
+            return function(value)
+        return self._gate.call_in_thread(permit, function, value)
+
+    def ended(self, error: BaseException) -> None:
+        """Note that the call has failed."""
+        permit, self._permit = self._permit, None
+        if permit is not None and self._gate is not None:
+            self._gate.ended(permit, error)
+
+    def _without_cost(self, given: Any) -> Any:
+        permit, self._permit = self._permit, None
+        if permit is None or self._gate is None:
+            return given
+        return self._gate.result(permit, given)
 
     def complete(self, results: Iterable[Any]) -> None:
         """Decide the record with `results`."""
+        try:
+            results = self._without_cost(results)
+        except CostMistold as error:
+            self.complete_exceptionally(error)
+            return
         self._inbox.put(self._entry, lambda core, entry: core.settle(entry, results))
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
+        try:
+            self._without_cost(None)
+        except CostMistold as error:
+            self.complete_exceptionally(error)
+            return
         self._inbox.put(self._entry, lambda core, entry: core.settle(entry, supplied(supplier)))
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
+        self.ended(error)
         self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
 
     @property

@@ -1,6 +1,6 @@
 """What one operator does: admission, decision, emission. Nothing here awaits."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from asyncwait.backends.pool._order import RUN, Entry, Lines, let_go
@@ -53,7 +53,7 @@ class Core(State):
         Markers and snapshots hold no slot, and a source of nothing else would fill the memory of
         a consumer that pauses; the second bound never holds while the consumer waits.
         """
-        if self._backlog or self.closed:
+        if self._backlog or not self.reads:
             return False
         return not self._express or len(self._express) - self._requested <= self._capacity
 
@@ -113,7 +113,7 @@ class Core(State):
                 self.on_pending()
         elif self.gathers:
             self.look_again()
-        return not self.closed
+        return self.reads
 
     @property
     def wanted(self) -> int:
@@ -172,6 +172,33 @@ class Core(State):
         self.output.ring()
         if self.gathers:
             self.look_again()
+
+    def halt(self, error: BaseException | None) -> None:
+        """Read nothing more, as if the source had ended, or had raised `error`."""
+        self.reads = False
+        self._ended = True
+        self._source_error = error or self._source_error
+        self.output.ring()
+
+    def uncalled(self, about: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:
+        """Return the undecided records without a call: those behind the last call, and the rest.
+
+        Args:
+            about: records whose calls are about to begin, which count as called.
+        """
+        behind: list[Entry] = []
+        before: list[Entry] = []
+        was_called = False
+        for entry in reversed(self._line):
+            if entry.given < 0 or (entry.results is not None and entry.started is None):
+                continue
+            if entry.started is not None or entry in about:
+                was_called = True
+            elif was_called:
+                before.append(entry)
+            else:
+                behind.append(entry)
+        return behind[::-1], before[::-1]
 
     @property
     def is_full(self) -> bool:
@@ -276,7 +303,10 @@ class Core(State):
     def _is_first(self, entry: Entry, lines: Lines) -> bool:
         """Put `entry` into the line of its key; tell whether it may be called at once."""
         try:
-            return lines.enter(entry)
+            if lines.enter(entry):
+                return True
+            entry.permit = self.arrive()
+            return False
         except Exception as error:
             self.fail(invalid_key(entry.element, error))
             return False
@@ -391,7 +421,7 @@ class Core(State):
         entry.results, entry.given = (), -1
         if entry.started is None:
             self._fences -= 1
-        elif self._unordered is None:
+        elif self._called_in_order:
             self.called.popleft()
         else:
             let_go(self.called, entry, self._inside)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from asyncwait.backends.pool._crew import Worker
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import InvalidResult, OperatorError, Record
-from asyncwait.toolkit import NoAnswer, cause_or_self, collect_results
+from asyncwait.toolkit import NoAnswer, Permit, cause_or_self, collect_results
 
 
 class Load(Struct, eq=False):
@@ -28,6 +28,8 @@ class Load(Struct, eq=False):
         began: when the function was called, in seconds of the loop's clock.
         worker: who runs it.
         entry: the load itself, while the function runs.
+        permit: the permit for the call, or the request for one; None without limits, and when the
+            call has begun.
     """
 
     scope: ClassVar[tuple[()]] = ()
@@ -45,6 +47,7 @@ class Load(Struct, eq=False):
     began: float = 0.0
     worker: Worker | None = None
     entry: "Load | None" = None
+    permit: Permit | None = None
 
     def join(self, entry: Entry) -> None:
         """Have a record wait for it."""

@@ -17,6 +17,7 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
 from asyncwait.backends.pool._crew import Crew
 from asyncwait.backends.pool._feeder import Feeder, PlainFeeder
+from asyncwait.backends.pool._gated import GatedCrew, Limited
 from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
 from asyncwait.backends.pool._state import PlainEdge
@@ -24,8 +25,8 @@ from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import Element, OperatorConfig, Snapshot
 from asyncwait.toolkit import (
     FunctionParts,
+    Gate,
     OperatorContext,
-    PacedValues,
     PlainFunction,
     PlainSource,
     Store,
@@ -35,7 +36,7 @@ from asyncwait.toolkit import (
 
 R = TypeVar("R")
 
-_KNOWN = "retry", "max_held", "batch", "cache"
+_KNOWN = "retry", "max_held", "batch", "cache", "limits"
 """Settings that not every operator knows."""
 
 
@@ -67,7 +68,7 @@ def open_operator(
     core = Core(config, restore)
     core.begun = fn if isinstance(fn, BeginsLater) else None
     feed = partial(Feeder, core, elements)
-    return _Pool(config, parts, core, feed, PoolResults(core), store=store)
+    return _Pool(config, parts, core, feed, PoolResults(core), fn, store=store)
 
 
 def open_plain(
@@ -94,7 +95,7 @@ def open_plain(
     core = Core(config, None, PlainEdge(source.making, function.single))
     core.begun = function if isinstance(function, BeginsLater) else None
     feed, results = partial(feeder, core, source), PoolValues(core)
-    return _Pool(config, parts, core, feed, results, store=store, paced=source.paced)
+    return _Pool(config, parts, core, feed, results, function, store=store)
 
 
 ordered_wait = plain_wait(open_operator, "ordered", open_plain)
@@ -112,12 +113,13 @@ class _Pool(OperatorContext[R]):
         core: Core,
         feed: Callable[[], Feeder],
         results: R,
+        fn: Any,
         *,
         store: Store | None = None,
-        paced: PacedValues | None = None,
     ) -> None:
         super().__init__(parts)
-        self._paced = paced
+        self._fn = fn
+        self._gate: Gate | None = None
         self._config = config
         self._core = core
         self._feed = feed
@@ -126,6 +128,9 @@ class _Pool(OperatorContext[R]):
 
     def prepare(self) -> None:
         self._feeder = self._feed()
+        if self._config.limits is not None:
+            spent = getattr(self._fn, "spent", None)
+            self._gate = Gate(self._config.limits, self._config.capacity, spent)
 
     def start(self) -> R:
         opened = copy_context()
@@ -137,6 +142,10 @@ class _Pool(OperatorContext[R]):
         self._core.on_pending = self._crew.wake_worker
         self._core.on_close = self._dismiss
         self.group.start_soon(self._heed)
+        if self._gate is not None:
+            self._core.waiting_for_permits = self._gate.waiting
+            self._gate.on_lost = self._core.fail
+            self.group.start_soon(self._gate.keep_time)
         self.group.start_soon(self._feeder.run)
         return self._results
 
@@ -144,16 +153,19 @@ class _Pool(OperatorContext[R]):
         common = self._core, self.function, self._config, self.group
         if self._config.retry is None:
             return Sweep(*common)
-        return Retries(*common, self._config.retry, paced=self._paced)
+        return Retries(*common, self._config.retry)
 
     def _hire(self, opened: Context) -> Crew:
         function = self.function.call or self.function.invoke
         common = self._core, self.group, self._sweep, function, opened
+        limited = None if self._gate is None else Limited(self._core, self._gate, self._fn)
         if self._config.batch is not None:
-            return BatchCrew(*common, config=self._config, copy=self.function.copy)
+            return BatchCrew(*common, config=self._config, copy=self.function.copy, limited=limited)
         if self._config.cache is not None:
-            return CacheCrew(*common, config=self._config, store=self._store)
-        return (CoroutineCrew if self.function.invoke is None else CallbackCrew)(*common)
+            return CacheCrew(*common, config=self._config, store=self._store, limited=limited)
+        if self.function.invoke is not None:
+            return CallbackCrew(*common, limited=limited)
+        return CoroutineCrew(*common) if limited is None else GatedCrew(*common, limited=limited)
 
     async def _heed(self) -> None:
         """Notice that the operator is cancelled from outside, which does not reach into calls."""
@@ -166,6 +178,8 @@ class _Pool(OperatorContext[R]):
                 raise
 
     def _dismiss(self) -> None:
+        if self._gate is not None:
+            self._gate.close()
         self._watch.shield = True  # so are the others that are cancelled here: see `JoinableTasks`
         self._watch.cancel()
         self._feeder.stop()
@@ -174,6 +188,12 @@ class _Pool(OperatorContext[R]):
 
     def stop(self, error: RuntimeError | None) -> None:
         self._core.stop(error)
+
+    async def close_function(self) -> Exception | None:
+        trouble = await super().close_function()
+        if self._gate is not None:
+            self._gate.forget()
+        return trouble
 
     async def close_source(self) -> BaseException | None:
         await self._feeder.close()

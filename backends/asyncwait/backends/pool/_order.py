@@ -43,6 +43,9 @@ class Entry(Struct, eq=False):
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
+        error: the error of its last call, if a further attempt follows.
+        permit: the permit for its next call, or the request for one; the number of its arrival
+            while it waits for its key; not without limits.
         room: how many may share its next call, where batches are split; 0 for no bound, and
             `RUN` for values that were decided together, each with one of the results and a slot.
         segment: where it stands; not in ordered mode.
@@ -59,6 +62,8 @@ class Entry(Struct, eq=False):
     room: int = 0
     segment: Segment | None = None
     line: "deque[Entry] | None" = None
+    error: BaseException | None = None
+    permit: Any = None
 
 
 _SLACK = 64

@@ -6,14 +6,12 @@ from itertools import count
 from math import inf, nextafter
 from typing import Any
 
-import anyio
-
 from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import OperatorConfig, OperatorError, Retry
-from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, PacedValues, attempt_timed_out
+from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
 
 
 class Retries(Sweep):
@@ -28,7 +26,6 @@ class Retries(Sweep):
         config: of the operator.
         group: where the task lives.
         retry: that of `config`.
-        paced: is asked before each further call; see `asyncwait.toolkit.PlainSource`.
     """
 
     inbox = AttemptInbox
@@ -40,16 +37,9 @@ class Retries(Sweep):
         config: OperatorConfig,
         group: JoinableTasks,
         retry: Retry,
-        *,
-        paced: PacedValues | None,
     ) -> None:
         super().__init__(core, parts, config, group)
         self.watches = True
-        self._paced = paced
-        self._awaited: dict[Entry, anyio.CancelScope] = {}
-        """Records whose back-offs are over, and that wait until they may be called again."""
-        self._granted: dict[Entry, Any] = {}
-        """Those that may now, and whose calls have not begun, with their values."""
         self._back_offs = BackOffs(retry)
         self._limit = inf if retry.attempt_timeout is None else retry.attempt_timeout
         # In a plain dict the first is found ever slower, as those before it go.
@@ -80,10 +70,9 @@ class Retries(Sweep):
             entry.started = now
             self._core.called.append(entry)
         elif self._is_over(entry, now):
-            self._give_up(entry)
+            self.forget(entry)
             return False
         else:
-            self._granted.pop(entry, None)
             self._core.retries += 1
         self._core.calls += 1
         entry.attempts += 1
@@ -161,6 +150,7 @@ class Retries(Sweep):
             if seconds is None:
                 self._core.fail_for(entry, failure)
             else:
+                entry.error = failure.__cause__ or failure
                 self._back_off(entry, at + seconds)
 
     def _seconds_after(self, entry: Entry, failure: OperatorError) -> float | None:
@@ -187,44 +177,14 @@ class Retries(Sweep):
     def _resume_before(self, time: float) -> None:
         """Have all records called again that were to back off until before `time`."""
         while self._pauses and self._pauses[0][0] < time:
-            entry = heappop(self._pauses)[-1]
-            if self._paced is None:
-                self._core.wait_for_call(entry)
-            elif entry.results is None:
-                self._awaited[entry] = scope = anyio.CancelScope(shield=True)
-                self._group.start_soon(self._call_when_it_may, entry, self._paced, scope)
-
-    async def _call_when_it_may(
-        self, entry: Entry, paced: PacedValues, scope: anyio.CancelScope
-    ) -> None:
-        def is_wanted() -> bool:
-            return entry in self._awaited
-
-        with scope:
-            await paced.again(entry.value, is_wanted)
-            if self._awaited.pop(entry, None) is not None:
-                self._granted[entry] = entry.value
-                self._core.wait_for_call(entry)
-
-    def _cancel(self, entry: Entry) -> None:
-        if (scope := self._awaited.pop(entry, None)) is not None:
-            scope.cancel()
-        self._give_up(entry)
-        super()._cancel(entry)
-
-    def _give_up(self, entry: Entry) -> None:
-        """Have another value called in place of one that is decided before its next call."""
-        if self._paced is not None and entry in self._granted:
-            self._paced.skip(self._granted.pop(entry))
+            self._core.wait_for_call(heappop(self._pauses)[-1])
 
     # Time.
 
     def close(self) -> None:
         """End the task, and wait for nothing any more."""
         super().close()
-        for scope in self._awaited.values():
-            scope.cancel()
-        for waiting in (self._awaited, self._granted, self._limits, self._pauses, self._lingering):
+        for waiting in (self._limits, self._pauses, self._lingering):
             waiting.clear()
 
     def _wake_before(self, time: float) -> None:

@@ -83,6 +83,7 @@ class State:
     # More than thirty attributes, and in an instance without slots each access would cost more.
     __slots__ = (
         "_backlog",
+        "_called_in_order",
         "_capacity",
         "_decided",
         "_empty",
@@ -109,6 +110,7 @@ class State:
         "_traceback",
         "_unordered",
         "abandoned",
+        "arrive",
         "batches",
         "begun",
         "cached",
@@ -125,10 +127,12 @@ class State:
         "on_pending",
         "output",
         "pending",
+        "reads",
         "retries",
         "room",
         "single",
         "timeouts",
+        "waiting_for_permits",
     )
 
     def __init__(  # noqa: PLR0915 - a line for each
@@ -155,7 +159,9 @@ class State:
         self._ready: deque[Entry] = self._line if ordered else deque()
         """Whose first goes out next, as soon as it is decided."""
         self._unordered = None if ordered else Unordered(self._ready)
-        self._is_simple = ordered and not (config.batch and config.max_held)
+        self._called_in_order = ordered and config.limits is None
+        """Whether first calls begin in the order of the line."""
+        self._is_simple = self._called_in_order and not (config.batch and config.max_held)
         """Whether what leaves is the first of all, and nothing else hangs on it."""
         self._lines = Lines() if config.mode == "key-ordered" else None
         self._express: deque[Element] = deque()
@@ -165,6 +171,8 @@ class State:
         self._source_error: BaseException | None = None
         self.closed = False
         """Nothing will be emitted any more."""
+        self.reads = True
+        """Whether the source is read further, as far as there is room."""
         self._interrupted = False
         self._final: BaseException | None = None
         self.begun: Counts | None = None
@@ -183,6 +191,10 @@ class State:
         """Tells the seconds of the loop."""
         self.gathers = False
         """Whether records wait for their calls together."""
+        self.arrive: Callable[[], int | None] = lambda: None
+        """Numbers a record that waits for its key, so that it keeps its place at the gate."""
+        self.waiting_for_permits: Callable[[], tuple[int, ...]] = tuple
+        """Returns how many calls wait, for each limit."""
         self.kept_for: Callable[[Sequence[Any]], Sequence[Any]] | None = None
         """Gives the results of the first of some values, as far as they take no call."""
         self.due = inf
@@ -237,6 +249,7 @@ class State:
             max_in_flight=self._most_in_flight,
             max_held=self._most_held,
             oldest=0.0 if oldest is None else self.clock() - oldest,
+            waiting_for_permits=self.waiting_for_permits(),
             **asdict(self.cached),
         )
 
@@ -287,6 +300,7 @@ class State:
 
     def _close(self, final: BaseException | None) -> None:
         self.closed = True
+        self.reads = False
         self._final = final
         # What an operator says of a record needs none: what was wrong there is behind it.
         is_told = isinstance(final, OperatorError)

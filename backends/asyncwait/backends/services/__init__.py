@@ -1,22 +1,27 @@
 """What calls of a service need, whichever operator makes them."""
 
 from asyncwait.backends.services._redis import RedisLimits
-from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit import Hedge, HedgeFigures, StandIns, status_of, transient
-from asyncwait.toolkit._limits import (
+from asyncwait.spec import (
     Adaptive,
+    Breaker,
+    BreakerOpen,
     Budget,
     BudgetSpent,
     Cost,
     CostTooLarge,
     CostUnknown,
     InFlight,
+    LedgerLost,
     Limit,
-    Limits,
+    PermitTimedOut,
 )
+from asyncwait.spec.exports import claim_exports
+from asyncwait.toolkit import Hedge, HedgeFigures, Limits, StandIns, status_of, transient
 
 __all__ = [
     "Adaptive",
+    "Breaker",
+    "BreakerOpen",
     "Budget",
     "BudgetSpent",
     "Cost",
@@ -25,8 +30,10 @@ __all__ = [
     "Hedge",
     "HedgeFigures",
     "InFlight",
+    "LedgerLost",
     "Limit",
     "Limits",
+    "PermitTimedOut",
     "RedisLimits",
     "StandIns",
     "status_of",

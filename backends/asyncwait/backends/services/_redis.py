@@ -10,10 +10,20 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec import (
+    Adaptive,
+    AnyLimit,
+    Breaker,
+    Budget,
+    InFlight,
+    InvalidConfig,
+    LedgerLost,
+    Limit,
+    MissingExtra,
+)
+from asyncwait.spec._limits import require_limits
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import AnyLimit, Ledger, LedgerLost, Reply, Told
-from asyncwait.toolkit._limits import Adaptive, Budget, InFlight, Limit, Limits
+from asyncwait.toolkit import Ledger, Reply, Told
 
 _LEASE = 30.0
 """Seconds for which a turn counts whose owner is silent: it is heard of every five."""
@@ -61,9 +71,13 @@ class RedisLimits(Struct, frozen=True):
                 raise InvalidConfig.of(name, getattr(self, name), "a text that is not empty")
         if not self.url.startswith(("redis://", "rediss://", "unix://")):
             raise InvalidConfig.of("url", self.url, "redis://, rediss:// or unix://")
-        for each in Limits(self.limits).limits:
+        for number, each in enumerate(require_limits(self.limits)):
             if isinstance(each, Budget):
                 _require_kept(each)
+            for name in ("by", "burst", "max_wait"):
+                if (value := getattr(each, name, None)) is not None:
+                    expected = "None with a Redis"
+                    raise InvalidConfig.of(f"limits[{number}].{name}", value, expected)
 
     def ledger(self) -> Ledger:
         """Return where one more operator tells its calls."""
@@ -78,6 +92,10 @@ def _require_kept(budget: Budget) -> None:
         raise InvalidConfig.of("Budget.cost", None, expected)
 
 
+_LOCAL = (Adaptive, Breaker)
+"""Limits that each operator counts by itself."""
+
+
 class _AtRedis:
     """The ledger of one operator."""
 
@@ -85,9 +103,9 @@ class _AtRedis:
         self._asked = asked
         self._client_name = token_hex(8)
         self._generation = ""
-        kinds = [_kind(each) for each in asked.limits if not isinstance(each, Adaptive)]
+        kinds = [_kind(each) for each in asked.limits if not isinstance(each, _LOCAL)]
         self._places = [
-            place for place, each in enumerate(asked.limits) if not isinstance(each, Adaptive)
+            place for place, each in enumerate(asked.limits) if not isinstance(each, _LOCAL)
         ]
         windows = [each["per"] + each["latency"] for each in kinds if each["kind"] == "window"]
         self._has_budget = any(each["kind"] == "budget" for each in kinds)
@@ -144,7 +162,7 @@ class _AtRedis:
             "open": [
                 (number, begun, self._of_ours(costs)) for number, begun, costs in told.open or ()
             ],
-            "asked": [(number, self._of_ours(costs)) for number, costs in told.asked],
+            "asked": [(number, self._of_ours(costs)) for number, costs, *_ in told.asked],
         }
         try:
             text = self._script(keys=self._keys, args=[msgspec.json.encode(said)])
@@ -156,13 +174,13 @@ class _AtRedis:
             if str(error).startswith(_PASSING):
                 raise ConnectionError(str(error)) from error
             raise
-        return self._reply(msgspec.json.decode(text))
+        return self._reply(msgspec.json.decode(text), [number for number, *_ in told.asked])
 
     def _of_ours(self, costs: Sequence[Any]) -> list[Any]:
         """Return the costs of those limits that the server keeps."""
         return [costs[place] for place in self._places]
 
-    def _reply(self, said: dict[str, Any]) -> Reply:
+    def _reply(self, said: dict[str, Any], asked: Sequence[int]) -> Reply:
         if "foreign" in said:
             raise LedgerLost(
                 f"{self} holds {said['foreign']} at its key {self._keys[0]!r}: nobody knows what "
@@ -183,7 +201,8 @@ class _AtRedis:
         spent = said["spent"]
         if spent:
             spent += " are spent, as the Redis has it: the next call is not made"
-        return Reply(said["granted"], float(said["wait"]), spent)
+        granted, refused = asked[: said["granted"]], asked[said["granted"] :] if spent else ()
+        return Reply([*granted], float(said["wait"]), dict.fromkeys(refused, spent))
 
     def close(self) -> None:
         """Close the connection; what has not ended counts until its time is over."""

@@ -21,6 +21,10 @@ class _Answer:
         self._door = running_loop().call_from_thread
         self._take: Callable[[], Any] = lambda: None
 
+    def run(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Call the function; the pool holds the permit of the batch."""
+        return function(value)
+
     def complete(self, returned: Any) -> None:
         """Give what the call has returned; from any thread, like the others."""
         self._come(lambda: returned)

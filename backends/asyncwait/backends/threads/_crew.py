@@ -8,7 +8,6 @@ from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
 from asyncwait.backends.pool import RunningCall
-from asyncwait.toolkit import CALL_IN_THREAD, Bell
 
 _MOST_COMING = 2
 """Threads that are sent for at a time: of more, most would wait for their turn of the interpreter,
@@ -27,7 +26,7 @@ class Call(RunningCall):
         due: when its time is over, in seconds of the loop's clock.
     """
 
-    __slots__ = ("bell", "context", "due", "is_wanted", "run", "value")
+    __slots__ = ("context", "due", "run", "value")
 
     def __init__(self, value: Any, run: Callable[[], Told], due: float) -> None:
         self.is_over = False
@@ -35,16 +34,7 @@ class Call(RunningCall):
         self.run: Callable[[], Told] | None = run
         self.context: Context | None = copy_context()
         """It begins with the variables of whoever asks for it; what it sets stays in here."""
-        self.context.run(CALL_IN_THREAD.set, self)
         self.due = due
-        self.is_wanted = True
-        self.bell: Bell | None = None
-
-    def cancel(self) -> None:
-        """Have it end if it waits for its turn yet; else it runs on."""
-        self.is_wanted = False
-        if self.bell is not None:
-            self.bell.ring()
 
 
 class Crew:

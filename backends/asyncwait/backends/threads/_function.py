@@ -98,7 +98,7 @@ class Threaded:
     def _run(self, value: Any, result: PoolResultFuture) -> Told:
         """Call the function, in a thread; return what tells of it."""
         try:
-            returned = self.read(self._call(value))
+            returned = self.read(result.run(self._call, value))
         except BaseException as error:
             return self._raised(error, result)
         return partial(result.complete, returned)

@@ -87,7 +87,7 @@ def threads_wait(
     mode: Mode, opens: OpenPlain = open_plain, loop_factory: LoopFactory = asyncio.new_event_loop
 ) -> Any:
     """Build the plain-value form of a mode."""
-    wait: Any = plain_wait(open_operator, mode, opens, in_threads=True)
+    wait: Any = plain_wait(open_operator, mode, opens)
     signature = inspect.signature(wait)
 
     def open_stream(*args: Any, **options: Any) -> Stream:

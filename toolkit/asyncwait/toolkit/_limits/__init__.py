@@ -1,30 +1,20 @@
-"""Limits of a service, and budgets, that an operator keeps to."""
+"""Counting of calls against limits: meters, waiting lines, the gate of an operator, ledgers."""
 
-from asyncwait.toolkit._limits._together import Limits, LimitsTogether
-from asyncwait.toolkit._limits._vocabulary import (
-    Adaptive,
-    AnyLimit,
-    Budget,
-    BudgetSpent,
-    Cost,
-    CostTooLarge,
-    CostUnknown,
-    InFlight,
-    Limit,
-    NotCalled,
-)
+from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
+from asyncwait.toolkit._limits._gate import HELD_LIMITS, IN_HAND, Gate, Hand, stops_at_budget
+from asyncwait.toolkit._limits._ledger import Limits
+from asyncwait.toolkit._limits._lines import Permit, arrive
 
 __all__ = [
-    "Adaptive",
-    "AnyLimit",
-    "Budget",
-    "BudgetSpent",
-    "Cost",
-    "CostTooLarge",
-    "CostUnknown",
-    "InFlight",
-    "Limit",
+    "HELD_LIMITS",
+    "IN_HAND",
+    "Gate",
+    "Hand",
+    "Ledger",
     "Limits",
-    "LimitsTogether",
-    "NotCalled",
+    "Permit",
+    "Reply",
+    "Told",
+    "arrive",
+    "stops_at_budget",
 ]

@@ -1,4 +1,4 @@
-"""Turns of several operators that keep to the same limits together, wherever they run."""
+"""Permits from a ledger that counts the calls of several operators, wherever these run."""
 
 import threading
 from collections import deque
@@ -6,111 +6,105 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from asyncwait.spec import AsyncWaitError, BudgetSpent, LedgerLost
 from asyncwait.spec.texts import one_line
-from asyncwait.toolkit._limits._meters import Turn
-from asyncwait.toolkit._limits._vocabulary import BudgetSpent, LedgerLost
+from asyncwait.toolkit._limits._lines import Permit
 
 _AGAIN = 0.005
-"""Seconds until a ledger is asked again that waits for the end of others' calls; twice as many with
-each time it has said no."""
+"""Seconds until the next question to a ledger whose answer depends on the calls of others; each
+further answer without a permit doubles them."""
 
 _SELDOM = 0.1
-"""The most of them."""
+"""Upper bound of these seconds."""
 
 _AT_LAST = 0.25
-"""Seconds after which it is asked again at the latest: costs may turn out less than was thought."""
+"""Longest time between two questions: costs may turn out lower than their estimates."""
 
 _FAREWELL = 1.0
-"""Seconds for the last that is told."""
+"""Seconds for the last report."""
 
 _LONGEST = 1_000
-"""Characters of what a ledger says."""
-
-_IDLE = 0.05
-"""Seconds after which a turn is given back whose call has not begun, for want of room mostly."""
+"""Longest part of an error of a ledger in our messages, in characters."""
 
 _LOST = 0.1
-"""Seconds until a ledger is asked again that could not be reached."""
+"""Seconds until the next question to a ledger that is unreachable."""
 
 _ALIVE = 5.0
-"""Seconds after which a ledger hears, at the latest, of the calls that run."""
+"""Longest time between two reports of the running calls."""
 
 
 class Told(Struct, array_like=True):
-    """What a ledger hears of the calls of one operator.
+    """A report of the calls of one operator to a ledger.
 
     Args:
-        ended: of calls their number, whether they had begun, and their costs as they tell them, by
-            limit; empty if they don't.
-        begun: numbers of calls.
-        open: of all calls that have their turns and have not ended, their number, whether they have
-            begun, and their costs; None if it need not hear of them.
-        asked: who waits for a turn, in that order: number, and costs by limit.
+        ended: calls that ended: number, whether the call had started, and the costs that it tells,
+            for each limit; empty if it tells none.
+        begun: numbers of calls that started.
+        open: all calls that have permits and have not ended: number, whether the call has started,
+            and its costs; None if the ledger need not hear of them.
+        asked: calls that wait, in their order: number, costs for each limit, keys for each limit
+            (None without keys), and whether the call goes before first calls.
     """
 
     ended: list[tuple[int, bool, list[float | None]]]
     begun: list[int]
     open: list[tuple[int, bool, list[float]]] | None
-    asked: list[tuple[int, list[float]]]
+    asked: list[tuple[int, list[float], list[str] | None, bool]]
 
 
 class Reply(Struct, array_like=True):
-    """What a ledger says.
+    """The answer of a ledger.
 
     Args:
-        granted: how many of those who wait have their turns: the first.
-        wait: seconds after which the next may have its own; negative if that depends on others.
-        spent: why the next will never have one; empty if it may.
+        granted: numbers of the calls that have permits now.
+        wait: seconds after which to ask again; negative if that depends on the calls of others.
+        refused: why a call never gets a permit, by its number.
     """
 
-    granted: int
+    granted: list[int]
     wait: float = 0
-    spent: str = ""
+    refused: dict[int, str] = {}
 
 
 class Ledger(Protocol):
     """Where the calls of several operators are counted."""
 
     def exchange(self, told: Told, /) -> Reply:
-        """Hear of calls, and answer; may block.
+        """Take a report of calls, and answer the requests; may block.
 
         Raises:
-            OSError: it can't be reached; nothing begins meanwhile.
+            OSError: the ledger is unreachable; no call starts meanwhile.
         """
         ...
 
     def close(self) -> None:
-        """Say that no call runs any more; what has reached the service counts on."""
+        """Note that no call runs any more; calls that reached the service still count."""
         ...
 
 
-Answered: TypeAlias = Callable[[BaseException | None], None]
-"""Called in the thread of the exchange: with None when the turn is there."""
+Answered: TypeAlias = Callable[[Permit, AsyncWaitError | None], None]
+"""Called in the thread of the exchange, with None when the permit is there."""
 
 
 class Exchange:
     """Talks to a ledger in a thread of its own, for one operator.
 
     Args:
-        ledger: of that operator alone.
-        patience: seconds for which it may be out of reach before who waits is told.
-        at_first: the same before it has ever answered.
+        ledger: the ledger, for this operator alone.
+        patience: seconds for which the ledger may be unreachable before waiting calls fail.
+        at_first: the same before its first answer.
     """
 
     def __init__(self, ledger: Ledger, patience: float = 60, at_first: float = 10) -> None:
         self._ledger, self._later, self._patience = ledger, patience, at_first
         self._news = threading.Condition()
         self._numbers = 0
-        self._waiting: deque[tuple[Turn, Answered]] = deque()
-        self._open: dict[int, Turn] = {}
-        self._idle: dict[int, float] = {}
-        """When those are given back whose calls have not begun."""
-        self.on_idle: Callable[[Turn], object] = lambda _: None
-        """Called in the thread with one of those, to give it back."""
+        self._waiting: deque[tuple[Permit, Answered]] = deque()
+        self._open: dict[int, Permit] = {}
         self._begun: list[int] = []
         self._ended: list[tuple[int, bool, list[float | None]]] = []
         self._is_closed = self._has_news = False
@@ -120,13 +114,13 @@ class Exchange:
             listen(self.wake)
 
     def wake(self) -> None:
-        """Ask again: others may have left room."""
+        """Ask again: other operators may have left room."""
         if self._waiting:
             with self._news:
                 self._tell()
 
-    def ask(self, turn: Turn, answered: Answered) -> None:
-        """Wait for the turn of a call, behind those who wait."""
+    def ask(self, permit: Permit, answered: Answered) -> None:
+        """Request a permit, behind the requests that wait."""
         with self._news:
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -134,34 +128,32 @@ class Exchange:
                 )
                 self._thread.start()
             self._numbers += 1
-            turn.number = self._numbers
-            self._waiting.append((turn, answered))
+            permit.number = self._numbers
+            self._waiting.append((permit, answered))
             self._tell()
 
-    def begin(self, turn: Turn) -> None:
-        """Note that a call begins."""
+    def begin(self, permit: Permit) -> None:
+        """Note that a call starts."""
         with self._news:
-            self._begun.append(turn.number)
-            self._idle.pop(turn.number, None)
+            self._begun.append(permit.number)
             self._tell()
 
-    def end(self, turn: Turn) -> None:
-        """Note that it has ended, or does not begin; or that nobody waits for its turn any more."""
+    def end(self, permit: Permit) -> None:
+        """Note that a call has ended or does not start, or take a request back."""
         with self._news:
-            self._idle.pop(turn.number, None)
-            if self._open.pop(turn.number, None) is not None:
-                self._ended.append((turn.number, turn.began < inf, [*turn.told]))
+            if self._open.pop(permit.number, None) is not None:
+                self._ended.append((permit.number, permit.began < inf, [*permit.told]))
                 self._tell()
                 return
             with suppress(StopIteration):
-                self._waiting.remove(next(each for each in self._waiting if each[0] is turn))
+                self._waiting.remove(next(each for each in self._waiting if each[0] is permit))
 
     def close(self) -> None:
-        """Tell the rest, and end the thread; wait a second at most for a ledger that is silent."""
+        """Report the rest, and end the thread; wait a second at most for a silent ledger."""
         with self._news:
-            for turn in [each for each in self._open.values() if each.began == inf]:
-                self._ended.append((turn.number, False, []))  # Its call will not begin.
-                del self._open[turn.number]
+            for permit in [each for each in self._open.values() if each.began == inf]:
+                self._ended.append((permit.number, False, []))  # Its call does not start.
+                del self._open[permit.number]
             self._is_closed = True
             self._tell()
         if self._thread is None:
@@ -183,10 +175,9 @@ class Exchange:
         wait, again = inf, _AGAIN
         lost_since, heard = inf, monotonic()
         while True:
-            idle = self._give_idle_back()
             with self._news:
-                wait = min(wait, idle, _ALIVE)
-                self._news.wait_for(lambda: self._has_news or self._is_closed, wait)
+                timeout = min(wait, _ALIVE)
+                self._news.wait_for(lambda: self._has_news or self._is_closed, timeout)
                 is_alive = monotonic() - heard >= _ALIVE or lost_since < inf
                 told, asked = self._told(is_alive=is_alive)
                 if self._is_closed and not told.ended:
@@ -212,24 +203,15 @@ class Exchange:
             if self._waiting:
                 wait = again if reply.wait < 0 else min(reply.wait, _AT_LAST)
 
-    def _give_idle_back(self) -> float:
-        """Give turns back that nobody begins to use; return seconds until there may be others."""
-        with self._news:
-            now = monotonic()
-            found = [number for number, at in self._idle.items() if at <= now]
-            for number in found:
-                self._idle[number] = now + _IDLE  # if it can't be given back yet
-            turns = [self._open[number] for number in found]
-        for turn in turns:
-            self.on_idle(turn)
-        with self._news:
-            return min(self._idle.values(), default=inf) - now
-
-    def _told(self, *, is_alive: bool) -> tuple[Told, list[tuple[Turn, Answered]]]:
-        asked = [*self._waiting]
-        told = Told(self._ended, self._begun, None, [(t.number, t.amounts) for t, _ in asked])
+    def _told(self, *, is_alive: bool) -> tuple[Told, list[tuple[Permit, Answered]]]:
+        asked = sorted(self._waiting, key=lambda each: each[0].order)
+        requests = [
+            (each.number, [*each.amounts], _as_texts(each.line.keys), not each.order[0])
+            for each, _ in asked
+        ]
+        told = Told(self._ended, self._begun, None, requests)
         if is_alive:
-            told.open = [(n, t.began < inf, t.amounts) for n, t in self._open.items()]
+            told.open = [(n, t.began < inf, [*t.amounts]) for n, t in self._open.items()]
         self._ended, self._begun, self._has_news = [], [], False
         return told, asked
 
@@ -237,33 +219,35 @@ class Exchange:
         with self._news:
             self._ended, self._begun = told.ended + self._ended, told.begun + self._begun
 
-    def _heard(self, reply: Reply, asked: Sequence[tuple[Turn, Answered]]) -> None:
-        """Hand turns out; give those back for which nobody waits any more."""
+    def _heard(self, reply: Reply, asked: Sequence[tuple[Permit, Answered]]) -> None:
+        """Hand permits out; give those back that no call waits for any more."""
+        granted, refused = [], []
+        answers = {*reply.granted}
         with self._news:
-            answers = asked[: reply.granted]
-            for turn, _ in answers:
-                if any(turn is each for each, _ in self._waiting):
-                    self._open[turn.number] = turn
-                    self._idle[turn.number] = monotonic() + _IDLE
+            waiting = {each.number for each, _ in self._waiting}
+            for permit, answered in asked:
+                if permit.number in reply.refused and permit.number in waiting:
+                    refused.append((permit, answered))
+                elif permit.number not in answers:
+                    continue
+                elif permit.number in waiting:
+                    self._open[permit.number] = permit
+                    granted.append((permit, answered))
                 else:
-                    self._ended.append((turn.number, False, []))
+                    self._ended.append((permit.number, False, []))
                     self._has_news = True
-            granted = [each for each in answers if each[0].number in self._open]
-            for each in granted:
+            for each in (*granted, *refused):
                 self._waiting.remove(each)
-            spent = [*self._waiting] if reply.spent else []
-            if spent:
-                self._waiting.clear()
-        for _, answered in granted:
-            answered(None)
-        for _, answered in spent:
-            answered(BudgetSpent(reply.spent))
+        for permit, answered in granted:
+            answered(permit, None)
+        for permit, answered in refused:
+            answered(permit, BudgetSpent(reply.refused[permit.number]))
 
     def _give_up(self, error: Exception, seconds: float) -> None:
         with self._news:
             waiting = [*self._waiting]
             self._waiting.clear()
-        for _, answered in waiting:
+        for permit, answered in waiting:
             how = (
                 f"has not answered for {seconds:.0f} s" if isinstance(error, OSError) else "refuses"
             )
@@ -272,4 +256,8 @@ class Exchange:
                 f"{one_line(error, _LONGEST)}"
             )
             lost.__cause__ = error
-            answered(lost)
+            answered(permit, lost)
+
+
+def _as_texts(keys: Any) -> list[str] | None:
+    return None if keys is None else ["" if key is None else repr(key) for key in keys]

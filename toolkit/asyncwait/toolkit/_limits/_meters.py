@@ -1,222 +1,265 @@
-"""How much of each limit is in use: what may begin now, or else when."""
+"""Use of each kind of limit: whether a call may start now, or else when.
 
+All times are seconds of one clock for each limit; see `Shared` in `_lines`.
+"""
+
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from http import HTTPStatus
 from math import ceil, inf
-from typing import Protocol
 
-from asyncwait.spec import RetryAfter
-from asyncwait.toolkit._limits._vocabulary import Limit
+from asyncwait.spec import BreakerOpen, Budget, BudgetSpent, RetryAfter
+from asyncwait.spec.checks import require_posix
 from asyncwait.toolkit._transient import status_of, transient
 
 ROUNDING = 1 + 1e-9
-"""Sums of costs are no more exact than that."""
+"""Relative tolerance of sums of costs."""
 
 
-class Turn:
-    """One call, from the moment it may begin.
+class Use:
+    """What one call uses of one limit.
 
     Args:
-        amounts: what it costs, by meter; in the end, what it has cost.
-        now: when it was asked for, in seconds.
+        amount: estimated amount; after the call, the actual amount if the call tells it.
+        asked: time of the permit.
     """
 
-    __slots__ = ("amounts", "asked", "began", "ended", "error", "number", "told")
+    __slots__ = ("amount", "asked", "began", "ended")
 
-    def __init__(self, amounts: list[float], now: float) -> None:
-        self.amounts = amounts
-        self.asked = now
+    def __init__(self, amount: float, asked: float) -> None:
+        self.amount = amount
+        self.asked = asked
         self.began = inf
-        """When it began, in seconds; what has not counts, and never leaves."""
         self.ended = inf
-        self.told: Sequence[float | None] = ()
-        """What the call itself says of its costs."""
-        self.error: BaseException | None = None
-        """What it has raised."""
-        self.number = 0
-        """By which a ledger knows it that others use, too."""
 
 
-class Meter(Protocol):
-    """One limit, and the calls that count for it."""
+class Meter(ABC):
+    """Use of one limit, for one key."""
 
-    def delay(self, turn: Turn, /) -> float:
-        """Return in how many seconds to ask again for a call.
+    counts_starts = False
+    """Whether the time of its next room depends on the starts of calls."""
 
-        0 if it may begin, and infinity if that depends on the end of another one.
+    @abstractmethod
+    def delay(self, amount: float, now: float) -> float:
+        """Return the seconds after which to ask again for a call of this amount.
+
+        Returns:
+            0 if the call may start, and infinity if that depends on the end of another call.
+
+        Raises:
+            NotCalled: no such call may ever start.
         """
-        ...
 
-    def take(self, turn: Turn, /) -> None:
-        """Count it."""
-        ...
+    @abstractmethod
+    def take(self, amount: float, now: float) -> Use:
+        """Count a call."""
 
-    def begin(self, turn: Turn, /) -> None:
-        """Note that it begins."""
-        ...
+    def begin(self, use: Use, now: float) -> None:
+        """Note the start of a call."""
+        use.began = now
 
-    def end(self, turn: Turn, /) -> None:
-        """Note that it has ended; or that it does not begin, as if it had never been counted."""
-        ...
+    @abstractmethod
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        """Note the end of a call, or that it does not start: then it has never counted.
+
+        Args:
+            use: what `take` returned.
+            now: the present time.
+            told: actual amount; None if the call does not tell it.
+            error: what the call has raised.
+        """
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call counts."""
+        return False
 
 
-class Window:
-    """So much in any stretch of time: see `Limit`.
+class Window(Meter):
+    """An amount in any stretch of time: see `Limit`.
 
     Args:
-        limit: what is allowed.
-        place: of its costs among those of a turn.
+        most: amount in a window.
+        per: seconds of a window.
+        latency: longest time from the start of a call until it counts at the service.
     """
 
-    def __init__(self, limit: Limit, place: int) -> None:
-        self._most, self._per, self._latency = limit.most, limit.per, limit.arrives_in
-        self._place = place
+    counts_starts = True
+
+    def __init__(self, most: float, per: float, latency: float) -> None:
+        self._most, self._per, self._latency = most, per, latency
         self._total = 0.0
-        self._begun: deque[Turn] = deque()
-        """By their beginnings; those that ended while they were on their way are below, too."""
-        self._short: deque[Turn] = deque()
-        """Those, by their ends."""
+        self._open = 0
+        """Calls that have permits and have not started."""
+        self._begun: deque[Use] = deque()
+        """Calls in the order of their starts; those in `_short` count there."""
+        self._short: deque[Use] = deque()
+        """Calls that ended within the latency, in the order of their ends."""
 
-    def delay(self, turn: Turn) -> float:
-        self._forget(turn.asked)
-        if self._total + turn.amounts[self._place] <= self._most * ROUNDING:
+    def delay(self, amount: float, now: float) -> float:
+        self._forget(now)
+        if self._total + amount <= self._most * ROUNDING:
             return 0
-        return self._next() - turn.asked
+        return self._next() - now
 
-    def take(self, turn: Turn) -> None:
-        self._total += turn.amounts[self._place]
+    def take(self, amount: float, now: float) -> Use:
+        self._total += amount
+        self._open += 1
+        return Use(amount, now)
 
-    def begin(self, turn: Turn) -> None:
-        self._begun.append(turn)
+    def begin(self, use: Use, now: float) -> None:
+        use.began = now
+        self._open -= 1
+        self._begun.append(use)
 
-    def end(self, turn: Turn) -> None:
-        place = self._place
-        if turn.began == inf:
-            self._total -= turn.amounts[place]
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del error
+        if use.began == inf:
+            self._total -= use.amount
+            self._open -= 1
             return
-        self._forget(turn.ended)
-        if turn.told and (told := turn.told[place]) is not None:
-            if self._leaves(turn) > turn.ended:
-                self._total += told - turn.amounts[place]
-            turn.amounts[place] = told
-        if self._is_short(turn):
-            self._short.append(turn)
+        self._forget(now)
+        use.ended = now
+        if told is not None:
+            if self._leaves(use) > now:
+                self._total += told - use.amount
+            use.amount = told
+        if self._is_short(use):
+            self._short.append(use)
 
-    def _is_short(self, turn: Turn) -> bool:
-        """Say whether a call has ended in less time than one may be on its way."""
-        return turn.ended < turn.began + self._latency
+    def _is_short(self, use: Use) -> bool:
+        return use.ended < use.began + self._latency
 
-    def _leaves(self, turn: Turn) -> float:
-        return min(turn.ended, turn.began + self._latency) + self._per
+    def _leaves(self, use: Use) -> float:
+        return min(use.ended, use.began + self._latency) + self._per
 
     def _forget(self, now: float) -> None:
-        """Count no more what has reached the service so long ago."""
-        while self._begun and (
-            self._is_short(self._begun[0]) or self._leaves(self._begun[0]) <= now
-        ):
-            turn = self._begun.popleft()
-            if not self._is_short(turn):
-                self._total -= turn.amounts[self._place]
-        while self._short and self._leaves(self._short[0]) <= now:
-            self._total -= self._short.popleft().amounts[self._place]
+        """Stop counting the calls that left the window."""
+        begun, short = self._begun, self._short
+        while begun and (self._is_short(begun[0]) or self._leaves(begun[0]) <= now):
+            use = begun.popleft()
+            if not self._is_short(use):
+                self._total -= use.amount
+        while short and self._leaves(short[0]) <= now:
+            self._total -= short.popleft().amount
+        if self.is_idle:
+            self._total = 0.0  # without what rounding has left
 
     def _next(self) -> float:
-        """Return when the next one leaves."""
-        firsts = [turns[0] for turns in (self._begun, self._short) if turns]
+        """Return when the next call leaves."""
+        firsts = [uses[0] for uses in (self._begun, self._short) if uses]
         return min(map(self._leaves, firsts), default=inf)
 
+    @property
+    def is_idle(self) -> bool:
+        return not (self._open or self._begun or self._short)
 
-class Room:
-    """So many calls at a time."""
 
-    def __init__(self, most: int) -> None:
+class Room(Meter):
+    """Calls, or their weights, at a time: see `InFlight`."""
+
+    def __init__(self, most: float) -> None:
         self._most = most
         self._open = 0
+        self._total = 0.0
 
-    def delay(self, _: Turn) -> float:
-        return 0 if self._open < self._most else inf
+    def delay(self, amount: float, now: float) -> float:
+        del now
+        return 0 if self._total + amount <= self._most * ROUNDING else inf
 
-    def take(self, _: Turn) -> None:
+    def take(self, amount: float, now: float) -> Use:
         self._open += 1
+        self._total += amount
+        return Use(amount, now)
 
-    def begin(self, _: Turn) -> None:
-        """Nothing changes."""
-
-    def end(self, _: Turn) -> None:
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del now, told, error
         self._open -= 1
+        self._total = self._total - use.amount if self._open else 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._open
 
 
 _FEWER = 0.9
-"""Calls at a time, in proportion, after a service has said that they are too many."""
+"""Factor for the calls at a time after a refusal."""
 
-_BEFORE_ANY = 0.5
-"""The same for the first time: until then there were twice as many with each round."""
+_FIRST_FEWER = 0.5
+"""The same for the first refusal: until then the number doubled with each round."""
 
 _MORE = 0.05
-"""How much more, in proportion, after a round that was served, where nothing says how many are too
-many."""
+"""Relative growth after a round without a refusal."""
 
 _A_LITTLE_MORE = 0.0005
-"""The same near what was too many the last time."""
+"""The same near the number that was refused last."""
 
 _DOUBLED_IN = 1.5
-"""Seconds in which that little doubles: the limit of a service may be higher than before."""
+"""Seconds in which that little growth doubles: the limit of the service may have risen."""
 
 _NEAR = (0.95, 1.02)
-"""What is near that, in proportion."""
+"""Bounds of "near", relative to the number that was refused last."""
 
 _FIRST = 4
-"""Calls at a time to begin with, where nobody knows the limit of the service."""
+"""Calls at a time to begin with."""
 
 _WEIGHT = 0.1
-"""Of the last call in the average of how long calls take."""
+"""Weight of the last call in the average duration of calls."""
 
 
-class Search:
+class Search(Meter):
     """As many calls at a time as the service bears: see `Adaptive`."""
 
     def __init__(self, most: int, now: float) -> None:
         self._most = most
         self._open = 0
         self._next = self._since = now
-        """When the next call may begin, and when they became fewer for the last time."""
+        """When the next call may start, and when the number was lowered last."""
         self._limit = float(min(_FIRST, most))
         """Calls at a time."""
         self._too_many: float | None = None
-        """How many calls at a time were too many, the last time."""
+        """The number that was refused last."""
         self._took = 0.0
-        """How long calls take that are served, in seconds, on average."""
+        """Average duration of a call that was served, in seconds."""
 
-    def delay(self, turn: Turn) -> float:
+    def delay(self, amount: float, now: float) -> float:
+        del amount
         if self._open >= ceil(self._limit):
             return inf
-        return max(0.0, self._next - turn.asked)
+        return max(0.0, self._next - now)
 
-    def take(self, turn: Turn) -> None:
+    def take(self, amount: float, now: float) -> Use:
         gap = self._took / self._limit
-        self._next = max(self._next, turn.asked - gap) + gap
+        self._next = max(self._next, now - gap) + gap
         self._open += 1
+        return Use(amount, now)
 
-    def begin(self, _: Turn) -> None:
-        """Nothing changes."""
-
-    def end(self, turn: Turn) -> None:
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del told
         self._open -= 1
-        if turn.began == inf:
+        if use.began == inf:
             return
-        if turn.error is None:
-            self._served(turn.ended - turn.began, turn.ended)
-        elif says_too_many(turn.error) and turn.began >= self._since:
-            self._refused(turn.error, turn.ended)
+        if error is None:
+            self._served(now - use.began, now)
+        elif says_too_many(error) and use.began >= self._since:
+            self._refused(error, now)
 
     def _served(self, took: float, now: float) -> None:
-        """Call more. Calls are spread over the time that one takes: a burst is refused at once."""
+        """Raise the number. Starts are spread over the duration of a call."""
         self._took += (took - self._took) * (_WEIGHT if self._took else 1)
         self._limit = min(float(self._most), self._limit + self._step(now))
 
     def _step(self, now: float) -> float:
-        """Return how many more calls there are at a time for one that was served."""
+        """Return the growth for one call that was served."""
         if self._too_many is None:
             return 1.0
         least, most = _NEAR
@@ -225,15 +268,165 @@ class Search:
         return min(1 / self._limit, _MORE)
 
     def _refused(self, error: BaseException, now: float) -> None:
-        """Call less, and nothing before the service wants to be asked; what began before is old."""
+        """Lower the number, and start nothing before the service allows it.
+
+        Refusals of calls that started before the last one tell nothing new.
+        """
         is_first = self._too_many is None
         self._too_many = self._limit
-        self._limit = max(1.0, self._limit * (_BEFORE_ANY if is_first else _FEWER))
+        self._limit = max(1.0, self._limit * (_FIRST_FEWER if is_first else _FEWER))
         asks = error if isinstance(error, RetryAfter) else transient(error)
         self._since = now + (asks.seconds if isinstance(asks, RetryAfter) else 0)
         self._next = max(self._next, self._since)
 
 
 def says_too_many(error: BaseException) -> bool:
-    """Say whether a service that was called too often has made this error."""
+    """Return whether an error is a refusal by a service that was called too often."""
     return isinstance(error, RetryAfter) or status_of(error) == HTTPStatus.TOO_MANY_REQUESTS
+
+
+class Circuit(Meter):
+    """A pause while the service is down: see `Breaker`."""
+
+    def __init__(self, failures: int, over: float, rest: float, longest: float | None) -> None:
+        self._most, self._over, self._rest, self._longest = failures, over, rest, longest
+        self._failures: deque[float] = deque()
+        self._open_until: float | None = None
+        """When the next probe may start; None while calls go on as usual."""
+        self._since = 0.0
+        """When the present pause began."""
+        self._probe: Use | None = None
+        self._reason: BaseException | None = None
+
+    def delay(self, amount: float, now: float) -> float:
+        del amount
+        if self._open_until is None:
+            return 0
+        if self._probe is not None:
+            return inf
+        longest = self._longest
+        if longest is not None and now - self._since >= longest:
+            error = BreakerOpen(
+                f"the service was down for {now - self._since:.10g} s, and the Breaker allows "
+                f"{longest:.10g} s"
+            )
+            error.__cause__ = self._reason
+            raise error
+        return max(0.0, self._open_until - now)
+
+    def take(self, amount: float, now: float) -> Use:
+        use = Use(amount, now)
+        if self._open_until is not None:
+            self._probe = use
+        return use
+
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del told
+        has_failed = error is not None and _says_down(error)
+        if use is self._probe:
+            self._probe = None
+            if has_failed:
+                self._reason, self._open_until = error, now + self._rest
+            elif use.began < inf:
+                self._open_until = None
+        elif has_failed and self._open_until is None:
+            self._failures.append(now)
+            while self._failures[0] <= now - self._over:
+                self._failures.popleft()
+            if len(self._failures) >= self._most:
+                self._failures.clear()
+                self._reason, self._since, self._open_until = error, now, now + self._rest
+
+
+def _says_down(error: BaseException) -> bool:
+    """Return whether an error shows that the service is down."""
+    return isinstance(error, TimeoutError) or (not says_too_many(error) and bool(transient(error)))
+
+
+class Purse(Meter):
+    """What is spent of a budget: see `Budget`.
+
+    Args:
+        budget: what may be spent.
+
+    Raises:
+        InvalidConfig: the file of the budget has another unit, or is no file of a budget.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._amount, self._unit, self._path = budget.amount, budget.unit, budget.path
+        self._is_told = budget.cost is None and budget.unit != "calls"
+        """Whether only a `Cost` tells what a call has cost."""
+        self._largest: float | None = None
+        """The largest cost that a call has told."""
+        self._spent = 0.0
+        self._open = 0
+        self.file = None
+        """The file that remembers the costs; None if the budget has no path."""
+        if budget.path is not None:
+            require_posix("a Budget with a file")
+            from asyncwait.toolkit._limits._spending import SpendingFile
+
+            self.file = SpendingFile(budget.path, budget.unit, exists=budget.exists)
+
+    def delay(self, amount: float, now: float) -> float:
+        """Return 0; or infinity while calls run that may cost less than their estimates."""
+        del now
+        spent = self._spent if self.file is None else self.file.spent()
+        amount = self._estimate(amount)
+        is_blind = self._is_told and not amount and self._largest is None and self._open > 0
+        if spent < self._amount and spent + amount <= self._amount * ROUNDING and not is_blind:
+            return 0
+        if self._open:
+            return inf
+        place = "" if self._path is None else f", as {self._path} has it"
+        cost = f", of {amount:.10g}," if amount else ""
+        raise BudgetSpent(
+            f"{spent:.10g} of a budget of {self._amount:.10g} {self._unit} are spent{place}: "
+            f"the next call{cost} is not made; go on with a larger Budget: what no journal has is "
+            "called and paid for again"
+        )
+
+    def _estimate(self, amount: float) -> float:
+        """Return the estimated cost of a call; the file may know of a larger one."""
+        if not self._is_told:
+            return amount
+        return max(self._largest or 0.0, 0.0 if self.file is None else self.file.largest)
+
+    def take(self, amount: float, now: float) -> Use:
+        use = Use(self._estimate(amount), now)
+        self._spend(use.amount)
+        self._open += 1
+        return use
+
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del now, error
+        self._open -= 1
+        if use.began == inf:
+            told = 0.0
+        elif told is not None:
+            self._largest = max(told, self._largest or 0.0)
+        if told is not None:
+            self._spend(told - use.amount)
+            use.amount = told
+
+    def _spend(self, amount: float) -> None:
+        if self.file is None:
+            self._spent += amount
+        elif amount:
+            self.file.add(amount)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.file is not None:
+            self.file.close()
+
+
+def windows_of(most: float, per: float, latency: float, burst: float | None) -> Sequence[Meter]:
+    """Return the meters of a `Limit` for one key."""
+    whole = Window(most, per, latency)
+    return [whole] if burst is None else [whole, Window(burst, per * burst / most, 0.0)]

@@ -7,10 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from math import isfinite
 
-from asyncwait.spec import InvalidConfig
+from asyncwait.spec import InvalidConfig, LedgerLost
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._file_lock import is_locked_within
-from asyncwait.toolkit._limits._vocabulary import LedgerLost
 
 _PATIENCE = 10.0
 """Seconds for which another process may hold the file: an entry takes it some microseconds."""

@@ -12,8 +12,7 @@ from asyncwait.backends.spark.frame._errors import TooManyFailed, cause_behind
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress._figures import NAMED
-from asyncwait.spec import CallFailed, OperatorError, Retry
-from asyncwait.toolkit._limits import NotCalled
+from asyncwait.spec import CallFailed, NotCalled, OperatorError, Retry
 
 _MOST_CAUSES = 1_000
 """Different ones that a task tells apart: a function may make a class for each error."""

@@ -1,0 +1,227 @@
+"""Records that wait for permits: what stands between their admission and their calls."""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
+from asyncwait.backends.pool._order import Entry
+from asyncwait.spec import (
+    AsyncWaitError,
+    BreakerOpen,
+    Budget,
+    BudgetSpent,
+    LedgerLost,
+    NotCalled,
+)
+from asyncwait.toolkit import (
+    Gate,
+    Hand,
+    Permit,
+    StandIns,
+    arrive,
+    awaitable_of,
+    call_failed,
+    stops_at_budget,
+)
+
+_END_ALL = (LedgerLost, BreakerOpen)
+"""Refusals for which no record is to blame."""
+
+
+class Refusals:
+    """Decides the records whose calls do not start, as the gate says why.
+
+    Args:
+        core: the operator.
+        gate: its gate.
+    """
+
+    def __init__(self, core: Core, gate: Gate) -> None:
+        self._core = core
+        self._stops = stops_at_budget(gate.limits)
+        self.forget: Callable[[Entry], object] = lambda _: None
+        """Called with a record that is decided without its call."""
+        self._spent: BudgetSpent | None = None
+        self._is_spending = False
+        self.about: Callable[[], Collection[Entry]] = tuple
+        """Returns the records whose calls are about to begin."""
+
+    def refuse(self, entries: Iterable[Entry], error: AsyncWaitError) -> None:
+        """Decide records whose call the gate has refused."""
+        core = self._core
+        if isinstance(error, BudgetSpent):
+            self._spend(entries, error)
+        elif isinstance(error, NotCalled) and not isinstance(error, _END_ALL):
+            for entry in entries:
+                self._mark(entry)
+                core.fail_for(entry, call_failed(core.record(entry), error))
+        else:
+            core.fail(error)
+
+    def _mark(self, entry: Entry) -> None:
+        """Have a record count as called: it leaves the operator like all others."""
+        self.forget(entry)
+        if entry.started is None:
+            entry.started = self._core.clock()
+            self._core.called.append(entry)
+
+    def _spend(self, entries: Iterable[Entry], error: BudgetSpent) -> None:
+        """Read nothing more; omit the records behind the last call, and report all others."""
+        if self._is_spending:  # To omit a record has freed its key: the next one is omitted, too.
+            return
+        core = self._core
+        refused = [entry for entry in entries if entry.results is None]
+        if self._spent is None:
+            self._spent = error
+            core.halt(None if self._stops else error)
+        omitted, reported = core.uncalled({*self.about()})
+        self._spent.stopped += tuple(entry.value for entry in omitted)
+        self._is_spending = True
+        try:
+            for entry in omitted:
+                self._mark(entry)
+                core.decide(entry, ())
+            for entry in (*reported, *refused):
+                if entry.results is None and not core.closed:
+                    self._report(entry, error)
+        finally:
+            self._is_spending = False
+
+    def _report(self, entry: Entry, error: BudgetSpent) -> None:
+        """Have the failure handler decide a record, or end the results with an error."""
+        core = self._core
+        self._mark(entry)
+        own = BudgetSpent(*error.args)
+        own.__cause__ = entry.error
+        if core.failure_handler is not None:
+            core.fail_for(entry, call_failed(core.record(entry), own))
+            return
+        assert self._spent is not None
+        self._spent.stopped += (entry.value,)
+        if self._spent.__cause__ is None:
+            self._spent.__cause__ = entry.error
+            after = "" if entry.attempts < 1 else f" after {entry.attempts} call(s)"
+            self._spent.args = (f"{self._spent}; it stopped {core.record(entry)}{after}",)
+        core.halt(self._spent)
+        core.decide(entry, ())
+
+
+class Limited:
+    """The limits of one operator: its gate, and how its calls pass it.
+
+    Args:
+        core: the operator.
+        gate: its gate.
+        fn: the user's function. Its `is_free`, if it has one, returns whether a call for a value
+            needs no permit.
+    """
+
+    def __init__(self, core: Core, gate: Gate, fn: Any) -> None:
+        self.gate = gate
+        self.refusals = Refusals(core, gate)
+        self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
+        self._makes_several = isinstance(getattr(fn, "call", fn), StandIns)
+        """Whether the function makes several calls, each with a permit of its own."""
+
+    async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
+        """Make a call with its permit; return its result without its cost."""
+        if permit is None:
+            return await function(value)
+        if self.is_free(value):
+            self.gate.give_back(permit)
+            return await function(value)
+        if self._makes_several:
+            return await Hand(self.gate, permit).call_all(function, value)
+        return await self.gate.call(permit, function, value)
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+class Gated(deque[Entry]):
+    """The records that may be called, in the order of their permits; others wait at the gate.
+
+    Args:
+        core: the operator.
+        limited: its limits.
+    """
+
+    def __init__(self, core: Core, limited: Limited) -> None:
+        super().__init__()
+        self._core, self._gate, self._refusals = core, limited.gate, limited.refusals
+        self._is_free = limited.is_free
+        self._keeps_order = any(isinstance(limit, Budget) for limit in limited.gate.limits)
+        """Whether free calls keep their place, so that a budget omits only the end of the input."""
+        core.arrive = arrive
+        limited.refusals.forget = self.forget
+        limited.refusals.about = lambda: self
+
+    def append(self, entry: Entry) -> None:
+        """Request a permit for the call of a record."""
+        if entry.results is not None or self._core.closed:
+            return
+        is_free = self._is_free(entry.value)
+        if is_free and not self._keeps_order:
+            super().append(entry)
+            return
+
+        def answer(permit: Permit, error: AsyncWaitError | None) -> None:
+            if entry.results is not None:
+                self._gate.give_back(permit)
+            elif error is not None:
+                entry.permit = None
+                self._refusals.refuse([entry], error)
+            else:
+                super(Gated, self).append(entry)
+                self._core.on_pending()
+
+        arrival = entry.permit if isinstance(entry.permit, int) else None
+        try:
+            permit = self._gate.ask(
+                [entry.value],
+                answer,
+                is_retry=entry.attempts > 0,
+                is_free=is_free,
+                arrival=arrival,
+            )
+        except AsyncWaitError as error:
+            self._refusals.refuse([entry], error)
+            return
+        entry.permit = permit
+        if not permit.is_waiting:
+            super().append(entry)
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Request permits for the calls of records."""
+        for entry in entries:
+            self.append(entry)
+
+    def forget(self, entry: Entry) -> None:
+        """Give the permit of a record back that is decided before its call."""
+        if isinstance(entry.permit, Permit):
+            permit, entry.permit = entry.permit, None
+            self._gate.give_back(permit)
+
+
+class GatedCrew(CoroutineCrew):
+    """Awaits coroutine functions whose calls have permits."""
+
+    _isolates = True
+
+    def __init__(self, *common: Any, limited: Limited) -> None:
+        super().__init__(*common)
+        self._limited = limited
+        self._core.pending = self._gated = Gated(self._core, limited)
+        self._sweep.forget = self._gated.forget
+
+    async def _returned(self, entry: Entry) -> Any:
+        permit, entry.permit = entry.permit, None
+        record, function = self._core.record(entry), self._function
+
+        def call(value: Any) -> Any:
+            return awaitable_of(record, function(value))
+
+        return await self._limited.call(permit, call, entry.value)

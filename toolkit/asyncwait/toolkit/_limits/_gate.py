@@ -1,0 +1,428 @@
+"""The gate of one operator: it stands between the admission of a record and its call."""
+
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from math import inf
+from threading import Lock, get_ident
+from typing import Any
+
+from asyncwait.spec import (
+    Adaptive,
+    AnyLimit,
+    AsyncWaitError,
+    Breaker,
+    Budget,
+    Cost,
+    InFlight,
+    InvalidConfig,
+)
+from asyncwait.spec._limits import require_limits
+from asyncwait.toolkit._limits._costs import Costs
+from asyncwait.toolkit._limits._exchange import Exchange
+from asyncwait.toolkit._limits._ledger import Limits
+from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Parking, Permit, Stop, pump
+from asyncwait.toolkit._limits._meters import Meter, Use
+from asyncwait.toolkit._loop import Bell, running_loop
+
+HELD_LIMITS: ContextVar[tuple[object, ...]] = ContextVar("HELD_LIMITS", default=())
+"""The limits whose permits the running call holds, together with those of the calls around it."""
+
+_ASKED_AT_ONCE = 32
+"""Requests of one line that a ledger has to answer at a time."""
+
+_ASKED_OF_A_KEY = 4
+"""The same where limits have keys, so that there are many lines."""
+
+
+class Asks(Meter):
+    """Requests that a ledger has not answered."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open = 0
+
+    def delay(self, amount: float, now: float) -> float:
+        del amount, now
+        return 0 if self._open < self._most else inf
+
+    def take(self, amount: float, now: float) -> Use:
+        self._open += 1
+        return Use(amount, now)
+
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del told, error
+        if use.ended == inf:
+            use.ended = now
+            self._open -= 1
+
+
+class Gate(Asker):
+    """Permits for the calls of one operator; made on its loop.
+
+    enter ── the call may start ── begin ── the call runs ── end
+      └───────────── withdraw ───────┘
+
+    Args:
+        limits: a list of limits, or an object with a ledger; see `OperatorConfig.limits`.
+        capacity: of the operator.
+        spent: counts what calls cost, by unit.
+
+    Raises:
+        InvalidConfig: the running call holds a permit of the same `InFlight`, so that its own calls
+            would wait for its end; or the file of a budget is unusable.
+    """
+
+    def __init__(self, limits: Any, capacity: int, spent: Counter[str] | None = None) -> None:
+        asked = require_limits(limits)
+        together = None if isinstance(limits, list | tuple | Limits) else limits
+        _refuse_held(asked, together)
+        self._loop = running_loop()
+        self._exchange: Exchange | None = None
+        super().__init__(
+            asked,
+            capacity,
+            self._loop.time,
+            lambda each: together is None or isinstance(each, Adaptive | Breaker),
+        )
+        self.costs = Costs(asked)
+        self._held: tuple[object, ...] = (limits,) if together is not None else asked
+        self._spent: Counter[str] = Counter() if spent is None else spent
+        self._spending = Lock()
+        if together is not None:
+            self._exchange = Exchange(together.ledger())
+        self._thread = get_ident()
+        self._posted: deque[tuple[Permit, AsyncWaitError | None]] = deque()
+        """Answers that other threads have found."""
+        self._granted: dict[Permit, None] = {}
+        """Permits whose calls have not started."""
+        self._alarms: dict[Stop, float] = {}
+        self._due = inf
+        self._bell = Bell()
+        self._is_closed = False
+        self.on_lost: Callable[[AsyncWaitError], object] = lambda _: None
+        """Called when nothing more can be counted."""
+
+    # Calls.
+
+    def ask(
+        self,
+        values: Sequence[Any],
+        answer: Callable[[Permit, AsyncWaitError | None], object],
+        *,
+        is_retry: bool = False,
+        is_free: bool = False,
+        arrival: int | None = None,
+    ) -> Permit:
+        """Request a permit for a call.
+
+        Args:
+            values: the values of the call.
+            answer: see `Permit`.
+            is_retry: whether the call goes before first calls.
+            arrival: see `Permit`.
+            is_free: whether the call needs no room: it only keeps its place behind earlier ones.
+
+        Returns:
+            The permit; `answer` is called later if it `is_waiting`.
+
+        Raises:
+            CostTooLarge: the call can never start.
+            CostUnknown: the cost, weight or key of a value is unknown.
+            NotCalled: a limit refuses the call for good.
+        """
+        amounts = [0.0] * len(self.limits) if is_free else self.costs.of(values)
+        keys = self.costs.keys(values[0]) if self.costs.has_keys else None
+        line = self.line(keys)
+        permit = Permit(line, amounts, answer, is_retry=is_retry, arrival=arrival)
+        found: list[AsyncWaitError | None] = []
+        others: Answers = []
+        for each in self.enter(permit):
+            if each[0] is permit:
+                found.append(each[1])
+            else:
+                others.append(each)
+        self.hand_out(others)
+        if found and found[0] is not None:
+            raise found[0]
+        return permit
+
+    def started(self, permit: Permit) -> None:
+        """Note that a call starts, from any thread."""
+        self._granted.pop(permit, None)
+        self.hand_out(self.begin(permit, self.clock()))
+        if self._exchange is not None:
+            self._exchange.begin(permit)
+
+    def ended(self, permit: Permit, error: BaseException | None = None) -> None:
+        """Note that a call has failed, from any thread."""
+        if error is not None:
+            permit.told = self.costs.told_by(error)
+        self._end(permit, error)
+
+    def result(self, permit: Permit, given: Any) -> Any:
+        """Note that a call has ended, from any thread; return its result without its cost.
+
+        Raises:
+            CostMistold: the call tells an invalid cost.
+        """
+        try:
+            permit.told = self.costs.told(given)
+            permit.given = given
+        except AsyncWaitError as error:
+            self._end(permit, error)
+            raise
+        self._end(permit, None)
+        return given.result if isinstance(given, Cost) else given
+
+    def give_back(self, permit: Permit) -> None:
+        """Take back a request, or a permit whose call does not start."""
+        self._granted.pop(permit, None)
+        self.hand_out(self.withdraw(permit))
+        if self._exchange is not None:
+            self._exchange.end(permit)
+
+    def _end(self, permit: Permit, error: BaseException | None) -> None:
+        told = permit.told
+        amounts = [
+            each if place >= len(told) or told[place] is None else told[place]
+            for place, each in enumerate(permit.amounts)
+        ]
+        spent = self.costs.spent(amounts, permit.given)
+        if spent:
+            with self._spending:
+                self._spent.update(spent)
+        self.hand_out(self.end(permit, error))
+        if self._exchange is not None:
+            self._exchange.end(permit)
+
+    async def call(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
+        """Call a coroutine function with a permit; return its result without its cost."""
+        self.started(permit)
+        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self._held))
+        try:
+            given = await function(value)
+        except BaseException as error:
+            self.ended(permit, error)
+            raise
+        finally:
+            HELD_LIMITS.reset(token)
+        return self.result(permit, given)
+
+    def call_in_thread(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
+        """Do the same with a plain function, in any thread."""
+        self.started(permit)
+        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self._held))
+        try:
+            given = function(value)
+        except BaseException as error:
+            self.ended(permit, error)
+            raise
+        finally:
+            HELD_LIMITS.reset(token)
+        return self.result(permit, given)
+
+    async def further(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Wait for one more permit within a call, and make a call of its own with it.
+
+        Raises:
+            NotCalled: the call can not start.
+        """
+        bell = Bell()
+        failed: list[AsyncWaitError] = []
+
+        def answer(_: Permit, error: AsyncWaitError | None) -> None:
+            if error is not None:
+                failed.append(error)
+            bell.ring()
+
+        permit = self.ask([value], answer, is_retry=True)
+        try:
+            while permit.is_waiting or not (permit in self._granted or failed):
+                await bell.wait()
+            await sys.modules["anyio"].lowlevel.checkpoint_if_cancelled()
+        except BaseException:
+            self.give_back(permit)
+            raise
+        if failed:
+            raise failed[0]
+        return await self.call(permit, function, value)
+
+    # Answers.
+
+    def granted(self, permit: Permit, answers: Answers) -> None:
+        if self._exchange is None:
+            self._granted[permit] = None
+            answers.append((permit, None))
+        else:
+            permit.is_waiting = True
+            self._exchange.ask(permit, self._ledger_answered)
+
+    def further_stops(self) -> Sequence[Stop]:
+        if self._exchange is None:
+            return ()
+        most = _ASKED_OF_A_KEY if self.costs.has_keys else _ASKED_AT_ONCE
+        return [Stop(Parking(Asks(most)), 0.0, len(self.limits))]
+
+    def _ledger_answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
+        """Take the answer of a ledger, in the thread of the exchange."""
+        answers: Answers = []
+        with LOCK:
+            stop = permit.line.stops[-1]
+            if error is None:
+                if permit.uses:
+                    stop.meter.meter.end(permit.uses[-1], self.clock())
+                self._granted[permit] = None
+            else:
+                self.release(permit)
+            permit.is_waiting = False
+            pump(stop.meter, answers)
+        self.hand_out([(permit, error), *answers])
+
+    def hand_out(self, answers: Answers) -> None:
+        """Call the `answer` of each permit on the loop of its operator; without the lock."""
+        for permit, error in answers:
+            gate = permit.line.asker
+            if gate is self and get_ident() == self._thread:
+                self._answer(permit, error)
+            else:
+                gate.post(permit, error)
+
+    def post(self, permit: Permit, error: AsyncWaitError | None) -> None:
+        """Hand an answer out from another operator, or from another thread."""
+        self._posted.append((permit, error))
+        try:
+            self._loop.call_soon_threadsafe(self._take_posted)
+        except RuntimeError:  # The loop is closed: no call starts there.
+            self._posted.clear()
+            self.hand_out(self.withdraw(permit))
+
+    def _take_posted(self) -> None:
+        while self._posted:
+            self._answer(*self._posted.popleft())
+
+    def _answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
+        if self._is_closed:
+            self.give_back(permit)
+        elif permit.began < inf:
+            self.on_lost(error or AsyncWaitError())
+        else:
+            permit.answer(permit, error)
+
+    # Time.
+
+    def wake_at(self, stop: Stop, when: float) -> None:
+        if when < self._alarms.get(stop, inf):
+            self._alarms[stop] = when
+        if when < self._due:
+            self._due = when
+            if get_ident() == self._thread:
+                self._bell.ring()
+            else:
+                self._loop.call_from_thread(self._bell.ring)
+
+    async def keep_time(self) -> None:
+        """Look at the meters when calls leave them; runs in a task of the operator."""
+        import anyio
+
+        while not self._is_closed:
+            with anyio.CancelScope(deadline=self._due) as nap:
+                await self._bell.wait()
+            if nap.cancelled_caught:
+                now = max(self.clock(), self._due)
+                with LOCK:
+                    due = [stop for stop, when in self._alarms.items() if when <= now]
+                    for stop in due:
+                        del self._alarms[stop]
+                for stop in due:
+                    self.hand_out(self.look(stop, now))
+            with LOCK:
+                self._due = min(self._alarms.values(), default=inf)
+
+    # The end.
+
+    def close(self) -> None:
+        """Let no further call start."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        answers: Answers = []
+        with LOCK:
+            lines: list[Line] = [*self.lines.values()]
+            for line in lines:
+                for permit in (*line.retries, *line.first_calls):
+                    permit.is_waiting = False
+                stop = line.stop
+                line.advance(answers)
+                if stop is not None:
+                    pump(stop.meter, answers)
+        self.hand_out(answers)
+        for permit in [*self._granted]:
+            self.give_back(permit)
+        self._bell.ring()
+
+    def forget(self) -> None:
+        """Let go of the ledger, when no call runs any more."""
+        if self._exchange is not None:
+            self._exchange.close()
+
+
+class Hand:
+    """The permit of a record whose function makes several calls, each with a permit of its own.
+
+    Args:
+        gate: the gate of the operator.
+        permit: the permit for the first of these calls.
+    """
+
+    def __init__(self, gate: Gate, permit: Permit) -> None:
+        self._gate = gate
+        self._permit: Permit | None = permit
+
+    async def call_all(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Call the function, which makes its calls by `call`."""
+        token = IN_HAND.set(self)
+        try:
+            return await function(value)
+        finally:
+            IN_HAND.reset(token)
+            if self._permit is not None:
+                self._gate.give_back(self._permit)
+
+    async def call(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Make one call, the first with the permit of the record, others with further permits."""
+        permit, self._permit = self._permit, None
+        token = IN_HAND.set(None)
+        try:
+            if permit is None:
+                return await self._gate.further(function, value)
+            return await self._gate.call(permit, function, value)
+        finally:
+            IN_HAND.reset(token)
+
+
+IN_HAND: ContextVar[Hand | None] = ContextVar("IN_HAND", default=None)
+"""The permit of the running call, if that makes several calls."""
+
+
+def _refuse_held(asked: Sequence[AnyLimit], together: object) -> None:
+    held = HELD_LIMITS.get()
+    has_room = any(isinstance(each, InFlight) for each in asked)
+    if together is not None and has_room and together in held:
+        raise _held(together)
+    for each in asked:
+        if isinstance(each, InFlight) and any(each is other for other in held):
+            raise _held(each)
+
+
+def _held(limits: object) -> InvalidConfig:
+    expected = "others than those whose permit the call that opens the operator holds"
+    return InvalidConfig.of("limits", limits, expected)
+
+
+def stops_at_budget(limits: Sequence[AnyLimit]) -> bool:
+    """Return whether a spent budget ends the results without an error."""
+    return all(each.then == "stop" for each in limits if isinstance(each, Budget))
