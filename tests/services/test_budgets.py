@@ -5,8 +5,6 @@ import os
 import re
 import resource
 import threading
-from contextlib import suppress
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,9 @@ from asyncwait.backends.services import (
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
-from asyncwait.toolkit import LedgerLost
+from asyncwait.backends.services import LedgerLost
 from asyncwait.toolkit._limits import _spending
-from asyncwait.toolkit._limits._book import Book
+from asyncwait.toolkit._limits._lines import Asker, Permit
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -291,22 +289,19 @@ def test_a_file_that_another_process_locks_for_long_is_named(
 def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Path) -> None:
     """Between the look at what is left and the entry of a call, nobody else makes one."""
     for number in range(60):
-        limits = [Budget(20, path=str(tmp_path / f"{number}"))]
         start = threading.Barrier(2)
-        taken: list[int] = []
+        taken: list[Any] = []
 
-        def take(book: Book, start: threading.Barrier = start, taken: list[int] = taken) -> None:
+        def take(asker: Asker, start: threading.Barrier, taken: list[Any]) -> None:
             start.wait()
-            with suppress(BudgetSpent):
-                while book.take([1]) != inf:
-                    taken.append(1)
+            for _ in range(20):
+                permit = Permit(asker.line(None), [1.0], lambda *_: None, is_retry=False)
+                taken.extend(each for each, error in asker.enter(permit) if error is None)
 
-        books = [Book(limits, 1, float) for _ in range(2)]
-        threads = [threading.Thread(target=take, args=[book]) for book in books]
+        askers = [Asker([Budget(20, path=str(tmp_path / f"{number}"))], 1, float) for _ in range(2)]
+        threads = [threading.Thread(target=take, args=[each, start, taken]) for each in askers]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for book in books:
-            book.close()
         assert len(taken) == 20

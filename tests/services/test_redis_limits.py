@@ -25,7 +25,7 @@ from asyncwait.backends.services import (
     RedisLimits,
 )
 from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
-from asyncwait.toolkit import LedgerLost, Told
+from asyncwait.backends.services import LedgerLost, Told
 
 SAID = '[{"kind":"budget","unit":"calls"}]'
 """How a budget of calls is noted there."""
