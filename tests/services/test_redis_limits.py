@@ -314,6 +314,7 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
 ) -> None:
     """Nobody will tell what it has cost: others end, but who was only silent may tell it yet."""
     monkeypatch.setattr("asyncwait.backends.services._redis._LEASE", 0.2)
+    monkeypatch.setattr("asyncwait.backends.services._redis._SILENT", 0.05)
     limits = RedisLimits(redis_server.url, "model", [Budget(2, "USD", cost=float)])
     gone, other = limits.ledger(), limits.ledger()
     assert gone.exchange(Told([], [], None, [(1, [1.0])])).granted == 1
