@@ -121,6 +121,9 @@ if limits and limits ~= told.limits then
 end
 if not generation then
   if fields > 0 then return cjson.encode({foreign = 'a hash of another kind'}) end
+  -- Only a client that has never seen the budget may begin it: else it would look unspent to others.
+  local has_seen = told.generation ~= '' and string.find(told.limits, '"budget"', 1, true)
+  if told.exists or has_seen then return cjson.encode({missing = true}) end
   generation = told.client .. ' ' .. number(now)
   redis.call('HSET', about, 'generation', generation, 'limits', told.limits)
 end

@@ -103,7 +103,10 @@ class _AtRedis:
         windows = [each["per"] + each["latency"] for each in kinds if each["kind"] == "window"]
         self._has_budget = any(each["kind"] == "budget" for each in kinds)
         self._asked_at = -inf
+        budgets = [each for each in asked.limits if isinstance(each, Budget) and each.exists]
+        self._required = " and ".join(f"{each.amount:.10g} {each.unit}" for each in budgets)
         self._said = {
+            "exists": bool(budgets),
             "client": self._client_name,
             "kinds": kinds,
             # A budget may grow.
@@ -200,6 +203,12 @@ class _AtRedis:
                 f"{self} holds {said['foreign']} at its key {self._keys[0]!r}: nobody knows what "
                 "was called; give the limits another name, or delete that key"
             )
+        if "missing" in said and not self._generation:
+            raise LedgerLost(
+                f"{self} does not hold the budget of {self._required}, and Budget.exists says that "
+                "the budget exists: restore the Redis from its disk or a backup, or go on with "
+                "what is left as a new Budget with exists=False"
+            )
         if "behind" in said:
             raise LedgerLost(
                 f"{self} can't determine the time: the server's clock is {said['behind']:.0f} s "
@@ -212,7 +221,7 @@ class _AtRedis:
                 f"limits {shown(self._asked.name)}: others keep to {shown(said['others'])} by this "
                 f"name, and these are {shown(self._said['limits'])}; give them another name"
             )
-        if self._has_budget and self._generation not in ("", said["generation"]):
+        if self._has_budget and self._generation not in ("", said.get("generation")):
             # So it says each time: nobody may have waited, and been told, when it was seen first.
             raise LedgerLost(
                 f"{self} has lost its memory: nobody knows what was spent; go on with what is left "

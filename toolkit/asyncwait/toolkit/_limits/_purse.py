@@ -2,6 +2,7 @@
 
 from math import inf
 
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import require_posix
 from asyncwait.toolkit._limits._meters import ROUNDING, Turn
 from asyncwait.toolkit._limits._vocabulary import Budget, BudgetSpent
@@ -16,6 +17,7 @@ class Purse:
 
     Raises:
         InvalidConfig: the file of the budget is of another unit, or no such file.
+        LedgerLost: the budget must exist, and its file does not.
     """
 
     def __init__(self, budget: Budget, place: int) -> None:
@@ -33,7 +35,10 @@ class Purse:
             require_posix("a Budget with a file")
             from asyncwait.toolkit._limits._spending import SpendingFile
 
-            self.file = SpendingFile(budget.path, budget.unit)
+            self.file = SpendingFile(budget.path, budget.unit, exists=budget.exists)
+        elif budget.exists:
+            expected = "False for a budget without a path or a Redis, which ends with its run"
+            raise InvalidConfig.of("Budget.exists", True, expected)
 
     def delay(self, turn: Turn) -> float:
         """Return 0; or infinity while calls run that may cost less than was thought.

@@ -129,6 +129,9 @@ class Budget(Struct, frozen=True):
             there is no `cost` and no call has told any. None for the budget of this run.
         then: what happens when it is spent: "fail" raises a `BudgetSpent` behind the last result;
             "stop" ends the results, as if the source had ended.
+        exists: whether the file at `path`, or the Redis, must hold the budget already. If neither
+            does, a `LedgerLost` is raised, as when the file was deleted or the Redis was flushed:
+            the budget would look unspent. The first program of a budget needs False.
 
     Raises:
         InvalidConfig: one of them is none of these.
@@ -139,6 +142,7 @@ class Budget(Struct, frozen=True):
     cost: Callable[[Any], float] | None = None
     path: str | None = None
     then: Literal["fail", "stop"] = "fail"
+    exists: bool = False
 
     def __post_init__(self) -> None:
         require_positive("Budget.amount", self.amount)
@@ -150,6 +154,8 @@ class Budget(Struct, frozen=True):
             raise InvalidConfig.of("Budget.cost", self.cost, expected)
         if self.then not in ("fail", "stop"):
             raise InvalidConfig.of("Budget.then", self.then, '"fail" or "stop"')
+        if not isinstance(self.exists, bool):
+            raise InvalidConfig.of("Budget.exists", self.exists, "True or False")
 
 
 AnyLimit: TypeAlias = Limit | InFlight | Adaptive | Budget
