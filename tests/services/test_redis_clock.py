@@ -113,6 +113,22 @@ def test_a_clock_that_is_set_forward_allows_no_call_too_many(world: World) -> No
     assert world.run(30, old, new) == 15
 
 
+def test_a_new_program_calls_once_a_connected_one_has_confirmed_the_time(world: World) -> None:
+    """It does so at once, unless the clock is set between the two."""
+    silent = Told([], [], None, [])
+    old, new = world.client(), world.client()
+    world.exchange(old, silent)
+    world.now += 4.9
+    assert world.call(new) == 0
+    world.exchange(old, silent)
+    world.ahead += 100
+    assert world.call(new) == 0
+    world.exchange(old, silent)
+    assert world.call(new) == 5
+    world.exchange(old, silent)
+    assert world.run(9, new) == 0
+
+
 def test_calls_continue_while_a_clock_is_set_back(world: World) -> None:
     """The clocks of the clients go on; a program that connects then adopts the ledger's clock."""
     old = world.client()
@@ -194,7 +210,7 @@ def test_operators_keep_to_limits_in_real_time_while_the_clock_is_set(
 ) -> None:
     """Forward, no window holds too many calls; back, no operator waits for the old time."""
     read_instead(monkeypatch, SHIFTED)
-    limits = RedisLimits(redis_server.url, "model", [Limit(calls=40, per=0.5)])
+    limits: Any = RedisLimits(redis_server.url, "model", [Limit(calls=40, per=0.5)])
     calls: list[float] = []
 
     async def ask(value: int) -> int:
