@@ -305,3 +305,27 @@ def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Pat
         for thread in threads:
             thread.join()
         assert len(taken) == 20
+
+
+@pytest.mark.parametrize("loses", [Path.unlink, lambda file: file.write_bytes(b"")])
+def test_a_budget_that_must_exist_is_not_begun_anew(loses: Any, tmp_path: Path) -> None:
+    """Its file was deleted or emptied between two runs: the error names it, and what to do."""
+    file = tmp_path / "spent"
+
+    def go(*, exists: bool) -> Any:
+        budget = Budget(9, path=str(file), exists=exists)
+        return run(Counting(), range(2), "asyncio", limits=[budget])
+
+    assert go(exists=False) == go(exists=True) == [0, 1]
+    loses(file)
+    for _ in range(2):
+        with pytest.raises(LedgerLost, match=r"spent, is missing or empty.*restore .*exists=False"):
+            go(exists=True)
+    assert go(exists=False) == [0, 1]
+
+
+@pytest.mark.parametrize("exists", [True, 1])
+def test_a_budget_of_one_run_can_not_exist_before(exists: Any) -> None:
+    """Neither a file nor a Redis remembers it."""
+    with pytest.raises(InvalidConfig, match=r"^Budget\.exists must be "):
+        run(Counting(), range(2), "asyncio", limits=[Budget(9, exists=exists)])

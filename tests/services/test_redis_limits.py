@@ -173,6 +173,27 @@ def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
             ledger.exchange(Told([], [], None, []))
 
 
+def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
+    redis_server: RedisServer,
+) -> None:
+    """A program that was connected when the server was flushed does not begin it, either."""
+    first = RedisLimits(redis_server.url, "model", [Budget(9, "USD", cost=float)])
+    later = RedisLimits(redis_server.url, "model", [Budget(9, "USD", cost=float, exists=True)])
+    connected = first.ledger()
+    assert connected.exchange(Told([], [], None, [(1, [8.0])])).granted == 1
+    assert asyncio.run(results_of(later, 2)) == [0, 1]
+    redis_server.client.flushall()
+    with pytest.raises(LedgerLost, match="has lost its memory"):
+        connected.exchange(Told([], [], None, []))
+    said = r"'model' .* not hold the budget of 9 USD, .* what is left as a new Budget"
+    for _ in range(2):
+        with pytest.raises(LedgerLost, match=said):
+            asyncio.run(results_of(later))
+    connected.close()
+    assert not redis_server.client.keys()
+    assert asyncio.run(results_of(first, 2)) == [0, 1]
+
+
 def test_a_server_that_is_another_ones_replica_for_a_moment_is_waited_for(
     redis_server: RedisServer,
 ) -> None:
@@ -314,6 +335,7 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
 ) -> None:
     """Nobody will tell what it has cost: others end, but who was only silent may tell it yet."""
     monkeypatch.setattr("asyncwait.backends.services._redis._LEASE", 0.2)
+    monkeypatch.setattr("asyncwait.backends.services._redis._SILENT", 0.05)
     limits = RedisLimits(redis_server.url, "model", [Budget(2, "USD", cost=float)])
     gone, other = limits.ledger(), limits.ledger()
     assert gone.exchange(Told([], [], None, [(1, [1.0])])).granted == 1

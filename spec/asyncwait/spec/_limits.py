@@ -198,7 +198,9 @@ class Budget(Struct, frozen=True, weakref=True):
         then: "fail" raises `BudgetSpent` after the last result; "stop" ends the results without an
             error. A record that was called, or in front of one that was called, is never left out
             without an error.
-        exists: whether the file, or the entry in the ledger, has to exist already.
+        exists: whether the file at `path`, or the Redis, has to hold the budget already: a file that
+            was deleted, or a Redis that was flushed, then ends the run with a `LedgerLost`, where
+            the budget would look unspent. The first program of a budget needs False.
         refused: "free" if a refused call (`RetryAfter`, HTTP 429) costs nothing, "charged" if it
             costs the estimate. A refused call is a call in the unit "calls". An error that has a
             `Cost` as its attribute `cost` tells the cost itself.

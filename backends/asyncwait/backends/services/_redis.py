@@ -1,6 +1,7 @@
 """Limits that a Redis keeps, for processes and jobs on any number of machines."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from math import inf
 from secrets import token_hex
@@ -31,6 +32,9 @@ _LEASE = 30.0
 _PATIENCE = 5.0
 """Seconds for the server to answer."""
 
+_SILENT = 8.0
+"""Seconds for which a silent client may still confirm the time: each speaks every five."""
+
 _KEEP = 86_400
 """Seconds for which the server remembers limits that nobody uses, if there is no budget in them."""
 
@@ -46,8 +50,9 @@ class RedisLimits(Struct, frozen=True):
     take their place when no call counts any more, but for a budget. `Adaptive` is for each operator
     by itself. Nothing is called while the server can't be reached. If it comes back without its
     memory, those who were connected before call nothing until each window is empty for sure, and a
-    budget of theirs ends with an error, as nobody knows what was spent. Who connects for the first
-    time can't know of that, so have the server write to disk (`appendonly yes`).
+    budget of theirs ends with an error, as nobody knows what was spent. A program that connects for
+    the first time can't know of that: give its `Budget` `exists=True`, and have the server write to
+    disk (`appendonly yes`). The programs' monotonic clocks check the server's clock.
 
     Args:
         url: of the server: `redis://host:port/db`, `rediss://` or `unix://path`.
@@ -103,6 +108,11 @@ class _AtRedis:
         self._asked = asked
         self._client_name = token_hex(8)
         self._generation = ""
+        self._is_heard = self._leaves = False
+        self._ahead, self._trip = -inf, 0.0
+        """The ledger's clock minus this client's, at least; seconds that its exchange took."""
+        self._seen, self._seen_at, self._sent_at = -1, inf, -inf
+        """Confirmations of the ledger's clock, when their number was new, and the last exchange."""
         kinds = [_kind(each) for each in asked.limits if not isinstance(each, _LOCAL)]
         self._places = [
             place for place, each in enumerate(asked.limits) if not isinstance(each, _LOCAL)
@@ -110,18 +120,22 @@ class _AtRedis:
         windows = [each["per"] + each["latency"] for each in kinds if each["kind"] == "window"]
         self._has_budget = any(each["kind"] == "budget" for each in kinds)
         self._asked_at = -inf
+        budgets = [each for each in asked.limits if isinstance(each, Budget) and each.exists]
+        self._required = " and ".join(f"{each.amount:.10g} {each.unit}" for each in budgets)
         self._said = {
+            "exists": bool(budgets),
             "client": self._client_name,
             "kinds": kinds,
             # A budget may grow.
             "limits": msgspec.json.encode([_without_amount(each) for each in kinds]).decode(),
             "longest": max(windows, default=0),
             "lease": _LEASE,
+            "silent": _SILENT,
             "keep": 0 if self._has_budget else int(_KEEP + 2 * max(windows, default=0)),
         }
         base = "{asyncwait limits " + asked.name + "}"
         parts = [f"{base} {each} {place}" for place in self._places for each in ("leaves", "costs")]
-        self._keys = [base, *parts]
+        self._keys = [base, *parts, f"{base} witnesses"]
         redis = _redis_module()
         errors = redis.exceptions
         self._lost = (
@@ -154,6 +168,12 @@ class _AtRedis:
             **self._said,
             "keep": self._said["keep"] if is_due else 0,
             "generation": self._generation,
+            "from": None if self._ahead == -inf else now + self._ahead,
+            "trip": self._trip,
+            "seen": self._seen,
+            "waited": max(0, now - self._seen_at),
+            "elapsed": min(_KEEP, now - self._sent_at),
+            "leaves": self._leaves,
             "ended": [
                 (number, begun, self._of_ours(costs) if costs else [])
                 for number, begun, costs in told.ended
@@ -164,6 +184,7 @@ class _AtRedis:
             ],
             "asked": [(number, self._of_ours(costs)) for number, costs, *_ in told.asked],
         }
+        self._is_heard = False
         try:
             text = self._script(keys=self._keys, args=[msgspec.json.encode(said)])
         except self._refused:  # No later call will be let in.
@@ -174,7 +195,20 @@ class _AtRedis:
             if str(error).startswith(_PASSING):
                 raise ConnectionError(str(error)) from error
             raise
-        return self._reply(msgspec.json.decode(text), [number for number, *_ in told.asked])
+        self._is_heard = True
+        answer = msgspec.json.decode(text)
+        reply = self._reply(answer, [number for number, *_ in told.asked])
+        self._set_clock(answer, sent=now, heard=monotonic())
+        return reply
+
+    def _set_clock(self, answer: dict[str, Any], sent: float, heard: float) -> None:
+        """Remember what an exchange shows of the ledger's clock; see the script."""
+        self._sent_at = sent
+        if answer["seen"] != self._seen:
+            self._seen, self._seen_at = answer["seen"], heard
+        ahead = float(answer.get("clock", -inf)) - heard
+        if ahead > self._ahead:
+            self._ahead, self._trip = ahead, heard - sent
 
     def _of_ours(self, costs: Sequence[Any]) -> list[Any]:
         """Return the costs of those limits that the server keeps."""
@@ -186,18 +220,32 @@ class _AtRedis:
                 f"{self} holds {said['foreign']} at its key {self._keys[0]!r}: nobody knows what "
                 "was called; give the limits another name, or delete that key"
             )
+        if "missing" in said and not self._generation:
+            raise LedgerLost(
+                f"{self} does not hold the budget of {self._required}, and Budget.exists says that "
+                "the budget exists: restore the Redis from its disk or a backup, or go on with "
+                "what is left as a new Budget with exists=False"
+            )
+        if "behind" in said:
+            raise LedgerLost(
+                f"{self} can't determine the time: the server's clock is {said['behind']:.0f} s "
+                "behind the ledger's, and no program is connected that knows how much time has "
+                f"passed; set that clock right, or wait {self._said['longest']:.10g} s and give "
+                "the limits another name"
+            )
         if "others" in said:
             raise InvalidConfig(
                 f"limits {shown(self._asked.name)}: others keep to {shown(said['others'])} by this "
                 f"name, and these are {shown(self._said['limits'])}; give them another name"
             )
-        if self._has_budget and self._generation not in ("", said["generation"]):
+        if self._has_budget and self._generation not in ("", said.get("generation")):
             # So it says each time: nobody may have waited, and been told, when it was seen first.
             raise LedgerLost(
                 f"{self} has lost its memory: nobody knows what was spent; go on with what is left "
                 "as a new Budget"
             )
-        self._generation = said["generation"]
+        if self._generation != said["generation"]:
+            self._generation, self._ahead = said["generation"], -inf
         spent = said["spent"]
         if spent:
             spent += " are spent, as the Redis has it: the next call is not made"
@@ -205,7 +253,11 @@ class _AtRedis:
         return Reply([*granted], float(said["wait"]), dict.fromkeys(refused, spent))
 
     def close(self) -> None:
-        """Close the connection; what has not ended counts until its time is over."""
+        """Leave, and close the connection; what has not ended counts until its time is over."""
+        if self._is_heard:
+            with suppress(Exception):  # Others wait for a moment then, until this client is silent.
+                self._leaves = True
+                self.exchange(Told([], [], None, []))
         self._client.close()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from math import ceil, inf
 
-from asyncwait.spec import BreakerOpen, Budget, BudgetSpent, RetryAfter
+from asyncwait.spec import BreakerOpen, Budget, BudgetSpent, InvalidConfig, RetryAfter
 from asyncwait.spec.checks import require_posix
 from asyncwait.toolkit._transient import status_of, transient
 
@@ -353,6 +353,7 @@ class Purse(Meter):
 
     Raises:
         InvalidConfig: the file of the budget has another unit, or is no file of a budget.
+        LedgerLost: the budget must exist, and its file does not.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -370,6 +371,9 @@ class Purse(Meter):
             from asyncwait.toolkit._limits._spending import SpendingFile
 
             self.file = SpendingFile(budget.path, budget.unit, exists=budget.exists)
+        elif budget.exists:
+            expected = "False for a budget without a path or a Redis, which ends with its run"
+            raise InvalidConfig.of("Budget.exists", True, expected)
 
     def delay(self, amount: float, now: float) -> float:
         """Return 0; or infinity while calls run that may cost less than their estimates."""

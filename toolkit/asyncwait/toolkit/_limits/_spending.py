@@ -24,9 +24,14 @@ class SpendingFile:
     Args:
         path: of the file, in a folder that is there; made where there is none.
         unit: of the costs; the first line names it.
+        exists: whether the file must hold a budget already.
+
+    Raises:
+        InvalidConfig: the file is no file of such a budget.
+        LedgerLost: the file must hold a budget, and is missing or empty.
     """
 
-    def __init__(self, path: str, unit: str) -> None:
+    def __init__(self, path: str, unit: str, *, exists: bool = False) -> None:
         self.path = path
         self._place = os.path.abspath(path)  # noqa: PTH100 - a str
         self._head = f"asyncwait budget {shown(unit)}\n".encode()
@@ -34,9 +39,13 @@ class SpendingFile:
         self.largest = 0.0
         """The largest cost among what was read."""
         self._read = 0
+        self._exists = exists
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (0 if exists else os.O_CREAT)
         try:
-            self._handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._handle = os.open(path, flags, 0o644)
         except (OSError, ValueError) as error:
+            if exists and isinstance(error, FileNotFoundError):
+                raise self._missing() from error
             expected = f"a file that can be written: {getattr(error, 'strerror', error)}"
             raise InvalidConfig.of("Budget.path", path, expected) from error
         try:
@@ -53,6 +62,8 @@ class SpendingFile:
         if not stat.S_ISREG(status.st_mode):
             raise InvalidConfig.of("Budget.path", self.path, "a file, which remembers")
         head = os.pread(self._handle, len(self._head), 0)
+        if not head and self._exists:
+            raise self._missing()
         if not head:
             self._write(self._head)
         elif head != self._head:
@@ -89,6 +100,13 @@ class SpendingFile:
             raise self._lost("was replaced")
         if status.st_size < self._read:
             raise self._lost("was cut")
+
+    def _missing(self) -> LedgerLost:
+        return LedgerLost(
+            f"the file of a budget, {self._place}, is missing or empty, and Budget.exists says "
+            "that the budget exists: restore the file, or go on with what is left as a new Budget "
+            "with exists=False"
+        )
 
     def _lost(self, what: str) -> LedgerLost:
         return LedgerLost(
