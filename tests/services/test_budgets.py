@@ -17,10 +17,10 @@ from asyncwait.backends.services import (
     Budget,
     BudgetSpent,
     Cost,
+    LedgerLost,
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
-from asyncwait.backends.services import LedgerLost
 from asyncwait.toolkit._limits import _spending
 from asyncwait.toolkit._limits._lines import Asker, Permit
 
@@ -94,19 +94,31 @@ def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result
         return value
 
     options: dict[str, Any] = {"retry": Retry(initial=0.01), "on_error": on_error}
+    others = [1, 2, 3, 4]
 
-    async def main(_: SpinWatch) -> None:
-        budget = Budget(5)
-        async with pool.ordered_wait(range(9), fn, limits=[budget], **options) as results:
-            assert [await anext(results) for _ in range(4)] == [1, 2, 3, 4]
+    async def main(then: Any) -> None:
+        limits = [Budget(5, then=then)]
+        async with pool.ordered_wait(range(9), fn, limits=limits, **options) as results:
+            if callable(on_error):
+                assert await anext(results) == -1
+            assert [await anext(results) for _ in range(4)] == others
             for _ in range(2):
-                with pytest.raises(BudgetSpent, match="5 of a budget of 5 calls are spent"):
+                if then == "stop" and on_error is not None:
+                    with pytest.raises(StopAsyncIteration):
+                        await anext(results)
+                    continue
+                with pytest.raises(
+                    BudgetSpent, match="5 of a budget of 5 calls are spent"
+                ) as spent:
                     await anext(results)
+                reported = () if on_error is not None else (0,)
+                assert spent.value.stopped == (5, 6, 7, 8, *reported)
+                assert on_error is not None or isinstance(spent.value.__cause__, ValueError)
             # The attempt that could not be paid is no call.
             assert (results.statistics().calls, results.statistics().retries) == (5, 0)
 
-    run_virtual(main, loop)
-    assert run(fn, range(9), loop, limits=[Budget(5, then="stop")], **options) == [1, 2, 3, 4]
+    for then in ("fail", "stop"):
+        run_virtual(lambda _, then=then: main(then), loop)
 
 
 def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:

@@ -32,7 +32,7 @@ def test_the_figures_of_batches_are_those_of_batches_that_had_a_turn(loop: str) 
         batch = Batch(max_size=5, in_flight=8)
         options: Any = {"limits": [InFlight(2)], "timeout": 1.5, "on_error": "skip"}
         async with pool.ordered_wait(range(40), fn, capacity=40, batch=batch, **options) as results:
-            assert len([value async for value in results]) == 10
+            assert len([value async for value in results]) == 40
             return results.statistics()
 
     told = run_virtual(main, loop)

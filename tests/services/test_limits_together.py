@@ -188,4 +188,4 @@ def test_a_call_that_waits_by_the_limits_of_its_own_turn_is_refused(inner_loop: 
 
     with pytest.raises(OperatorError) as raised:
         asyncio.run(main())
-    assert "limits must be others than those by which the call" in str(raised.value.__cause__)
+    assert "limits must be others than those whose permit" in str(raised.value.__cause__)

@@ -15,9 +15,9 @@ import redis
 from lookups import RedisServer
 
 from asyncwait.backends import pool
-from asyncwait.backends.services import Limit, RedisLimits
+from asyncwait.backends.services import LedgerLost, Limit, RedisLimits
 from asyncwait.backends.services import _redis as module
-from asyncwait.toolkit import Ledger, LedgerLost, Reply, Told
+from asyncwait.toolkit import Ledger, Reply, Told
 
 PER = 10.0
 FIVE = Limit(calls=5, per=PER, latency=0)

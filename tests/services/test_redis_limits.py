@@ -21,11 +21,12 @@ from asyncwait.backends.services import (
     BudgetSpent,
     Cost,
     InFlight,
+    LedgerLost,
     Limit,
     RedisLimits,
 )
 from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
-from asyncwait.backends.services import LedgerLost, Told
+from asyncwait.toolkit import Told
 
 SAID = '[{"kind":"budget","unit":"calls"}]'
 """How a budget of calls is noted there."""

@@ -198,9 +198,9 @@ class Budget(Struct, frozen=True, weakref=True):
         then: "fail" raises `BudgetSpent` after the last result; "stop" ends the results without an
             error. A record that was called, or in front of one that was called, is never left out
             without an error.
-        exists: whether the file at `path`, or the Redis, has to hold the budget already: a file that
-            was deleted, or a Redis that was flushed, then ends the run with a `LedgerLost`, where
-            the budget would look unspent. The first program of a budget needs False.
+        exists: whether the file at `path`, or the Redis, has to hold the budget already. Then a
+            file that was deleted, or a Redis that was flushed, ends the run with a `LedgerLost`;
+            otherwise the budget would look unspent. The first program of a budget needs False.
         refused: "free" if a refused call (`RetryAfter`, HTTP 429) costs nothing, "charged" if it
             costs the estimate. A refused call is a call in the unit "calls". An error that has a
             `Cost` as its attribute `cost` tells the cost itself.
@@ -266,7 +266,13 @@ class Cost(Struct, Generic[T], frozen=True):
 
 
 class NotCalled(AsyncWaitError):
-    """Base of the errors of a call that does not start; no further attempt follows."""
+    """Base of the errors of a call that does not start; no further attempt follows.
+
+    Attributes:
+        gate: what has refused one of several calls for a record; None otherwise.
+    """
+
+    gate: Any = None
 
 
 class BudgetSpent(NotCalled):

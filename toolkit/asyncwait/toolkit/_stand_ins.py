@@ -286,8 +286,8 @@ class StandIns:
                 with self._counted(calls=1, fell_back=place == 1):
                     return await self.ask(function, value)
             except Exception as error:
-                if failed is not None and isinstance(error, NotCalled):
-                    raise failed from None  # The limits allow no other call.
+                if failed is not None and isinstance(error, NotCalled) and error.gate is not None:
+                    raise error from failed
                 if not self.goes_on(place, error):
                     raise
                 failed = error

@@ -167,6 +167,8 @@ class Core(State):
 
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
+        if self._ended:  # because of a budget
+            return
         self._ended = True
         self._source_error = error
         self.output.ring()
@@ -177,7 +179,7 @@ class Core(State):
         """Read nothing more, as if the source had ended, or had raised `error`."""
         self.reads = False
         self._ended = True
-        self._source_error = error or self._source_error
+        self._source_error = self._source_error if error is None else error.with_traceback(None)
         self.output.ring()
 
     def uncalled(self, about: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:

@@ -224,4 +224,10 @@ class GatedCrew(CoroutineCrew):
         def call(value: Any) -> Any:
             return awaitable_of(record, function(value))
 
-        return await self._limited.call(permit, call, entry.value)
+        try:
+            return await self._limited.call(permit, call, entry.value)
+        except NotCalled as error:
+            if error.gate is self._limited.gate:  # It refuses one of several calls.
+                entry.error = error.__cause__
+                self._limited.refusals.refuse([entry], error)
+            raise

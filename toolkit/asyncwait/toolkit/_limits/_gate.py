@@ -17,6 +17,7 @@ from asyncwait.spec import (
     Cost,
     InFlight,
     InvalidConfig,
+    NotCalled,
 )
 from asyncwait.spec._limits import require_limits
 from asyncwait.toolkit._limits._costs import Costs
@@ -239,7 +240,10 @@ class Gate(Asker):
                 failed.append(error)
             bell.ring()
 
-        permit = self.ask([value], answer, is_retry=True)
+        try:
+            permit = self.ask([value], answer, is_retry=True)
+        except AsyncWaitError as error:
+            raise self._own(error) from None
         try:
             while permit.is_waiting or not (permit in self._granted or failed):
                 await bell.wait()
@@ -248,8 +252,13 @@ class Gate(Asker):
             self.give_back(permit)
             raise
         if failed:
-            raise failed[0]
+            raise self._own(failed[0])
         return await self.call(permit, function, value)
+
+    def _own(self, error: AsyncWaitError) -> AsyncWaitError:
+        if isinstance(error, NotCalled):
+            error.gate = self
+        return error
 
     # Answers.
 

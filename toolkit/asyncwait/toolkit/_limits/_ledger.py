@@ -105,6 +105,7 @@ class ProcessLedger(Asker):
         self.on_room()
 
     def wake_at(self, stop: Stop, when: float) -> None:
+        del stop
         self._due = min(self._due, when)
 
     def _reply(self, told: Told) -> Reply:

@@ -2,8 +2,8 @@
 
 Each limit object has one `Shared` in the process, with a meter for each of its keys. Calls of one
 operator that need the same meters stand in one *line*: further attempts first, then first calls,
-each in the order of their arrival. A line whose first call lacks room in a meter is *parked* at that
-meter. A meter serves its parked lines in the order of their first calls, so a call that waits
+each in the order of their arrival. A line whose first call lacks room in a meter is *parked* at
+that meter. A meter serves its parked lines in the order of their first calls, so a call that waits
 longest reserves the meter that it lacks, and nothing else: calls that do not need this meter pass
 it, and small calls never delay a large one forever.
 
@@ -186,7 +186,7 @@ class Asker:
             ]
         files = [purse.file for _, shared, _ in self._shared for purse in shared.purses]
         self._files = sorted(filter(None, files), key=lambda file: file.identity)
-        """Files of budgets, in one order for all operators, so that two never wait for each other."""
+        """Files of budgets, in one order for all operators: two never wait for each other."""
         for one, other in pairwise(self._files):
             if one.identity == other.identity:
                 expected = f"another file than {one.path!r}, which is of another Budget here"
