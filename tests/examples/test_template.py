@@ -74,7 +74,6 @@ def test_the_sound_operator_is_green_after_two_commands(copied: Copied) -> None:
     done = copied.give(gate)
 
     assert done.returncode == 0, done.stdout
-    assert "1 passed" in done.stdout
     assert re.search(r"mypkg.gate:backend: conformant: core, ordered \(\d+ rules pass", done.stdout)
 
 

@@ -181,7 +181,7 @@ def test_a_folder_that_is_deleted_is_an_error_at_the_next_write(url: str) -> Non
         attempt.add(key, payload)
     fs, root = url_to_fs(url)
     fs.rm(root, recursive=True)
-    with pytest.raises((JournalError, FileNotFoundError), match=r"was deleted|No such file"):
+    with pytest.raises((JournalError, FileNotFoundError)):
         attempt.add(*last)
 
 

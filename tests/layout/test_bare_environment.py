@@ -170,7 +170,7 @@ def test_operators_run_where_nothing_is_posix_and_the_rest_says_so(tmp_path: Pat
 
 def test_what_is_blocked_is_missing() -> None:
     """The proof above is none if the block lets everything through."""
-    with pytest.raises(AssertionError, match="No module named 'anyio'"):
+    with pytest.raises(AssertionError, match="ModuleNotFoundError"):
         import_bare("anyio", blocked=frozenset({"anyio"}))
-    with pytest.raises(AssertionError, match="No module named 'anyio'"):
+    with pytest.raises(AssertionError, match="ModuleNotFoundError"):
         import_bare("anyio", allowed=frozenset({"msgspec"}))

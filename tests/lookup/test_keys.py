@@ -60,7 +60,7 @@ async def test_a_key_that_has_no_hash_is_refused() -> None:
     table = Scripted()
 
     async with open_table(table) as opened:
-        with pytest.raises(CallFailed, match=r"^key \['a'\]: .*unhashable type: 'list'"):
+        with pytest.raises(CallFailed, match=r"^key \['a'\]: .*TypeError\("):
             await opened.get_many(["b", ["a"]])
 
     assert table.asked == []

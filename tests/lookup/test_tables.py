@@ -138,14 +138,15 @@ async def test_keys_that_only_the_table_takes_for_equal_are_not(tmp_path: Path) 
 
 async def test_what_can_not_be_read_is_named_on_opening(users: Path, tmp_path: Path) -> None:
     """The file, the table or the column; a file that is not there is not made."""
-    cases = {
-        "no such column: t.zip": by(users, columns=["zip"]),
-        "no such table: people": SqliteTable(users, "people", key="id", columns=["a"]),
-        "unable to open database file": by(tmp_path / "none.db"),
-    }
-    for reason, table in cases.items():
-        with pytest.raises(InvalidConfig, match=reason):
+    tables = (
+        by(users, columns=["zip"]),
+        SqliteTable(users, "people", key="id", columns=["a"]),
+        by(tmp_path / "none.db"),
+    )
+    for table in tables:
+        with pytest.raises(InvalidConfig, match=r"^the table .* can't be read: ") as caught:
             await rows_of(table, 1)
+        assert str(caught.value).endswith(str(caught.value.__cause__))
 
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(InvalidConfig, match=r"^columns must be a sequence of names, at least one"):
@@ -263,7 +264,7 @@ async def test_a_broken_connection_is_replaced(users: Path) -> None:
         assert await opened.get(2) == (("Oslo",),)
 
     assert len(made) == 2
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+    with pytest.raises(sqlite3.ProgrammingError):
         made[1].execute("SELECT 1")
 
 

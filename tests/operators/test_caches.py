@@ -28,7 +28,7 @@ async def all_of(
         return f"{value!r}"
 
     async with PLAIN_FORMS[name]["ordered"](
-        values, fn, cache=Cache(99, HELD, key=key), on_error=lambda _, error: str(error.__cause__)
+        values, fn, cache=Cache(99, HELD, key=key), on_error=lambda _, error: type(error.__cause__)
     ) as results:
         return [each async for each in results], called, results.statistics()
 
@@ -56,8 +56,7 @@ async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> No
 
     got, called, figures = await all_of(name, [3, 0, 2, 2, 4, 2], key)
 
-    wrong = ["unhashable type: 'list'", "integer division or modulo by zero"]
-    assert got == [*wrong, "2", "2", got[4], "2"]
+    assert got == [TypeError, ZeroDivisionError, "2", "2", got[4], "2"]
     assert called == [2]
     assert (figures.calls, figures.null_keys, figures.loads) == (6, 3, 1)
     assert figures.failures_handled == 3
@@ -91,7 +90,7 @@ async def test_the_key_is_the_value_itself_unless_something_else_is_said(name: s
     """Then one that has no hash fails."""
     got, called, _ = await all_of(name, ["a", "b", "a", ["a"]])
 
-    assert got == ["'a'", "'b'", "'a'", "unhashable type: 'list'"]
+    assert got == ["'a'", "'b'", "'a'", TypeError]
     assert called == ["a", "b"]
 
 

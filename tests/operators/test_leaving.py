@@ -147,7 +147,7 @@ def test_an_operator_in_a_generator_that_is_dropped_is_closed_by_the_loop(
         case.assert_over(2 + 7)
 
     # The scopes of this task, which nobody else can exit, are still entered: trio minds.
-    with pytest.raises(RuntimeError, match="corrupted") if name == "trio" else nullcontext():
+    with pytest.raises(RuntimeError) if name == "trio" else nullcontext():
         anyio.run(drop_it, backend=name, backend_options=options)
     (said,) = [each.exc_info[1] for each in caplog.records if each.exc_info]
     assert type(said) is RuntimeError

@@ -305,7 +305,7 @@ def test_who_is_not_let_in_is_told_at_once(
     redis_server.client.config_set("requirepass", "secret")
     limits = RedisLimits(redis_server.url, "model", [InFlight(3)])
     try:
-        with pytest.raises(LedgerLost, match=r"refuses, so nothing is called: .*AUTH"):
+        with pytest.raises(LedgerLost, match=r"refuses, so nothing is called: "):
             asyncio.run(results_of(limits, on_error=on_error, **options))
     finally:
         redis_server.client.config_set("requirepass", "")

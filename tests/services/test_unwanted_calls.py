@@ -1,12 +1,15 @@
 """Calls that wait for their turns, and whose values are decided, or whose operator is left.
 
-None of them is made. Threads have no virtual clock; here they wait for no turn that comes.
+None of them is made. Threads have no virtual clock, so a test moves that of the loop by hand.
 """
 
 import asyncio
+import threading
+import time
 from typing import Any
 
 import pytest
+from blocking import Clock, await_event
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.services import InFlight, Limit, Limits
@@ -48,31 +51,62 @@ def test_leaving_waits_for_no_turn_and_none_is_used(kind: Any, batch: Any) -> No
     assert len(asyncio.run(asyncio.wait_for(main(), 20))) == 1
 
 
+async def list_of(results: Any) -> list[Any]:
+    """Read to the end."""
+    return [value async for value in results]
+
+
 @KINDS
 @pytest.mark.parametrize("batch", [None, Batch(max_size=1)], ids=["single", "batched"])
 def test_a_turn_goes_to_no_value_whose_deadline_has_passed(kind: Any, batch: Any) -> None:
-    """The next value has it."""
+    """The next value has it: the early value's second call waits behind the call that holds on."""
+    asked: list[str] = []
+    failed: list[Exception] = []
+    decided, is_open = asyncio.Event(), threading.Event()
+
+    def call(value: Any) -> Any:
+        (each,) = value if batch else [value]
+        asked.append(each)
+        if each == "early":
+            raise ConnectionError
+        if each == "holds on":
+            await_event(is_open)
+        return value
+
+    def fails(error: Exception) -> bool:
+        failed.append(error)
+        return True
+
+    def handle(value: str, _: Exception) -> str:
+        decided.set()
+        return value
 
     async def main() -> list[Any]:
-        service = Failing()
-        decided = asyncio.Event()
+        clock = Clock()
 
         async def source() -> Any:
             yield "early"
+            await clock.until(lambda: bool(failed))
+            clock.now += 0.1
+            yield "holds on"
             await decided.wait()
             yield "late"
 
-        def late(value: Any, _: Exception) -> Any:
-            decided.set()
-            return value
+        retry = Retry(max_attempts=9, initial=0.2, on_error=fails)
+        options: Any = {"retry": retry, "batch": batch, "on_error": handle, "timeout": 0.4}
+        wait = threads.ordered_wait(source(), call, limits=kind([InFlight(1)]), **options)
+        async with wait as results:
+            reading = asyncio.create_task(list_of(results))
+            await clock.until(lambda: "holds on" in asked)
+            clock.now += 0.15
+            await asyncio.to_thread(time.sleep, 0.05)  # in which the second call comes to its wait
+            clock.now += 0.2
+            await decided.wait()
+            is_open.set()
+            return await reading
 
-        limits = kind([Limit(calls=1, per=0.5, latency=0.001)])
-        options: Any = {"retry": AGAIN, "batch": batch, "on_error": late, "timeout": 0.1}
-        async with threads.ordered_wait(source(), service, limits=limits, **options) as results:
-            assert [value async for value in results] == ["early", "late"]
-        return [value if batch is None else value[0] for value in service.asked]
-
-    assert asyncio.run(main()) in (["early", "late"], ["early"])  # its own may pass, too
+    assert asyncio.run(main()) == ["early", "holds on", "late"]
+    assert asked == ["early", "holds on", "late"]
 
 
 def test_who_is_cancelled_waits_for_nobody_elses_call() -> None:

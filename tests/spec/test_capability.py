@@ -273,19 +273,21 @@ def test_an_answer_in_the_first_line_declares_nothing(line: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    "line",
     [
-        (b"ready", "byte 0"),
-        (b'{"profile": ["ordered"]}', "`profile`"),
-        (b'{"profiles": ["\xff"]}', "byte 0xff"),
-        (b'["ordered"]', "`array`"),
-        (b'{"profiles": "ordered"}', r"\$.profiles"),
+        b"ready",
+        b'{"profile": ["ordered"]}',
+        b'{"profiles": ["\xff"]}',
+        b'["ordered"]',
+        b'{"profiles": "ordered"}',
     ],
 )
-def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes, told: str) -> None:
-    """With an example of one that does."""
-    with pytest.raises(InvalidConfig, match=f'like {{"profiles": .*{told}'):
+def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes) -> None:
+    """The message shows a valid line, and ends with the decoder's own message."""
+    with pytest.raises(InvalidConfig, match=r'like \{"profiles": ') as caught:
         declaration_from_json(line)
+
+    assert str(caught.value).endswith(str(caught.value.__cause__))
 
 
 def test_a_first_line_with_a_slip_is_refused_like_any_declaration() -> None:

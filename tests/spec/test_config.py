@@ -116,13 +116,13 @@ def test_a_configuration_cannot_be_changed() -> None:
     """What was checked stays as it was checked."""
     config = OperatorConfig()
 
-    with pytest.raises(AttributeError, match="immutable type: 'OperatorConfig'"):
+    with pytest.raises(AttributeError):
         config.capacity = 0  # type: ignore[misc]
 
 
 def test_a_configuration_from_json_is_checked_too() -> None:
     """No way round leads past the checks."""
-    with pytest.raises(msgspec.ValidationError, match=r"^capacity must be "):
+    with pytest.raises(msgspec.ValidationError, match="capacity must be "):
         msgspec.json.decode(b'{"capacity": 0}', type=OperatorConfig)
 
 

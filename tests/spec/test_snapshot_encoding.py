@@ -130,7 +130,7 @@ def test_a_newer_format_is_told_from_a_corrupt_one() -> None:
         (framed(b"", version=0), "from 1, got 0"),
         (framed(b"").replace(b"\0\0\0\0", b"\0\0\0\1"), "expected 1 bytes .* got 0"),
         (framed(b"payload")[:-1] + b"!", "checksum"),
-        (framed(b""), "payload .*truncated"),
+        (framed(b""), "^the payload "),
     ],
 )
 def test_what_is_no_snapshot_says_why(data: bytes, told: str) -> None:
@@ -140,26 +140,33 @@ def test_what_is_no_snapshot_says_why(data: bytes, told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    "payload",
     [
-        ([1, [], None], "at least length 4, got 3"),
-        ([1, [], None, None, None], "at most length 4, got 5"),
-        (["1", [], None, None], r"`str` - at `\$\[0\]`"),
-        ([1, [["x", 1]], None, None], r"'x' - at `\$\[1\]\[0\]\[0\]`"),
-        ([1, [["r", b"1", None, b"{"]], None, None], "property name"),
-        ([1, [["r", b"\xff\xff", None, b"1"]], None, None], "utf-"),
-        ([1, [["r", b"[" * 10**6, None, b"1"]], None, None], "recursion depth"),
-        # What `encode_snapshot` refuses would stop the first snapshot after the restore.
-        ([1, [["r", b"NaN", None, b"1"]], None, None], "NaN is no number that JSON has"),
-        ([1, [["r", b"1", None, b"[1e999]"]], None, None], "1e999 is no number that JSON has"),
-        ([1, [["r", b"1", 2**64 - 1, b"1"]], None, None], r"`\$\[1\]\[0\]\[2\]`"),
-        ([1, [["w", 2**64 - 1]], None, None], r"`\$\[1\]\[0\]\[1\]`"),
-        ([2**64 - 1, [], None, None], r"`\$\[0\]`"),
+        [1, [], None],
+        [1, [], None, None, None],
+        ["1", [], None, None],
+        [1, [["x", 1]], None, None],
+        [1, [["r", b"1", None, b"{"]], None, None],
+        [1, [["r", b"\xff\xff", None, b"1"]], None, None],
+        [1, [["r", b"[" * 10**6, None, b"1"]], None, None],
+        [1, [["r", b"1", 2**64 - 1, b"1"]], None, None],
+        [1, [["w", 2**64 - 1]], None, None],
+        [2**64 - 1, [], None, None],
     ],
 )
-def test_a_payload_of_another_shape_is_corrupt(payload: list[Any], told: str) -> None:
+def test_a_payload_of_another_shape_is_corrupt(payload: list[Any]) -> None:
     """A sound checksum is no proof that a snapshot is behind it."""
-    with pytest.raises(SnapshotCorrupt, match=f"^the payload .*{told}"):
+    with pytest.raises(SnapshotCorrupt, match=r"^the payload can't be read: ") as caught:
+        decode_snapshot(framed(msgspec.msgpack.encode(payload)))
+
+    assert str(caught.value).endswith(str(caught.value.__cause__))
+
+
+@pytest.mark.parametrize("data", [b"NaN", b"[1e999]"])
+def test_a_number_that_json_lacks_is_corrupt(data: bytes) -> None:
+    """`encode_snapshot` refuses it: it would stop the first snapshot after a restore."""
+    payload = [1, [["r", b"1", None, data]], None, None]
+    with pytest.raises(SnapshotCorrupt, match=r"^the payload .* is no number that JSON has"):
         decode_snapshot(framed(msgspec.msgpack.encode(payload)))
 
 
@@ -209,12 +216,12 @@ HUGE = 2**63
         (Record([[0], [Colour.RED]]), "Record ", "value[1][0] is <Colour.RED: 1> (Colour)"),
         (Record({1: "x"}), "Record ", "value has keys [1] but came back with ['1']"),
         (Record({"k": {None: 0}}), "Record ", "value['k'] has keys [None]"),
-        (Record(b"x"), "Record b'x'", "value is not portable: Object of type bytes"),
-        (Record(math.nan), "Record nan", "value is not portable: Out of range float"),
-        (Record([-math.inf]), "Record [-inf]", "value is not portable: Out of range float"),
+        (Record(b"x"), "Record b'x'", "value is not portable: "),
+        (Record(math.nan), "Record nan", "value is not portable: "),
+        (Record([-math.inf]), "Record [-inf]", "value is not portable: "),
         (Record("v", None, ("a", 1)), "Record 'v' (key ('a', 1))", "key is ('a', 1) (tuple)"),
-        (Record(CIRCLE), "Record [[...]]", "value is not portable: Circular reference"),
-        (Record(nested(100_000)), "Record ", "value is not portable: maximum recursion depth"),
+        (Record(CIRCLE), "Record [[...]]", "value is not portable: "),
+        (Record(nested(100_000)), "Record ", "value is not portable: "),
         (Record("a", HUGE), f"Record 'a' @ {HUGE}", f"timestamp is {HUGE}"),
         (Record("a", 1.5), "Record 'a' @ 1.5", "timestamp is 1.5 (float)"),  # type: ignore[arg-type]
         (Record("a", True), "Record 'a' @ True", "timestamp is True (bool)"),
@@ -243,7 +250,7 @@ def test_a_deep_value_comes_back_or_is_refused(depth: int) -> None:
         data = encode_snapshot(snapshot)
         assert encode_snapshot(decode_snapshot(data)) == data
     else:
-        with pytest.raises(NotPortable, match="recursion depth"):
+        with pytest.raises(NotPortable, match=r"^Record .*value is not portable: "):
             encode_snapshot(snapshot)
 
 
@@ -273,7 +280,7 @@ def test_another_codec_carries_what_json_cannot() -> None:
 
 def test_any_error_of_a_codec_makes_the_value_not_portable() -> None:
     """A codec raises what it likes."""
-    with pytest.raises(NotPortable, match="Record 'unknown': value is not portable: 'unknown'"):
+    with pytest.raises(NotPortable, match="Record 'unknown': value is not portable: "):
         encode_snapshot(Snapshot(1, (Record("unknown"),)), TupleCodec())
 
 
@@ -303,7 +310,7 @@ def test_snapshots_in_snapshots_without_end_are_corrupt(depth: int) -> None:
     payload = b"\x94\x01\x90\xc0" * depth + b"\xc0"
     head = struct.pack(">4sHII", b"AWSN", 1, len(payload), zlib.crc32(payload))
 
-    with pytest.raises(SnapshotCorrupt, match="recursion"):
+    with pytest.raises(SnapshotCorrupt, match="the payload can't be read"):
         decode_snapshot(head + payload)
 
 

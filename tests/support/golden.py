@@ -6,6 +6,8 @@ writes them anew, to be read as a diff. `tests/conformance/test_golden.py` compa
 tests an output asks for its data, codes and ids.
 """
 
+import errno
+import inspect
 import os
 import re
 import sys
@@ -15,6 +17,7 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 from click.testing import CliRunner
 from golden_journal import told as journal
 from golden_progress import told as progress
@@ -37,13 +40,21 @@ VARYING = (
     (re.compile(r"^.*scenarios judged\n", re.MULTILINE), ""),
     (re.compile(r"\d+ of \d+ scenarios can"), "# of # scenarios can"),
     (re.compile(r"\d\d+ scenarios"), "# scenarios"),
-    (re.compile(r"(?<=│ )(scenarios|seconds)( +│) .*"), r"\1\2 #"),
+    # Of a table the cells stay: rich draws the rest.
+    (re.compile(r"^[┏┡├└].*\n", re.MULTILINE), ""),
+    (re.compile(r"^[│┃] *| *[│┃]$", re.MULTILINE), ""),
+    (re.compile(r" *[│┃] *"), " | "),
+    (re.compile(r"^(scenarios|seconds) \| .*", re.MULTILINE), r"\1 | #"),
+    # The interpreter and other libraries word these.
+    (re.compile(r"((ModuleNotFound|Syntax|Type|Value)Error: ).*?(?= \(\S+\.py:|\n)"), r"\1#"),
+    (re.compile(r"(?<=JSON: |TOML: |hema: ).*"), "#"),
+    (re.compile(rf"\b({'|'.join(map(os.strerror, (errno.ENOENT, errno.EEXIST)))})\b"), "#"),
     (re.compile(r"\d+(\.\d+)? s\b"), "# s"),
     (re.compile(r"asyncwait \S+ on Python [^;]*;"), "asyncwait # on Python #;"),
     (re.compile(r'name="asyncwait" value="[^"]*"'), 'name="asyncwait" value="#"'),
     (re.compile(r'"(asyncwait|python|platform|version|sha256)":"[^"]*"'), r'"\1":"#"'),
 )
-"""What differs from run to run, or from machine to machine."""
+"""Texts that differ between runs, machines, and versions of other libraries."""
 
 UNREAD = re.compile(r"<(style|script|svg)\b.*?</\1>|<[^>]*>(?=\s*</)", re.DOTALL)
 INLINE = re.compile(r"</?(a|abbr|b|button|code|em|label|option|span|strong|summary|t[dh])\b[^>]*>")
@@ -96,17 +107,28 @@ def verdicts_of_few() -> str:
 
 
 def help_texts() -> str:
-    """Return the help of each command."""
-    return "\n".join(said(f"{name} --help".strip()) for name in ("", *_names()))
+    """Return our part of the help of each command; click adds texts and the layout."""
+    context = click.Context(asyncwait)
+    commands = [asyncwait, *(asyncwait.get_command(context, name) for name in _names())]
+    return "\n".join(_help(each) for each in commands if each is not None)
 
 
 def _names() -> Iterator[str]:
     yield from ("backends", "compare", "play", "report", "rules", "vectors", "verify")
 
 
+def _help(command: click.Command) -> str:
+    lines = [f"# {command.name}", "", inspect.cleandoc(command.help or "")]
+    for each in command.params:
+        if not each.is_eager:
+            said = f": {each.help}" if isinstance(each, click.Option) else ""
+            lines += ["", " ".join(filter(None, [*each.opts, each.metavar])) + said]
+    return "\n".join([*lines, ""])
+
+
 def terminal() -> str:
     """Return what a verification prints of each kind of verdict."""
-    console = Console(width=WIDTH, record=True, file=StringIO())
+    console = Console(width=9 * WIDTH, record=True, file=StringIO())
     print_report(verdicts(), console)
     return steadied(console.export_text())
 

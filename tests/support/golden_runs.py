@@ -119,8 +119,6 @@ _MODULES = (
 )
 
 USAGE = (
-    "zzz",
-    "report",
     "report .",
     "verify",
     "verify pol-asyncio",

@@ -1,13 +1,12 @@
 """Time limits: they decide, and the call that nobody can end runs on."""
 
-import threading
+import asyncio
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
 import pytest
-from blocking import Gated, await_event
+from blocking import Clock, Gated
 from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait, unordered_wait
@@ -21,21 +20,20 @@ SHORT = 0.03
 
 def test_calls_that_run_on_are_counted(fn: Gated) -> None:
     """As abandoned; the next value has a thread all the same."""
-    is_open = threading.Event()
 
-    def values() -> Iterator[str]:
-        yield "a"
-        await_event(is_open)
-        wait_until(lambda: results.statistics().abandoned == 1)
-        yield "b"
+    async def main() -> Statistics:
+        clock = Clock()
+        options: Any = {"timeout": 9, "on_error": "skip", "capacity": 1}
+        async with ordered_wait("ab", fn, **options) as results:
+            reading = asyncio.create_task(anext(results))
+            await clock.until(lambda: fn.began == ["a"])
+            clock.now += 10
+            assert await reading == "b"
+            await clock.until(lambda: results.statistics().abandoned == 1, step=1)
+            return results.statistics()
 
     fn.open_for("b")
-    with ordered_wait(values(), fn, timeout=SHORT, on_error="skip", capacity=1) as results:
-        is_open.set()
-        assert list(results) == ["b"]
-        figures = results.statistics()
-
-    assert figures == Statistics(
+    assert asyncio.run(main()) == Statistics(
         calls=2, timeouts=1, failures_handled=1, abandoned=1, max_in_flight=1, max_held=1
     )
     assert len(fn.threads) == 2

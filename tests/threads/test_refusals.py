@@ -100,7 +100,7 @@ def test_key_ordered_mode_needs_a_key() -> None:
 def test_an_argument_that_there_is_not_is_refused_at_once(wrong: dict[str, Any]) -> None:
     """Before anything is opened."""
     wait: Any = ordered_wait
-    with pytest.raises(TypeError, match=f"argument '{next(iter(wrong))}'"):
+    with pytest.raises(TypeError):
         wait([1], str, **wrong)
 
 

@@ -121,7 +121,7 @@ def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said:
         ("gate", "expected module:callable, got 'gate'"),
         ("gate:nothing", "gate has no 'nothing'"),
         ("gate:number", "expected a callable, gate:number is int"),
-        ("nowhere:nothing", "can't import it: ModuleNotFoundError: No module named 'nowhere'"),
+        ("nowhere:nothing", "can't import it: ModuleNotFoundError: "),
         ("gate.py:Late", "expected module:callable, gate.py is a file; in its folder: gate:Late"),
         ("./gate.py:Late", "expected module:callable, ./gate.py is a file; in its folder: gate:L"),
         ("stops:Late", "can't import it: KeyboardInterrupt ("),

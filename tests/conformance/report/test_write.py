@@ -1,5 +1,7 @@
 """Where reports are written to."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -46,7 +48,8 @@ def test_a_folder_that_can_not_be_written_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidConfig) as refused:
             act("--report", tmp_path / "file" / "in")
         assert str(refused.value) == (
-            f"--report {tmp_path}/file/in: expected a folder to write reports into: Not a directory"
+            f"--report {tmp_path}/file/in: expected a folder to write reports into: "
+            f"{os.strerror(errno.ENOTDIR)}"
         )
 
 

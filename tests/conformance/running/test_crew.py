@@ -176,18 +176,6 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         ["sh", "-c", "echo; echo no heap >&2; exit 3"],
         f"{DIED}{HAD} ended before it answered {FIRST}: exit code 3: no heap",
     ),
-    "nonsense": (
-        program("print('nonsense')"),
-        f"{NO_TRACE}JSON is malformed: invalid character (byte 4)",
-    ),
-    "no trace": (
-        program("print('{\"trace\": 7}')"),
-        f"{NO_TRACE}Expected `object | null`, got `int` - at `$.trace`",
-    ),
-    "another field": (
-        program("print('{\"trce\": 7}')"),
-        f"{NO_TRACE}Object contains unknown field `trce`",
-    ),
     "nothing": (program("print('{}')"), "the reply holds neither a trace nor an error"),
 }
 
@@ -206,7 +194,11 @@ def test_what_is_wrong_with_a_child_is_an_error_of_its_runs(name: str) -> None:
     assert len(said) == len(scenarios)
 
 
-@pytest.mark.parametrize("said", ["b'\\xff'", "b'[' * 100_000"], ids=["no text", "a deep nest"])
+@pytest.mark.parametrize(
+    "said",
+    ["b'nonsense'", """b'{"trace": 7}'""", """b'{"trce": 7}'""", "b'\\xff'", "b'[' * 100_000"],
+    ids=["nonsense", "no trace", "another field", "no text", "a deep nest"],
+)
 def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
     """Whatever bytes it is made of."""
     raw = f"[sys.stdout.buffer.write({said} + b'\\n'), sys.stdout.flush()]"
@@ -345,7 +337,7 @@ WRONG = "it answered the wrong scenario: the reply must have number 1, and has "
         ("if number == 1: print('{}', flush=True)", f"{WRONG}none"),
         (
             "if number == 1: print('by the way', flush=True)",
-            "the reply is no trace: JSON is malformed: invalid character (byte 0)",
+            NO_TRACE,
         ),
         ("if number == 1: os._exit(3)", "the program died: exit code 3"),
         # Nobody waits for that minute: the program is ended after half a second of patience.
@@ -358,7 +350,8 @@ def test_a_program_that_has_lost_count_is_replaced(body: str, detail: str) -> No
     with crew(numbered(body), 0.5) as children:
         before, (how, why), *after = endings(children.play([SCENARIO] * 5))
 
-    assert (how, why) == ("error", detail)
+    assert how == "error"
+    assert why.startswith(detail)
     assert [how for how, _ in after] == ["error"] * 3
     assert len(set(after)) == 1
     assert {before} != set(after)

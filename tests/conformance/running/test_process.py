@@ -1,5 +1,6 @@
 """A child process and all that it starts: read without waiting, ended without remains."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -184,7 +185,9 @@ def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -
     child = start([str(file)])
 
     assert [*lines_of(child)] == []
-    assert child.obituary() == f"exit code 126: {file} can't be started: Exec format error"
+    assert child.obituary() == (
+        f"exit code 126: {file} can't be started: {os.strerror(errno.ENOEXEC)}"
+    )
 
 
 @linux

@@ -1,6 +1,7 @@
 """Vectors: they are what the examples give now, and every sound operator comes to the same."""
 
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -173,10 +174,8 @@ def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
     empty = outside.here("vectors", "run", "pool-asyncio", "empty")
     nobody = outside.here("vectors", "run")
 
-    assert (wrong.code, wrong.err) == (
-        2,
-        "error: it.json: the vectors break their schema: Object missing required field `spec`\n",
-    )
+    assert wrong.code == 2
+    assert re.fullmatch("error: it.json: the vectors break their schema: .*\n", wrong.err)
     assert (empty.code, empty.err) == (2, "error: empty: there is no file with vectors in it\n")
     assert (nobody.code, nobody.err) == (
         2,

@@ -305,11 +305,11 @@ def one(kind: pa.DataType, name: str = "a") -> pa.Schema:
         (PAIR, {"id": 1}, "record 0 of .* a value for each of id, at"),
         (PAIR, {"id": 1, "at": None, "more": 1}, "record 0 of .* a value for each of id, at"),
         (PAIR, 1, "record 0 of .* a value for each of id, at"),
-        (PAIR, {"id": "1", "at": None}, "column id of record 0 .* Expected `int"),
-        (PAIR, {"id": 2**31, "at": None}, "column id of record 0 .* too large"),
+        (PAIR, {"id": "1", "at": None}, "column id of record 0 of .* is '1', and "),
+        (PAIR, {"id": 2**31, "at": None}, "column id of record 0 of .* is 2147483648, and "),
         (PAIR, {"id": 1, "at": AT}, "column at of record 0 .* a timestamp"),
         (STRUCT, {"x": 1, "y": 2}, "column s of record 0 .* it would become"),
-        (FLAGS, {"id": None, "low": None}, "column id of record 0 .* a int32"),
+        (FLAGS, {"id": None, "low": None}, "column id of record 0 .* it would become None"),
         (FLAGS, {"id": 1, "low": 0.1}, "column low of record 0 .* it would become 0.1000"),
         (PAIR, {"id": 1, "at": f"{AT}.1234567Z"}, "column at of record 0 .* it would become"),
         (one(pa.duration("us")), "PT1.0000001S", "column a of record 0 .* it would become"),
@@ -318,8 +318,8 @@ def one(kind: pa.DataType, name: str = "a") -> pa.Schema:
         (one(pa.struct([REQUIRED])), {"x": None}, "column a of record 0 .* it would become"),
         (one(MAP), [["k", 1], ["k", 2]], "column a of record 0 .* its key 'k' is there twice"),
         (one(pa.list_(MAP)), [[["k", 1], ["k", 2]]], "column a .* its key 'k' is there twice"),
-        (one(NEW_YORK), "0001-01-01T00:00:00Z", "column a of record 0 .* out of range"),
-        (one(pa.int64(), "a\nb"), "1", r"column a\\nb of record 0 .* Expected `int"),
+        (one(NEW_YORK), "0001-01-01T00:00:00Z", "column a of record 0 of .*, and "),
+        (one(pa.int64(), "a\nb"), "1", r"column a\\nb of record 0 of .* is '1', and "),
     ],
 )
 def test_a_record_that_does_not_fit_is_refused_by_name(
@@ -388,7 +388,7 @@ def test_no_query_starts_with_what_cannot_be_restored(
     whole = encode_snapshot(Snapshot(1, (Record({"id": 1}),)))
     chain = encode_snapshot(Snapshot(1, (), None, Snapshot(1)))
     for data, says in (
-        (None, "can't be read: .*No such file"),
+        (None, "can't be read: "),
         (whole[:-1], "can't be read: expected"),
         (chain, "must be the snapshot of one operator"),
         (whole, "column id of record 0"),

