@@ -95,7 +95,7 @@ class Gate(Asker):
         self._spending = Lock()
         if together is not None:
             self._exchange = Exchange(together.ledger())
-        self._thread = get_ident()
+        self._thread, self._where = get_ident(), getattr(self.clock, "__self__", self.clock)
         self._posted: deque[tuple[Permit, AsyncWaitError | None]] = deque()
         """Answers that other threads have found."""
         self._granted: dict[Permit, None] = {}
@@ -295,8 +295,9 @@ class Gate(Asker):
         """Call the `answer` of each permit on the loop of its operator; without the lock."""
         for permit, error in answers:
             gate = permit.line.asker
-            if gate is self and get_ident() == self._thread:
-                self._answer(permit, error)
+            is_here = isinstance(gate, Gate) and gate._where is self._where  # noqa: SLF001
+            if is_here and get_ident() == self._thread:
+                gate._answer(permit, error)  # noqa: SLF001
             else:
                 gate.post(permit, error)
 
@@ -304,14 +305,10 @@ class Gate(Asker):
         """Hand an answer out from another operator, or from another thread."""
         self._posted.append((permit, error))
         try:
-            self._loop.call_soon_threadsafe(self._take_posted)
+            self._loop.call_soon_threadsafe(self._bell.ring)
         except RuntimeError:  # The loop is closed: no call starts there.
             self._posted.clear()
             self.hand_out(self.withdraw(permit))
-
-    def _take_posted(self) -> None:
-        while self._posted:
-            self._answer(*self._posted.popleft())
 
     def _answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
         if self._is_closed:
@@ -334,12 +331,18 @@ class Gate(Asker):
                 self._loop.call_from_thread(self._bell.ring)
 
     async def keep_time(self) -> None:
-        """Look at the meters when calls leave them; runs in a task of the operator."""
+        """Look at the meters when calls leave them, and hand out the answers of other threads.
+
+        It runs in a task of the operator: no worker can be started elsewhere.
+        """
         import anyio
 
         while not self._is_closed:
             with anyio.CancelScope(deadline=self._due) as nap:
-                await self._bell.wait()
+                if not self._posted:
+                    await self._bell.wait()
+            while self._posted:
+                self._answer(*self._posted.popleft())
             if nap.cancelled_caught:
                 now = max(self.clock(), self._due)
                 with LOCK:
@@ -369,6 +372,8 @@ class Gate(Asker):
                 if stop is not None:
                     pump(stop.meter, answers)
         self.hand_out(answers)
+        while self._posted:
+            self.give_back(self._posted.popleft()[0])
         for permit in [*self._granted]:
             self.give_back(permit)
         self._bell.ring()
