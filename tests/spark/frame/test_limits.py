@@ -16,9 +16,8 @@ from asyncwait.backends.spark.frame._ledger import DriverLimits, serve
 from asyncwait.backends.spark.frame._limits import (
     Ceilings,
     Kept,
-    LimitedBlockingFunction,
-    LimitedFunction,
-    keeping,
+    is_paid,
+    limits_of_rows,
 )
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import Reach
@@ -51,9 +50,9 @@ class Rows:
 async def called(fn: Any, limits: Any, rows: Rows, **options: Any) -> list[Any]:
     """Call `fn` for rows within these limits; return what comes out."""
     kept = limits if isinstance(limits, Kept) else Kept(tuple(limits))
-    function = LimitedFunction(fn, kept, capacity=100, batched=False)
-    opened = unordered_wait(function.values(rows), function, many=True, **options)
-    async with keeping(function.limited, opened) as results:
+    fn.is_paid = is_paid
+    given: Any = {"limits": limits_of_rows(kept), "many": True, **options}
+    async with unordered_wait(rows, fn, **given) as results:
         return [value async for value in results]
 
 
@@ -67,7 +66,7 @@ def run(*args: Any, **options: Any) -> list[Any]:
 
 
 def test_a_row_costs_what_its_value_does() -> None:
-    """A row that is read has its turn; a deadline runs from its call on."""
+    """A deadline runs from the call on."""
     begun: list[float] = []
 
     async def fn(row: InputRow) -> list[Any]:
@@ -106,7 +105,7 @@ def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
 
 
 def test_functions_that_block_keep_to_limits_too() -> None:
-    """Their further attempts wait in their threads."""
+    """Their further attempts count, too."""
     begun: list[int] = []
     refused: list[int] = []
 
@@ -119,11 +118,8 @@ def test_functions_that_block_keep_to_limits_too() -> None:
 
     async def main() -> list[Any]:
         kept = Kept((Limit(calls=2000, per=1), Adaptive(8)))
-        function: Any = LimitedBlockingFunction(fn, kept, capacity=8, batched=False)
-        opened = in_threads(
-            function.values(Rows(30)), function, capacity=8, many=True, retry=Retry(max_attempts=5)
-        )
-        async with keeping(function.limited, opened) as results:
+        given: Any = {"limits": limits_of_rows(kept), "retry": Retry(max_attempts=5)}
+        async with in_threads(Rows(30), fn, capacity=8, many=True, **given) as results:
             return [value async for value in results]
 
     assert asyncio.run(main()) == list(range(30))
@@ -182,11 +178,11 @@ def test_a_task_that_dies_gives_its_turns_back() -> None:
     at = serve(Limits([InFlight(1)]), Reach())
     dead = at.ledger()
     told = pickle.loads(pickle.dumps(at)).ledger()  # noqa: S301 - ours
-    assert dead.exchange(Told([], [], None, [(1, [1.0])])).granted == 1
-    assert told.exchange(Told([], [], None, [(1, [1.0])])).granted == 0
+    assert dead.exchange(Told([], [], None, [(1, [1.0], None, False)])).granted == [1]
+    assert told.exchange(Told([], [], None, [(1, [1.0], None, False)])).granted == []
     dead.close()
     give_up = time.monotonic() + 20
-    while not told.exchange(Told([], [], None, [(1, [1.0])])).granted:
+    while not told.exchange(Told([], [], None, [(1, [1.0], None, False)])).granted:
         assert time.monotonic() < give_up
         time.sleep(0.01)
     told.close()

@@ -2,6 +2,7 @@
 
 import inspect
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
@@ -62,6 +63,10 @@ class PlainFunction:
         self._batched, self._limited = batched, limited
         self.is_free = getattr(fn, "is_paid", None)
         """Returns whether a call for a value needs no permit; None for never."""
+        self.makes_several = False
+        """Whether a call makes several calls, each with a permit of its own."""
+        self.spent: Counter[str] | None = None
+        """Counts what calls cost, by unit."""
         self.keeps_all = getattr(fn, "keeps_all", False)
         """Whether a journal keeps whatever it gives."""
         parts = FunctionParts.of(fn)

@@ -122,7 +122,9 @@ class Limited:
         self.gate = gate
         self.refusals = Refusals(core, gate)
         self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
-        self._makes_several = isinstance(getattr(fn, "call", fn), StandIns)
+        self._makes_several = getattr(fn, "makes_several", False) or isinstance(
+            getattr(fn, "call", fn), StandIns
+        )
         """Whether the function makes several calls, each with a permit of its own."""
 
     async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:

@@ -87,6 +87,7 @@ def open_plain(
     wrap = None if function.single else function.wrap
     single = function.single
     in_threads, config = _in_threads(config, parts, single=single, wrap=wrap, hire=hire)
+    in_threads.is_free, in_threads.spent = function.is_free, function.spent
     return _Threads(in_threads, pool.open_plain(config, in_threads, source))
 
 

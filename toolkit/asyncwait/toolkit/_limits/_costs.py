@@ -148,17 +148,21 @@ class Costs:
             for each in self._limits
         ]
 
-    def spent(self, amounts: Sequence[float], given: Any) -> dict[str, float]:
+    def spent(
+        self, amounts: Sequence[float], told: Sequence[float | None], given: Any
+    ) -> dict[str, float]:
         """Return the cost of a call by unit, for figures.
 
         Args:
-            amounts: actual or estimated amounts, for each limit.
+            amounts: estimated amounts, for each limit.
+            told: actual amounts, for each limit, as far as the call tells them.
             given: the result of the call, or None.
         """
         spent: dict[str, float] = {}
-        for limit, amount in zip(self._limits, amounts, strict=True):
+        for place, limit in enumerate(self._limits):
             if _has_unit(limit):
-                spent.setdefault(limit.unit, amount)
+                amount = told[place] if place < len(told) else None
+                spent.setdefault(limit.unit, amounts[place] if amount is None else amount)
         if isinstance(given, Cost) and isinstance(given.used, Mapping):
             for unit, amount in given.used.items():
                 if unit not in self._known:

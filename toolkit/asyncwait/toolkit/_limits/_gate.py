@@ -95,7 +95,9 @@ class Gate(Asker):
         self._spending = Lock()
         if together is not None:
             self._exchange = Exchange(together.ledger())
-        self._thread, self._where = get_ident(), getattr(self.clock, "__self__", self.clock)
+        self._thread = get_ident()
+        self.loop = getattr(self.clock, "__self__", self.clock)
+        """What tells the loop of the operator from others."""
         self._posted: deque[tuple[Permit, AsyncWaitError | None]] = deque()
         """Answers that other threads have found."""
         self._granted: dict[Permit, None] = {}
@@ -188,11 +190,7 @@ class Gate(Asker):
 
     def _end(self, permit: Permit, error: BaseException | None) -> None:
         told = permit.told
-        amounts = [
-            each if place >= len(told) or told[place] is None else told[place]
-            for place, each in enumerate(permit.amounts)
-        ]
-        spent = self.costs.spent(amounts, permit.given)
+        spent = self.costs.spent(permit.amounts, told, permit.given)
         if spent:
             with self._spending:
                 self._spent.update(spent)
@@ -295,9 +293,9 @@ class Gate(Asker):
         """Call the `answer` of each permit on the loop of its operator; without the lock."""
         for permit, error in answers:
             gate = permit.line.asker
-            is_here = isinstance(gate, Gate) and gate._where is self._where  # noqa: SLF001
-            if is_here and get_ident() == self._thread:
-                gate._answer(permit, error)  # noqa: SLF001
+            is_here = gate is self or (isinstance(gate, Gate) and gate.loop is self.loop)
+            if isinstance(gate, Gate) and is_here and get_ident() == self._thread:
+                gate.answer(permit, error)
             else:
                 gate.post(permit, error)
 
@@ -310,7 +308,8 @@ class Gate(Asker):
             self._posted.clear()
             self.hand_out(self.withdraw(permit))
 
-    def _answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
+    def answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
+        """Call the `answer` of a permit, on the loop of its operator."""
         if self._is_closed:
             self.give_back(permit)
         elif permit.began < inf:
@@ -342,7 +341,7 @@ class Gate(Asker):
                 if not self._posted:
                     await self._bell.wait()
             while self._posted:
-                self._answer(*self._posted.popleft())
+                self.answer(*self._posted.popleft())
             if nap.cancelled_caught:
                 now = max(self.clock(), self._due)
                 with LOCK:

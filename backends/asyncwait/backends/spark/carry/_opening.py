@@ -11,12 +11,20 @@ from msgspec.structs import replace
 from asyncwait.backends import pool, threads
 from asyncwait.backends.spark._reader import PartitionSource
 from asyncwait.backends.spark.carry._records import OutcomeCodec
-from asyncwait.backends.spark.carry._sharing import SharedCalls
+from asyncwait.backends.spark.carry._sharing import LimitedLoads, SharedCalls
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
-from asyncwait.spec import CallFailed, InvalidResult, OperatorConfig, OperatorError, RetryAfter
+from asyncwait.spec import (
+    CallFailed,
+    Cost,
+    InvalidResult,
+    OperatorConfig,
+    OperatorError,
+    RetryAfter,
+)
 from asyncwait.spec.carry import InFlight
 from asyncwait.toolkit import (
+    Gate,
     PlainOne,
     PlainSource,
     call_failed,
@@ -86,17 +94,22 @@ class HostOpening(Opening):
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         """Return the operator, whose results are `Done`; called on the loop."""
         options = self._options
-        paced, of_rows = self._functions(source)
+        of_rows = self.functions()
+        limits = self.limits
         if options.cache is not None:
+            if limits is not None:  # Each load waits for its permit, and no record.
+                of_rows = LimitedLoads(of_rows, Gate(limits, options.capacity, self._spent))
+                limits = None
             of_rows = SharedCalls(of_rows, options.cache, many=options.many)
         batched = options.batch is not None
         kind = (_GroupedBatch if batched else _Grouped, _BlockingGrouped)[self._blocks]
         if self._blocks and batched:
             kind = _BlockingGroupedBatch
         fails = _grouped(self.failure_handler())
-        function = PlainOne(kind(of_rows, fails), batched=batched)
+        function = self.plain(PlainOne, kind(of_rows, fails))
+        function.is_free = _needs_no_call
         function.failure = fails
-        rows = PlainSource(paced)
+        rows = PlainSource(source)
         rows.record = RowRecord
         config = OperatorConfig(
             "unordered",
@@ -104,9 +117,10 @@ class HostOpening(Opening):
             options.timeout,
             self._grouped_retry(),
             batch=options.batch,
+            limits=limits,
         )
         opens = threads.open_plain if self._blocks else pool.open_plain
-        return self.keeping(opens(config, function, rows))
+        return opens(config, function, rows)
 
     def _grouped_retry(self) -> Any:
         retry = self._retry
@@ -127,8 +141,14 @@ class HostOpening(Opening):
         return replace(retry, on_error=is_reason, on_result=asks and is_asked_for)
 
 
-def _answered(row: CalledRow, given: Any) -> Done:
+def _needs_no_call(row: CalledRow) -> bool:
+    return not row.is_wanted or row.paid is not None
+
+
+def _answered(row: CalledRow, given: Any) -> Any:
     """Return what a call gives; a `RetryAfter` of what it gives is as good as its own."""
+    if type(given) is Cost:
+        return Cost(_answered(row, given.result), given.used)
     try:
         return _done(row, given)
     except CallFailed as error:
@@ -153,9 +173,8 @@ class _Grouped(Around):
         if on_time is not None:
             self.timeout = lambda row: _despite(row, on_time(row), fails)
 
-    async def __call__(self, row: CalledRow) -> Done:
+    async def __call__(self, row: CalledRow) -> Any:
         if not row.is_wanted:
-            self.skip(row)
             return Done(row)
         row.calls += 1
         # A scope of anyio would do the same, and take as long as all the rest.
@@ -184,7 +203,6 @@ class _BlockingGrouped(_Grouped):
     def __call__(self, row: CalledRow) -> Any:
         """Call it, in a thread."""
         if not row.is_wanted:
-            self.skip(row)
             return Done(row)
         row.calls += 1
         return _answered(row, self._of_rows(row))
@@ -215,10 +233,10 @@ def _wanted(rows: Sequence[CalledRow]) -> list[CalledRow]:
     return wanted
 
 
-def _each(
-    rows: Sequence[CalledRow], wanted: Sequence[CalledRow], given: Sequence[Any]
-) -> list[Any]:
+def _each(rows: Sequence[CalledRow], wanted: Sequence[CalledRow], given: Any) -> Any:
     """Return what each of several rows comes to, some of which were not called for."""
+    if type(given) is Cost:
+        return Cost(_each(rows, wanted, given.result), given.used)
     answers = {id(row): each for row, each in zip(wanted, given, strict=True)}
     return [
         _done_or_error(row, answers[id(row)]) if id(row) in answers else Done(row) for row in rows

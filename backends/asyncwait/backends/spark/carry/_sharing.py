@@ -11,7 +11,7 @@ from msgspec import Struct
 from asyncwait.backends.spark.frame._cache import asked_by_rows
 from asyncwait.backends.spark.frame._rows import Around, InputRow
 from asyncwait.spec import Cache
-from asyncwait.toolkit import NULL_KEY, Store, run_hook, stand_in
+from asyncwait.toolkit import NULL_KEY, Gate, Store, run_hook, stand_in
 
 _NO_BATCH = pa.RecordBatch.from_pydict({})
 
@@ -28,6 +28,34 @@ class _Call(Struct, eq=False):
     task: asyncio.Task[Any]
     waiting: int = 0
     is_ahead: bool = False
+
+
+class LimitedLoads(Around):
+    """A function of rows whose calls have permits of a gate of its own; on asyncio.
+
+    Args:
+        of_rows: the function.
+        gate: the gate.
+    """
+
+    def __init__(self, of_rows: Any, gate: Gate) -> None:
+        super().__init__(of_rows)
+        self._gate = gate
+        self._time: asyncio.Task[None] | None = None
+        self._close = getattr(of_rows, "close", None)
+        self.close = self._end
+
+    async def __call__(self, row: InputRow) -> Any:
+        if self._time is None:
+            self._time = asyncio.create_task(self._gate.keep_time())
+        return await self._gate.further(self._of_rows, row)
+
+    async def _end(self) -> None:
+        self._gate.close()
+        if self._time is not None:
+            await self._time
+        self._gate.forget()
+        await run_hook(self._close)
 
 
 class SharedCalls(Around):

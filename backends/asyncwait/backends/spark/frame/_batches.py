@@ -1,6 +1,6 @@
 """The user's function where rows share its calls: several rows in, for each what goes out of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -68,10 +68,13 @@ class PaidBatchFunction(Around):
             given = await self._of_rows(called) if called else ()
         except Exception as error:
             given = repeat(error)
-        return self._with_found(rows, iter(given))
+        return self._with_found(rows, given)
 
-    def _with_found(self, rows: Sequence[InputRow], given: Iterator[Any]) -> Sequence[Any]:
-        return [next(given) if row.paid is None else self._found(row) for row in rows]
+    def _with_found(self, rows: Sequence[InputRow], given: Any) -> Any:
+        if type(given) is Cost:
+            return Cost(self._with_found(rows, given.result), given.used)
+        answers = iter(given)
+        return [next(answers) if row.paid is None else self._found(row) for row in rows]
 
     def _found(self, row: InputRow) -> Any:
         try:
@@ -97,4 +100,4 @@ class PaidBlockingBatchFunction(PaidBatchFunction):
             given = self._of_rows(called) if called else ()
         except Exception as error:
             given = repeat(error)
-        return self._with_found(rows, iter(given))
+        return self._with_found(rows, given)

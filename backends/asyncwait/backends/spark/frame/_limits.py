@@ -1,8 +1,6 @@
 """Limits of a job: how they are asked for, who keeps them, and how the calls of a task do."""
 
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from collections.abc import Callable, Sequence
 from math import ceil
 from secrets import token_bytes
 from typing import Any
@@ -10,12 +8,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits
+from asyncwait.backends.services import Limits
 from asyncwait.backends.spark.frame._ledger import ProcessLimits, serve
-from asyncwait.backends.spark.frame._rows import Around, InputRow
+from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import reach_of
-from asyncwait.spec import InvalidConfig
-from asyncwait.toolkit import AnyLimit, Limited, LimitedResults, LimitedValues, PlainSource
+from asyncwait.spec import Adaptive, AnyLimit, Breaker, Budget, InFlight, InvalidConfig, Limit
+from asyncwait.spec._limits import require_limits
+from asyncwait.toolkit import Ledger
 
 
 class Kept(Struct, frozen=True):
@@ -81,7 +80,7 @@ class Ceilings(Struct, frozen=True):
         _require_budgets(asked, "carry" if on_hosts else "max_tasks" if self.max_tasks else "")
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight)
-        if not any(not isinstance(each, Adaptive) for each in asked):
+        if all(isinstance(each, Adaptive | Breaker) for each in asked):
             return capacity, Kept(asked, keeper="each task for itself" if asked else "")
         if together is not None and not isinstance(together, Limits):
             return capacity, Kept(asked, together, type(together).__name__)
@@ -105,8 +104,7 @@ class Ceilings(Struct, frozen=True):
         return limits
 
     def _asked(self) -> tuple[AnyLimit, ...]:
-        given = getattr(self.limits, "limits", self.limits)
-        limits = () if given is None else Limits(given).limits
+        limits = () if self.limits is None else require_limits(self.limits)
         return (*limits, *self._spelled())
 
     def _share(self, df: Any, asked: Sequence[AnyLimit], capacity: int) -> tuple[int, Kept]:
@@ -152,76 +150,43 @@ def _slots(df: Any) -> int:
         raise InvalidConfig.of("max_tasks", None, expected) from error
 
 
-def of_rows(limits: Sequence[AnyLimit]) -> list[AnyLimit]:
-    """Return limits whose costs are asked of what the function is given of a row."""
-    return [
-        replace(each, cost=_of_row(each.cost))
-        if isinstance(each, Limit | Budget) and each.cost is not None
-        else each
-        for each in limits
-    ]
+class RowLimits(Struct, frozen=True):
+    """The limits of one task, whose functions are called with rows.
+
+    Args:
+        limits: the limits, with functions of rows.
+        together: where others report their calls, too.
+    """
+
+    limits: Sequence[AnyLimit]
+    together: Any
+
+    def ledger(self) -> Ledger:
+        """Return the ledger of the task."""
+        ledger: Ledger = self.together.ledger()
+        return ledger
 
 
-def _of_row(cost: Callable[[Any], float]) -> Callable[[InputRow], float]:
-    return lambda row: cost(row.value)
+def limits_of_rows(kept: Kept) -> Any:
+    """Return the limits of a task as its operator takes them; None for no limits."""
+    if not kept.limits:
+        return None
+    limits = [*map(_of_rows, kept.limits)]
+    return limits if kept.together is None else RowLimits(limits, kept.together)
 
 
-class LimitedFunction(Around):
-    """A function of rows whose calls have turns."""
-
-    def __init__(
-        self,
-        function: Any,
-        kept: Kept,
-        *,
-        capacity: int,
-        batched: bool,
-        spent: Counter[str] | None = None,
-    ) -> None:
-        super().__init__(function)
-        self.limited = Limited(
-            of_rows(kept.limits),
-            function,
-            capacity=capacity,
-            batched=batched,
-            is_paid=_is_paid,
-            ledger=None if kept.together is None else kept.together.ledger(),
-            spent=spent,
-        )
-        """What keeps to the limits."""
-
-    def values(self, source: Any) -> AsyncIterator[Any]:
-        """Return the rows, each when its first call may begin, if it needs one."""
-        return LimitedValues(PlainSource(source), self.limited)
-
-    def skip(self, row: InputRow) -> None:
-        """Have another one called in its place."""
-        self.limited.skip(row)
-
-    async def __call__(self, row: Any) -> Any:
-        return await self.limited.on_the_loop(row)
+def _of_rows(limit: AnyLimit) -> AnyLimit:
+    """Return a limit whose functions take the value of a row."""
+    names = ("cost", "weight", "by")
+    given = {name: getattr(limit, name, None) for name in names}
+    changed = {name: _of_row(each) for name, each in given.items() if each is not None}
+    return replace(limit, **changed) if changed else limit
 
 
-class LimitedBlockingFunction(LimitedFunction):
-    """The same for a function that blocks."""
-
-    def __call__(self, row: Any) -> Any:
-        """Call it, in a thread."""
-        return self.limited.in_a_thread(row)
+def _of_row(function: Callable[[Any], Any]) -> Callable[[InputRow], Any]:
+    return lambda row: function(row.value)
 
 
-def _is_paid(row: InputRow) -> bool:
+def is_paid(row: InputRow) -> bool:
+    """Return whether a journal has the outcome of a row, so that its call needs no permit."""
     return row.paid is not None
-
-
-@asynccontextmanager
-async def keeping(
-    limited: Limited, opened: AbstractAsyncContextManager[Any]
-) -> AsyncGenerator[Any]:
-    """Open an operator, and have nobody wait for a turn when it is left."""
-    with closing(limited):
-        async with opened as results:
-            try:
-                yield LimitedResults(results, limited)
-            finally:
-                limited.leave()

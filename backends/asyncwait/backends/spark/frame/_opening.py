@@ -29,12 +29,7 @@ from asyncwait.backends.spark.frame._calls import (
     repeating,
 )
 from asyncwait.backends.spark.frame._failures import FailedRows, Failures
-from asyncwait.backends.spark.frame._limits import (
-    Kept,
-    LimitedBlockingFunction,
-    LimitedFunction,
-    keeping,
-)
+from asyncwait.backends.spark.frame._limits import Kept, is_paid, limits_of_rows
 from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.frame._share import Share
@@ -46,8 +41,7 @@ from asyncwait.toolkit import (
     PlainFunction,
     PlainOne,
     PlainSource,
-    not_asked_at_the_end,
-    unless_not_called,
+    StandIns,
 )
 
 
@@ -97,8 +91,8 @@ class Opening:
         self._failed = failed
         self._spent = spent
         self._blocks = is_plain_function(self._parts.call)
-        self._retry = unless_not_called(repeating(options.retry, many=options.many), options.batch)
-        self._limited: LimitedFunction | None = None
+        self._retry = repeating(options.retry, many=options.many)
+        self.limits = limits_of_rows(options.kept)
         if attempt is None:
             self._failures = None
         else:
@@ -114,11 +108,9 @@ class Opening:
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         """Return the operator on the rows of a partition; called on the loop."""
         options = self._options
-        paced, of_rows = self._functions(source)
-        batched = options.batch is not None
-        function = (PlainFunction if options.many else PlainOne)(of_rows, batched=batched)
+        function = self.plain(PlainFunction if options.many else PlainOne, self.functions())
         function.failure = self.failure_handler()
-        rows = PlainSource(paced)
+        rows = PlainSource(source)
         config = OperatorConfig(
             options.mode,
             options.capacity,
@@ -126,46 +118,44 @@ class Opening:
             self._retry,
             options.max_held,
             batch=options.batch,
+            limits=self.limits,
         )
         if (sharing := self._sharing) is not None and options.cache is not None:
             rows.record = self._shared
             config = replace(config, cache=asked_by_rows(options.cache))
-            return self.keeping(pool.open_operator(config, function, rows, store=sharing.store))
+            return pool.open_operator(config, function, rows, store=sharing.store)
         rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         opens = threads.open_plain if self._blocks else pool.open_plain
-        return self.keeping(opens(config, function, rows))
+        return opens(config, function, rows)
 
-    def keeping(self, opened: AbstractAsyncContextManager[Any]) -> AbstractAsyncContextManager[Any]:
-        """Return an operator that keeps to the limits."""
-        return opened if self._limited is None else keeping(self._limited.limited, opened)
+    def plain(self, kind: type[PlainFunction], of_rows: Any) -> PlainFunction:
+        """Return the function of rows as an operator for plain values takes it."""
+        batched, limited = self._options.batch is not None, self.limits is not None
+        function = kind(of_rows, batched=batched, limited=limited)
+        function.spent = self._spent
+        function.makes_several = isinstance(self._parts.call, StandIns)
+        if self._attempt is not None:
+            function.is_free = is_paid
+        return function
 
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
         """Return what is asked for rows in place of a failure, once the journal has it."""
         keep = as_it_is if self._failures is None else self._failures.keep
         if self._failed is not None:
             keep = self._failed.behind(keep)
-        handler = failure_handler(self._options.on_error, self._parts, self._results, keep)
-        return not_asked_at_the_end(handler)
+        return failure_handler(self._options.on_error, self._parts, self._results, keep)
 
-    def _functions(self, source: Any) -> tuple[Any, Any]:
-        """Return the source, and the function of rows, not called for what is completed."""
+    def functions(self) -> Any:
+        """Return the function of rows, not called for what is completed."""
         if self._sharing is not None:
-            shared = SharedFunction(self._parts, self._results, self._sharing)
-            return source, self._keeps(shared)
+            of_rows: Any = SharedFunction(self._parts, self._results, self._sharing)
+            of_rows.tells_costs = self.limits is not None
+            return of_rows
         payloads = self._payloads()
         kind, paid = self._kinds()
         of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
-        of_rows = self._keeps(of_rows)
-        # With batches nobody knows, when a row is read, of which call it will be part.
-        if (
-            self._limited is not None
-            and self._options.batch is None
-            and self._options.cache is None
-        ):
-            source = self._limited.values(source)
-        if payloads is None:
-            return source, of_rows
-        return source, paid(of_rows, payloads)
+        of_rows.tells_costs = self.limits is not None
+        return of_rows if payloads is None else paid(of_rows, payloads)
 
     def _kinds(self) -> tuple[type[RowFunction], Any]:
         """Return how the function is called, and how it is not called for what is completed."""
@@ -176,22 +166,6 @@ class Opening:
         if self._blocks:
             return BlockingRowFunction, PaidBlockingFunction
         return RowFunction, PaidFunction
-
-    def _keeps(self, function: Any) -> Any:
-        """Return the function of rows, which waits for its turns."""
-        options = self._options
-        if not options.kept.limits:
-            return function
-        function.tells_costs = True
-        kind = LimitedBlockingFunction if self._blocks else LimitedFunction
-        self._limited = kind(
-            function,
-            options.kept,
-            capacity=options.capacity,
-            batched=options.batch is not None,
-            spent=self._spent,
-        )
-        return self._limited
 
     def _payloads(self) -> Payloads | None:
         if self._attempt is None:

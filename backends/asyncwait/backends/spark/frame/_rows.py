@@ -72,11 +72,6 @@ class Around:
             if (part := getattr(of_rows, name, None)) is not None:
                 setattr(self, name, part)
 
-    def skip(self, row: InputRow) -> None:
-        """Take note that a row is not called for, though it has had its turn."""
-        if isinstance(self._of_rows, Around):
-            self._of_rows.skip(row)
-
 
 class Shape(Struct, frozen=True):
     """What goes in and out, by the names of columns.

@@ -31,7 +31,7 @@ from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
 from asyncwait.spec.texts import joined, one_line, shown
-from asyncwait.toolkit import ends_all
+from asyncwait.toolkit import KeeperLost
 
 _LONGEST = 2_000
 """Characters of an error in the first line of what Spark is told."""
@@ -213,7 +213,7 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise error.with_traceback(None) from None
     except OperatorError as error:
         reason = error.__cause__
-        if isinstance(reason, TooManyFailed) or ends_all(reason):
+        if isinstance(reason, TooManyFailed | KeeperLost):
             raise reason.with_traceback(None) from None
         if isinstance(error.record, RowRecord):
             error.add_note(last_line(error, error.record))

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Journal
-from asyncwait.backends.services import Budget
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Progress
-from asyncwait.spec import Batch, Cache, InvalidConfig, Mode, OperatorConfig, OperatorError, Retry
+from asyncwait.spec import (
+    AnyLimit,
+    Batch,
+    Cache,
+    InvalidConfig,
+    Mode,
+    OperatorConfig,
+    OperatorError,
+    Retry,
+    SharedLimits,
+)
+from asyncwait.spec._limits import require_limits
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import (
-    AnyLimit,
     FunctionParts,
-    LimitsTogether,
-    StandIns,
     Store,
     require_options,
 )
@@ -29,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    from asyncwait.backends.spark.frame._limits import Kept
     from asyncwait.backends.spark.frame._plan import FramePlan
 
 P = ParamSpec("P")
@@ -73,7 +79,7 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
     many: bool = False,
     batch: Batch | None = None,
     cache: Cache | None = None,
-    limits: Sequence[AnyLimit] | LimitsTogether | None = None,
+    limits: Sequence[AnyLimit] | SharedLimits | None = None,
     max_in_flight: int | None = None,
     calls_per_second: float | None = None,
     adaptive: bool = False,
@@ -206,16 +212,14 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
     _require(fn, on_error, progress)
     _require_fail_after(fail_after, on_error, fn)
     held = _held(max_held, capacity)
-    OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache)
     ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
+    asked_limits = None if limits is None else require_limits(limits)
+    OperatorConfig(
+        mode, capacity, timeout, retry, held, batch=batch, cache=cache, limits=asked_limits
+    )
     capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
-    if keeps.limits and isinstance(fn, StandIns):
-        expected = "no StandIns with limits: a task knows no turns of its single calls"
-        raise InvalidConfig.of("fn", fn, expected)
     if progress is not None:
         progress.limits_kept(keeps.keeper)
-    if keeps.limits and (what := "batch" if batch else "cache" if cache else ""):
-        _require_known_calls(what, keeps, retry)
     if cache is not None:
         _require_cache(cache, fn, journal)
     kept = journal_of(journal, fn, retry)
@@ -292,22 +296,6 @@ def _require_batches(batch: Batch, journal: Journal | None) -> None:
     if batch.split and journal is not None:
         expected = "False with a journal or `once`: what is kept may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)
-
-
-def _require_known_calls(what: str, kept: "Kept", retry: Retry | None) -> None:
-    """Refuse what calls don't go with of which nobody knows, when a row is read, if they are made.
-
-    They wait for their turns themselves: an attempt could be over before it has begun.
-    """
-    if retry is not None and retry.attempt_timeout is not None:
-        expected = (
-            f"None with limits and `{what}`: attempts would be over while they wait for turns"
-        )
-        raise InvalidConfig.of("Retry.attempt_timeout", retry.attempt_timeout, expected)
-    for each in kept.limits:
-        if isinstance(each, Budget):
-            expected = f"no Budget with `{what}`: what a row costs is not known when it is read"
-            raise InvalidConfig.of("limits", each, expected)
 
 
 def _require_once(once: Any, journal: Any, cache: Any) -> None:
