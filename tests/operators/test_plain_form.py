@@ -386,7 +386,7 @@ async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainW
     assert given == [["a1"], ("a1",)]
 
 
-async def test_limits_hold_for_every_operator(ordered_wait: PlainWait) -> None:
+async def test_limits_hold(limited_wait: PlainWait) -> None:
     """Of calls at a time, and in a second, further attempts among them."""
     begun: list[float] = []
     running: list[int] = []
@@ -404,7 +404,7 @@ async def test_limits_hold_for_every_operator(ordered_wait: PlainWait) -> None:
         return value
 
     limits = [InFlight(2), Limit(calls=5, per=1)]
-    async with ordered_wait(range(12), fn, retry=Retry(), limits=limits) as results:
+    async with limited_wait(range(12), fn, retry=Retry(), limits=limits) as results:
         assert [value async for value in results] == list(range(12))
     assert (len(begun), max(at_a_time)) == (13, 2)
     assert all(later - at >= 1 for at, later in zip(begun, begun[5:], strict=False))

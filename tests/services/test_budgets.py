@@ -22,7 +22,7 @@ from asyncwait.backends.services import (
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 from asyncwait.toolkit._limits import _spending
-from asyncwait.toolkit._limits._lines import Asker, Permit
+from asyncwait.toolkit._limits._lines import Asker, Permit, order_of
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -307,7 +307,7 @@ def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Pat
         def take(asker: Asker, start: threading.Barrier, taken: list[Any]) -> None:
             start.wait()
             for _ in range(20):
-                permit = Permit(asker.line(None), [1.0], lambda *_: None, is_retry=False)
+                permit = Permit(asker.line(None), [1.0], lambda *_: None, order_of(is_retry=False))
                 taken.extend(each for each, error in asker.enter(permit) if error is None)
 
         askers = [Asker([Budget(20, path=str(tmp_path / f"{number}"))], 1, float) for _ in range(2)]

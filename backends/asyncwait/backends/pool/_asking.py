@@ -308,6 +308,8 @@ class Asking:
 
     def forget(self) -> None:
         """Let no load begin, and nobody join one."""
+        for load in self.queue:
+            self._give_back(load)
         self.queue.clear()
         self._loading.clear()
 

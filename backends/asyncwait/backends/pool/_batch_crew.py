@@ -160,6 +160,8 @@ class BatchCrew(Crew):
 
     def dismiss(self) -> None:
         """Send all workers home as soon as their calls let them, and keep no time."""
+        if self._permit is not None and self._limited is not None:
+            self._limited.gate.give_back(self._permit)
         if self._timer is not None:
             self._timer.shield = True
             self._timer.cancel()

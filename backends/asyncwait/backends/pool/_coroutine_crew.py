@@ -60,6 +60,8 @@ class CoroutineCrew(Crew):
     """
 
     _isolates = False
+    _is_gated = False
+    """Whether `_returned` makes each call, with its permit."""
 
     async def _run_calls(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
         core, sweep, clock = self._core, self._sweep, self._clock
@@ -68,6 +70,7 @@ class CoroutineCrew(Crew):
         watches, decides_by_one = sweep.watches, sweep.is_light and core.single
         opened, cancelling = worker.opened, worker.cancelling
         lingers = running_loop().call_at is not None
+        gated = self._returned if self._is_gated else None
         task = asyncio.current_task() if lingers else object()
         held = holders(task)
         entry: Entry | None = None
@@ -97,6 +100,8 @@ class CoroutineCrew(Crew):
                 try:
                     if self._isolates:
                         returned = await within(self._opened.copy(), self._returned(entry))
+                    elif gated is not None:
+                        returned = await gated(entry)
                     else:
                         call = function(entry.value)
                         if type(call) is not CoroutineType:

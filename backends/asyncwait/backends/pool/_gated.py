@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from types import CoroutineType
 from typing import Any
 
 from asyncwait.backends.pool._core import Core
@@ -16,6 +17,7 @@ from asyncwait.spec import (
     NotCalled,
 )
 from asyncwait.toolkit import (
+    HELD_LIMITS,
     Gate,
     Hand,
     Permit,
@@ -126,6 +128,8 @@ class Limited:
             getattr(fn, "call", fn), StandIns
         )
         """Whether the function makes several calls, each with a permit of its own."""
+        self.is_simple = self.is_free is _never and not self._makes_several
+        """Whether each call needs its permit, and no other."""
 
     async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
         """Make a call with its permit; return its result without its cost."""
@@ -165,29 +169,19 @@ class Gated(deque[Entry]):
         """Request a permit for the call of a record."""
         if entry.results is not None or self._core.closed:
             return
-        is_free = self._is_free(entry.value)
+        is_free = self._is_free is not _never and self._is_free(entry.value)
         if is_free and not self._keeps_order:
             super().append(entry)
             return
-
-        def answer(permit: Permit, error: AsyncWaitError | None) -> None:
-            if entry.results is not None:
-                self._gate.give_back(permit)
-            elif error is not None:
-                entry.permit = None
-                self._refusals.refuse([entry], error)
-            else:
-                super(Gated, self).append(entry)
-                self._core.on_pending()
-
         arrival = entry.permit if isinstance(entry.permit, int) else None
         try:
             permit = self._gate.ask(
                 [entry.value],
-                answer,
+                self._answered,
                 is_retry=entry.attempts > 0,
                 is_free=is_free,
                 arrival=arrival,
+                subject=entry,
             )
         except AsyncWaitError as error:
             self._refusals.refuse([entry], error)
@@ -195,6 +189,24 @@ class Gated(deque[Entry]):
         entry.permit = permit
         if not permit.is_waiting:
             super().append(entry)
+
+    def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
+        entry: Entry = permit.subject
+        if entry.results is not None:
+            self._gate.give_back(permit)
+        elif error is not None:
+            entry.permit = None
+            self._refusals.refuse([entry], error)
+        else:
+            super().append(entry)
+            self._core.on_pending()
+
+    def clear(self) -> None:
+        """Give the permits of all records back, whose calls do not start."""
+        self._gate.close()
+        for entry in self:
+            self.forget(entry)
+        super().clear()
 
     def extend(self, entries: Iterable[Entry]) -> None:
         """Request permits for the calls of records."""
@@ -211,16 +223,35 @@ class Gated(deque[Entry]):
 class GatedCrew(CoroutineCrew):
     """Awaits coroutine functions whose calls have permits."""
 
-    _isolates = True
+    _is_gated = True
 
     def __init__(self, *common: Any, limited: Limited) -> None:
         super().__init__(*common)
-        self._limited = limited
+        self._limited, self._gate = limited, limited.gate
         self._core.pending = self._gated = Gated(self._core, limited)
         self._sweep.forget = self._gated.forget
 
     async def _returned(self, entry: Entry) -> Any:
         permit, entry.permit = entry.permit, None
+        if permit is None or not self._limited.is_simple:
+            return await self._call(permit, entry)
+        gate = self._gate
+        gate.started(permit)
+        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *gate.held))
+        try:
+            call = self._function(entry.value)
+            if type(call) is not CoroutineType:
+                call = awaitable_of(self._core.record(entry), call)
+            given = await call
+        except BaseException as error:
+            gate.ended(permit, error)
+            raise
+        finally:
+            HELD_LIMITS.reset(token)
+        return gate.result(permit, given)
+
+    async def _call(self, permit: Permit | None, entry: Entry) -> Any:
+        """Make a call that may need no permit, or several."""
         record, function = self._core.record(entry), self._function
 
         def call(value: Any) -> Any:

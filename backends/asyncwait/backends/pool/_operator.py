@@ -68,7 +68,7 @@ def open_operator(
     core = Core(config, restore)
     core.begun = fn if isinstance(fn, BeginsLater) else None
     feed = partial(Feeder, core, elements)
-    return _Pool(config, parts, core, feed, PoolResults(core), fn, store=store)
+    return _Pool(config, parts, core, feed, PoolResults(core), fn=fn, store=store)
 
 
 def open_plain(
@@ -95,7 +95,7 @@ def open_plain(
     core = Core(config, None, PlainEdge(source.making, function.single))
     core.begun = function if isinstance(function, BeginsLater) else None
     feed, results = partial(feeder, core, source), PoolValues(core)
-    return _Pool(config, parts, core, feed, results, function, store=store)
+    return _Pool(config, parts, core, feed, results, fn=function, store=store)
 
 
 ordered_wait = plain_wait(open_operator, "ordered", open_plain)
@@ -113,8 +113,8 @@ class _Pool(OperatorContext[R]):
         core: Core,
         feed: Callable[[], Feeder],
         results: R,
-        fn: Any,
         *,
+        fn: Any,
         store: Store | None = None,
     ) -> None:
         super().__init__(parts)

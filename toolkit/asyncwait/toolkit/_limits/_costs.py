@@ -32,6 +32,8 @@ class Costs:
         self._told_alone = next((unit for unit, cost in units if cost is None), None)
         """The unit of a budget without an estimate: calls have to tell their costs."""
         self._known = {unit for unit, _ in units}
+        self.has_units = bool(units)
+        """Whether a `Cost` may tell an amount of a limit."""
         self._by = [each.by if isinstance(each, Limit | InFlight) else None for each in limits]
         self.has_keys = any(self._by)
         """Whether a limit has keys."""
@@ -103,15 +105,15 @@ class Costs:
             CostMistold: the cost is invalid, or missing where no estimate can replace it.
         """
         unit = self._told_alone
-        if isinstance(given, Cost):
+        if unit is None and type(given) is not Cost:
+            return ()
+        if type(given) is Cost:
             if unit is not None and isinstance(given.used, Mapping) and unit not in given.used:
                 raise CostMistold(
                     f"expected a cost in {unit} from Cost.used, got {shown(given.used)}: "
                     "the budget has no `cost` that would say it"
                 )
             return self._told(given)
-        if unit is None:
-            return ()
         raise CostMistold(
             f"expected a Cost(result, used), got {shown(given)}: the budget in {unit} has "
             "no `cost` that would say it"

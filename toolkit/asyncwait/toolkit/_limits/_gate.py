@@ -23,7 +23,17 @@ from asyncwait.spec._limits import require_limits
 from asyncwait.toolkit._limits._costs import Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._ledger import Limits
-from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Parking, Permit, Stop, pump
+from asyncwait.toolkit._limits._lines import (
+    LOCK,
+    Answers,
+    Asker,
+    Line,
+    Parking,
+    Permit,
+    Stop,
+    arrive,
+    pump,
+)
 from asyncwait.toolkit._limits._meters import Meter, Use
 from asyncwait.toolkit._loop import Bell, running_loop
 
@@ -90,7 +100,8 @@ class Gate(Asker):
             lambda each: together is None or isinstance(each, Adaptive | Breaker),
         )
         self.costs = Costs(asked)
-        self._held: tuple[object, ...] = (limits,) if together is not None else asked
+        self._is_plain = self._is_plain and together is None
+        self.held: tuple[object, ...] = (limits,) if together is not None else asked
         self._spent: Counter[str] = Counter() if spent is None else spent
         self._spending = Lock()
         if together is not None:
@@ -100,8 +111,6 @@ class Gate(Asker):
         """What tells the loop of the operator from others."""
         self._posted: deque[tuple[Permit, AsyncWaitError | None]] = deque()
         """Answers that other threads have found."""
-        self._granted: dict[Permit, None] = {}
-        """Permits whose calls have not started."""
         self._alarms: dict[Stop, float] = {}
         self._due = inf
         self._bell = Bell()
@@ -119,6 +128,7 @@ class Gate(Asker):
         is_retry: bool = False,
         is_free: bool = False,
         arrival: int | None = None,
+        subject: Any = None,
     ) -> Permit:
         """Request a permit for a call.
 
@@ -127,6 +137,7 @@ class Gate(Asker):
             answer: see `Permit`.
             is_retry: whether the call goes before first calls.
             arrival: see `Permit`.
+            subject: the record, or whatever the call is for.
             is_free: whether the call needs no room: it only keeps its place behind earlier ones.
 
         Returns:
@@ -137,26 +148,25 @@ class Gate(Asker):
             CostUnknown: the cost, weight or key of a value is unknown.
             NotCalled: a limit refuses the call for good.
         """
-        amounts = [0.0] * len(self.limits) if is_free else self.costs.of(values)
-        keys = self.costs.keys(values[0]) if self.costs.has_keys else None
-        line = self.line(keys)
-        permit = Permit(line, amounts, answer, is_retry=is_retry, arrival=arrival)
-        found: list[AsyncWaitError | None] = []
-        others: Answers = []
-        for each in self.enter(permit):
-            if each[0] is permit:
-                found.append(each[1])
-            else:
-                others.append(each)
-        self.hand_out(others)
-        if found and found[0] is not None:
-            raise found[0]
+        costs = self.costs
+        amounts = [0.0] * len(self.limits) if is_free else costs.of(values)
+        keys = costs.keys(values[0]) if costs.has_keys else None
+        line = self.lines.get(keys) or self.line(keys)
+        order = (not is_retry, arrive() if arrival is None else arrival)
+        permit = Permit(line, amounts, answer, order, subject)
+        if answers := self.enter(permit):
+            mine = next((each for each in answers if each[0] is permit), None)
+            self.hand_out([each for each in answers if each is not mine])
+            if mine is not None and mine[1] is not None:
+                raise mine[1]
         return permit
 
     def started(self, permit: Permit) -> None:
         """Note that a call starts, from any thread."""
-        self._granted.pop(permit, None)
-        self.hand_out(self.begin(permit, self.clock()))
+        if not self._notes_starts:
+            permit.began = permit.since
+        elif answers := self.begin(permit, self.clock()):
+            self.hand_out(answers)
         if self._exchange is not None:
             self._exchange.begin(permit)
 
@@ -172,6 +182,9 @@ class Gate(Asker):
         Raises:
             CostMistold: the call tells an invalid cost.
         """
+        if type(given) is not Cost and not self.costs.has_units:
+            self._end(permit, None)
+            return given
         try:
             permit.told = self.costs.told(given)
             permit.given = given
@@ -179,29 +192,28 @@ class Gate(Asker):
             self._end(permit, error)
             raise
         self._end(permit, None)
-        return given.result if isinstance(given, Cost) else given
+        return given.result if type(given) is Cost else given
 
     def give_back(self, permit: Permit) -> None:
         """Take back a request, or a permit whose call does not start."""
-        self._granted.pop(permit, None)
         self.hand_out(self.withdraw(permit))
         if self._exchange is not None:
             self._exchange.end(permit)
 
     def _end(self, permit: Permit, error: BaseException | None) -> None:
-        told = permit.told
-        spent = self.costs.spent(permit.amounts, told, permit.given)
-        if spent:
+        if self.costs.has_units or permit.given is not None:
+            spent = self.costs.spent(permit.amounts, permit.told, permit.given)
             with self._spending:
                 self._spent.update(spent)
-        self.hand_out(self.end(permit, error))
+        if answers := self.end(permit, error):
+            self.hand_out(answers)
         if self._exchange is not None:
             self._exchange.end(permit)
 
     async def call(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
         """Call a coroutine function with a permit; return its result without its cost."""
         self.started(permit)
-        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self._held))
+        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self.held))
         try:
             given = await function(value)
         except BaseException as error:
@@ -214,7 +226,7 @@ class Gate(Asker):
     def call_in_thread(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
         """Do the same with a plain function, in any thread."""
         self.started(permit)
-        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self._held))
+        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self.held))
         try:
             given = function(value)
         except BaseException as error:
@@ -231,11 +243,10 @@ class Gate(Asker):
             NotCalled: the call can not start.
         """
         bell = Bell()
-        failed: list[AsyncWaitError] = []
+        answers: list[AsyncWaitError | None] = []
 
         def answer(_: Permit, error: AsyncWaitError | None) -> None:
-            if error is not None:
-                failed.append(error)
+            answers.append(error)
             bell.ring()
 
         try:
@@ -243,14 +254,14 @@ class Gate(Asker):
         except AsyncWaitError as error:
             raise self._own(error) from None
         try:
-            while permit.is_waiting or not (permit in self._granted or failed):
+            while permit.is_waiting and not answers:
                 await bell.wait()
             await sys.modules["anyio"].lowlevel.checkpoint_if_cancelled()
         except BaseException:
             self.give_back(permit)
             raise
-        if failed:
-            raise self._own(failed[0])
+        if answers and answers[0] is not None:
+            raise self._own(answers[0])
         return await self.call(permit, function, value)
 
     def _own(self, error: AsyncWaitError) -> AsyncWaitError:
@@ -262,7 +273,6 @@ class Gate(Asker):
 
     def granted(self, permit: Permit, answers: Answers) -> None:
         if self._exchange is None:
-            self._granted[permit] = None
             answers.append((permit, None))
         else:
             permit.is_waiting = True
@@ -282,7 +292,6 @@ class Gate(Asker):
             if error is None:
                 if permit.uses:
                     stop.meter.meter.end(permit.uses[-1], self.clock())
-                self._granted[permit] = None
             else:
                 self.release(permit)
             permit.is_waiting = False
@@ -373,8 +382,6 @@ class Gate(Asker):
         self.hand_out(answers)
         while self._posted:
             self.give_back(self._posted.popleft()[0])
-        for permit in [*self._granted]:
-            self.give_back(permit)
         self._bell.ring()
 
     def forget(self) -> None:

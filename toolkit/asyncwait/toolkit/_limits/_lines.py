@@ -58,48 +58,42 @@ def arrive() -> int:
     return next(_ARRIVALS)
 
 
-class Permit:
+class Permit(Struct, eq=False):
     """One call, from its request for a permit to its end.
 
     Args:
         line: where it waits.
         amounts: estimated amounts, for each limit.
-        is_retry: whether it goes before first calls.
-        arrival: number of its arrival, if that was before the request; see `arrive`.
         answer: called with the permit, and with None when the call may start, or with the reason
             why it never may. Not called if the permit is there when `enter` returns.
+        order: its place among the calls that wait; see `order_of`.
+        subject: the record, or whatever the call is for.
+        is_waiting: whether the call may not start yet.
+        since: time of the request.
+        began: time of the start, by the clock of the operator; infinity before.
+        uses: what the call uses of each meter of its line.
+        told: actual amounts as the call tells them, for each limit.
+        given: the result of the call, if that is a `Cost`.
+        number: id of this permit in a shared ledger; 0 if no ledger counts the limits.
     """
 
-    __slots__ = (
-        "amounts", "answer", "began", "given", "is_waiting", "line", "number", "order", "since",
-        "told", "uses",
-    )  # fmt: skip
+    line: "Line"
+    amounts: Sequence[float]
+    answer: "Callable[[Permit, AsyncWaitError | None], object]"
+    order: Order
+    subject: Any = None
+    is_waiting: bool = True
+    since: float = 0.0
+    began: float = inf
+    uses: list[Use] = []
+    told: Sequence[float | None] = ()
+    given: Any = None
+    number: int = 0
 
-    def __init__(
-        self,
-        line: "Line",
-        amounts: Sequence[float],
-        answer: "Callable[[Permit, AsyncWaitError | None], object]",
-        *,
-        is_retry: bool,
-        arrival: int | None = None,
-    ) -> None:
-        self.line = line
-        self.amounts = amounts
-        self.answer = answer
-        self.order: Order = (not is_retry, arrive() if arrival is None else arrival)
-        self.is_waiting = True
-        self.began = inf
-        """Time of the start, by the clock of the operator."""
-        self.since = 0.0
-        """Time of the request."""
-        self.uses: list[Use] = []
-        self.told: Sequence[float | None] = ()
-        """Actual amounts as the call tells them, for each limit."""
-        self.given: Any = None
-        """The result of the call."""
-        self.number = 0
-        """Id of this permit in a shared ledger; 0 if no ledger counts the limits."""
+
+def order_of(*, is_retry: bool, arrival: int | None = None) -> Order:
+    """Return the order of a call: further attempts first, then the order of arrivals."""
+    return not is_retry, arrive() if arrival is None else arrival
 
 
 class Stop(Struct, eq=False, frozen=True):
@@ -121,11 +115,12 @@ class Stop(Struct, eq=False, frozen=True):
 class Parking:
     """A meter, and the lines that are parked at it."""
 
-    __slots__ = ("_lines", "due", "last", "meter")
+    __slots__ = ("due", "last", "lines", "meter")
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self._lines: list[tuple[Order, int, Line]] = []
+        self.lines: list[tuple[Order, int, Line]] = []
+        """A heap of the lines that are parked here, and of places that they have left."""
         self.due = inf
         """When its first line may go on; infinity if that depends on the end of a call."""
         self.last = -inf
@@ -134,11 +129,11 @@ class Parking:
     def park(self, line: "Line") -> None:
         """Add a line, with the order of its first call."""
         line.stamp = next(_ARRIVALS)
-        heappush(self._lines, (line.order, line.stamp, line))
+        heappush(self.lines, (line.order, line.stamp, line))
 
     def first(self) -> "Line | None":
         """Return the line whose turn it is."""
-        lines = self._lines
+        lines = self.lines
         while lines:
             _, stamp, line = lines[0]
             if line.stop is not None and line.stamp == stamp:
@@ -148,10 +143,12 @@ class Parking:
 
     def is_reserved(self, order: Order) -> bool:
         """Return whether an earlier call waits for this meter."""
-        return bool(self._lines) and (first := self.first()) is not None and first.order < order
+        return bool(self.lines) and (first := self.first()) is not None and first.order < order
 
 
 Answers: TypeAlias = list[tuple[Permit, AsyncWaitError | None]]
+_NONE: Answers = []
+"""What nothing is ever added to."""
 
 
 class Asker:
@@ -186,6 +183,10 @@ class Asker:
             ]
         files = [purse.file for _, shared, _ in self._shared for purse in shared.purses]
         self._files = sorted(filter(None, files), key=lambda file: file.identity)
+        self._is_plain = not self._files
+        """Whether a call that finds room in all meters may start: nothing else is to be done."""
+        meters = (meter.meter for _, shared, _ in self._shared for meter in shared.meters(None))
+        self._notes_starts = any(not isinstance(each, Room) for each in meters)
         """Files of budgets, in one order for all operators: two never wait for each other."""
         for one, other in pairwise(self._files):
             if one.identity == other.identity:
@@ -209,11 +210,17 @@ class Asker:
         return ()
 
     def enter(self, permit: Permit) -> Answers:
-        """Have a call wait, or take its limits at once; return the answers to hand out."""
-        answers: Answers = []
-        line, now = permit.line, self.clock()
-        permit.since = now
+        """Have a call wait, or take its limits at once; return the answers to hand out.
+
+        A permit that is there at once is no answer: see `Permit`.
+        """
+        line = permit.line
+        permit.since = now = self.clock()
         with LOCK:
+            if line.stop is None and self._is_plain and line.takes(permit, now):
+                permit.is_waiting = False
+                return _NONE
+            answers: Answers = []
             calls = line.first_calls if permit.order[0] else line.retries
             was_first = line.first()
             if calls and permit.order < calls[-1].order:
@@ -240,34 +247,42 @@ class Asker:
     def begin(self, permit: Permit, now: float) -> Answers:
         """Note the start of a call: from then on windows know when it leaves them."""
         permit.began = now
+        if not self._notes_starts:
+            return _NONE
         answers: Answers = []
         with LOCK:
             for use, stop in zip(permit.uses, permit.line.stops, strict=False):
                 stop.meter.meter.begin(use, now + stop.offset)
-                if stop.meter.meter.counts_starts:
+                if stop.meter.meter.counts_starts and stop.meter.lines:
                     pump(stop.meter, answers)
         return answers
 
     def end(self, permit: Permit, error: BaseException | None = None) -> Answers:
         """Note the end of a call, or that it does not start."""
-        answers: Answers = []
         with LOCK:
-            try:
-                with self.files():
-                    self.release(permit, error)
-            except LedgerLost as lost:
-                answers.append((permit, lost))
+            if self._files:
+                try:
+                    with self.files():
+                        self.release(permit, error)
+                except LedgerLost as lost:
+                    return [(permit, lost)]
+            else:
+                self.release(permit, error)
+            answers: Answers | None = None
             for stop in permit.line.stops:
-                pump(stop.meter, answers)
-        return answers
+                if stop.meter.lines:
+                    answers = [] if answers is None else answers
+                    pump(stop.meter, answers)
+        return _NONE if answers is None else answers
 
     def release(self, permit: Permit, error: BaseException | None = None) -> None:
         """Note in each meter that a call has ended; the caller holds the lock."""
-        now, told = self.clock(), permit.told
-        uses, permit.uses = permit.uses, []
+        now, told = self.clock() if self._notes_starts else 0.0, permit.told
+        uses = permit.uses
         for use, stop in zip(uses, permit.line.stops, strict=False):
-            amount = told[stop.place] if stop.place < len(told) else None
+            amount = told[stop.place] if told and stop.place < len(told) else None
             stop.meter.meter.end(use, now + stop.offset, amount, error)
+        uses.clear()
 
     def files(self) -> AbstractContextManager[object]:
         """Return what locks the files of budgets, so that no other process spends meanwhile."""
@@ -365,6 +380,25 @@ class Line:
         self.stop = None
         if self.keys and self.asker.lines.get(self.keys) is self:
             del self.asker.lines[self.keys]  # There may be as many lines as keys.
+
+    def takes(self, permit: Permit, now: float) -> bool:
+        """Take the limits of a call that finds room in all of them, without a wait."""
+        amounts, stops = permit.amounts, self.stops
+        try:
+            for stop in stops:
+                parking = stop.meter
+                if parking.lines:
+                    return False
+                at = now + stop.offset
+                parking.last = max(parking.last, at)
+                if parking.meter.delay(amounts[stop.place], at) > 0:
+                    return False
+        except AsyncWaitError:  # as `advance` answers
+            return False
+        uses = permit.uses
+        for stop in stops:
+            uses.append(stop.meter.meter.take(amounts[stop.place], now + stop.offset))
+        return True
 
     def _lacking(self, permit: Permit, now: float) -> Stop | None:
         """Return the first meter without room for a call; None if all have room.
