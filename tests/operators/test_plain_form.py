@@ -37,6 +37,12 @@ def ordered_wait(operator: str) -> PlainWait:
     return PLAIN_FORMS[operator]["ordered"]
 
 
+@pytest.fixture(params=["pool", "reference"])
+def limited_wait(request: pytest.FixtureRequest) -> PlainWait:
+    """The plain form of each operator with limits."""
+    return PLAIN_FORMS[request.param]["ordered"]
+
+
 async def skipping(value: Any) -> Any:
     """A function that answers at once."""
     return value

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from asyncwait.backends.journal import Journal
-from asyncwait.backends.services import Budget, Cost, Limit
+from asyncwait.backends.services import Cost, Limit
 from asyncwait.backends.spark import ordered_wait
 from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._opening import Options
@@ -219,13 +219,12 @@ def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
         ({"batch": 4}, "batch must be a Batch"),
         ({"batch": BATCH, "capacity": 3}, "batch.max_size must be"),
         ({"batch": BATCH, "max_in_flight": 6, "max_tasks": 2}, "batch.max_size must be"),
-        ({"batch": BATCH, "limits": [Budget(9)]}, "limits must be no Budget with `batch`"),
         (
             {"batch": Batch(split=True), "retry": Retry(), "journal": Journal("here", "job", "1")},
             "batch.split must be False with a journal or `once`",
         ),
     ],
-    ids=["no batch", "capacity", "share", "budget", "split"],
+    ids=["no batch", "capacity", "share", "split"],
 )
 def test_what_goes_with_no_batches_is_refused(options: dict[str, Any], named: str) -> None:
     """By name, before anything is planned."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import Row
 
-from asyncwait.backends.services import Budget, Cost
+from asyncwait.backends.services import Cost
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
@@ -343,7 +343,6 @@ class Blocking:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no cache": ({"cache": 7}, "cache must be a Cache or None, got 7"),
     "batch": ({"batch": Batch()}, "cache must be None with a `batch`"),
-    "budget": ({"limits": [Budget(9)]}, "limits must be no Budget with `cache`"),
     "journal": ({"journal": "/nowhere"}, "journal must be None with `cache`: .* distinct rows"),
     "plain": ({"fn": blocking}, r"fn must be a coroutine function with `cache`; await asyncio\.to"),
     "plain class": ({"fn": Blocking}, "fn must be a coroutine function with `cache`"),
