@@ -160,8 +160,7 @@ class BatchCrew(Crew):
 
     def dismiss(self) -> None:
         """Send all workers home as soon as their calls let them, and keep no time."""
-        if self._permit is not None and self._limited is not None:
-            self._limited.gate.give_back(self._permit)
+        self._give_back(self._permit)
         if self._timer is not None:
             self._timer.shield = True
             self._timer.cancel()
@@ -184,9 +183,10 @@ class BatchCrew(Crew):
                 values = self._begin(worker)
                 self.wake_worker()
                 if self._core.closed:  # One without a copy may have failed the operator.
+                    self._give_back(worker.permit)
                     return
-                if not values and worker.permit is not None and self._limited is not None:
-                    self._limited.gate.give_back(worker.permit)
+                if not values:
+                    self._give_back(worker.permit)
                     worker.permit = None
                 if values and not await self._run_batch(worker, values):
                     return
@@ -195,8 +195,15 @@ class BatchCrew(Crew):
             else:
                 if self._core.pending:
                     self.wake_worker()
+                elif self._permit is not None:  # Deadlines have decided all that waited for it.
+                    self._give_back(self._permit)
+                    self._permit = None
                 if not await self._park(worker):
                     return
+
+    def _give_back(self, permit: Permit | None) -> None:
+        if permit is not None and self._limited is not None:
+            self._limited.gate.give_back(permit)
 
     def _may_begin(self) -> bool:
         is_place = self._running < self._batch.in_flight
@@ -223,10 +230,10 @@ class BatchCrew(Crew):
     def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
         """Take the answer to a request that had to wait."""
         assert self._limited is not None
-        if error is None and not self._core.pending:
-            self._limited.gate.give_back(permit)
-        if error is not None or not self._core.pending:
+        if error is not None or not (self._core.pending and self._is_due()):
             self._permit = None
+        if error is None and self._permit is None:
+            self._give_back(permit)
         if error is not None:
             self._limited.refusals.refuse(self._next(), error)
         self.wake_worker()

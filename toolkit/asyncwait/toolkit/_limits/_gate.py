@@ -319,7 +319,10 @@ class Gate(Asker):
 
     def answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
         """Call the `answer` of a permit, on the loop of its operator."""
-        if self._is_closed:
+        if permit.is_withdrawn:
+            if self._exchange is not None:  # It may have answered meanwhile.
+                self._exchange.end(permit)
+        elif self._is_closed:
             self.give_back(permit)
         elif permit.began < inf:
             self.on_lost(error or AsyncWaitError())

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from heapq import heappop, heappush
 from itertools import count, pairwise
 from math import inf
-from threading import Lock
+from threading import RLock
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -47,7 +47,8 @@ from asyncwait.toolkit._limits._meters import (
     windows_of,
 )
 
-LOCK = Lock()
+LOCK = RLock()
+"""Reentrant: a finalizer may close an operator while the lock is held in its thread."""
 _ARRIVALS = count()
 Order: TypeAlias = tuple[bool, int]
 """Whether it is a first call, and the number of its arrival."""
@@ -69,6 +70,7 @@ class Permit(Struct, eq=False):
         order: its place among the calls that wait; see `order_of`.
         subject: the record, or whatever the call is for.
         is_waiting: whether the call may not start yet.
+        is_withdrawn: whether the call does not start.
         since: time of the request.
         began: time of the start, by the clock of the operator; infinity before.
         uses: what the call uses of each meter of its line.
@@ -83,6 +85,7 @@ class Permit(Struct, eq=False):
     order: Order
     subject: Any = None
     is_waiting: bool = True
+    is_withdrawn: bool = False
     since: float = 0.0
     began: float = inf
     uses: list[Use] = []
@@ -233,16 +236,17 @@ class Asker:
 
     def withdraw(self, permit: Permit) -> Answers:
         """Take back a request, or a permit whose call does not start."""
-        if permit.is_waiting:
-            permit.is_waiting = False
-            line, answers = permit.line, Answers()
-            with LOCK:
-                stop = line.stop
-                line.advance(answers)
-                if stop is not None:
-                    pump(stop.meter, answers)
-            return answers
-        return self.end(permit)
+        permit.is_withdrawn = True
+        if not permit.is_waiting:
+            return self.end(permit)
+        permit.is_waiting = False
+        answers: Answers = []
+        with LOCK:
+            stop = permit.line.stop
+            permit.line.advance(answers)
+            if stop is not None:
+                pump(stop.meter, answers)
+        return [*answers, *self.end(permit)]
 
     def begin(self, permit: Permit, now: float) -> Answers:
         """Note the start of a call: from then on windows know when it leaves them."""
