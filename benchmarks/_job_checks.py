@@ -32,7 +32,7 @@ def _wrong_results(job: Job, run: Run) -> Iterator[str]:
         ended = (i for i, n in counts.items() if n == min(works[i].fails + 1, job.most_calls))
         wanted = set(given) if is_cut else set(ended)
         if len(run.calls) > job.budget or (len(given) < job.count and len(run.calls) < job.budget):
-            yield f"{len(run.calls)} calls were made within a budget of {job.budget}"
+            yield f"budget: {len(run.calls)} calls were made of {job.budget}"
     if wanted - set(given):
         yield f"lost: {sorted(wanted - set(given))[:5]} of {job.count}, {len(given)} came"
     if len(given) > len(set(given)):
@@ -41,12 +41,12 @@ def _wrong_results(job: Job, run: Run) -> Iterator[str]:
         lines: defaultdict[int, list[int]] = defaultdict(list)
         for _, index, is_good in results:
             if index % job.operators != number:
-                yield f"operator {number} gave the result of {index}"
+                yield f"crossed: operator {number} gave the result of {index}"
             if not is_cut and is_good is not (works[index].fails < job.most_calls):
-                yield f"value {index} counts as {'decided' if is_good else 'failed'}"
+                yield f"outcome: value {index} counts as {'decided' if is_good else 'failed'}"
             lines[works[index].key if job.mode == "key-ordered" else 0].append(index)
         if job.mode != "unordered" and any(line != sorted(line) for line in lines.values()):
-            yield "out of order"
+            yield "disorder: results are out of order"
 
 
 def _wrong_shared(job: Job, run: Run) -> Iterator[str]:
@@ -57,9 +57,10 @@ def _wrong_shared(job: Job, run: Run) -> Iterator[str]:
             index if is_good else works[index // job.operators].key for _, index, is_good in results
         ]
         if job.mode == "ordered" and given != keys[: len(given)]:
-            yield "out of order"
+            yield "disorder: results are out of order"
         if job.budget is None and Counter(given) != Counter(keys):
-            yield f"lost or repeated: {Counter(keys) - Counter(given)} {Counter(given) - Counter(keys)}"
+            lost, more = Counter(keys) - Counter(given), Counter(given) - Counter(keys)
+            yield f"lost: {dict(lost)}, repeated: {dict(more)}"
 
 
 def _wrong_calls(job: Job, run: Run) -> Iterator[str]:
@@ -68,16 +69,15 @@ def _wrong_calls(job: Job, run: Run) -> Iterator[str]:
     counts = Counter(work.index for call in run.calls for work in call.works)
     for work in job.work():
         times = counts[work.index]
-        if job.hedge is None and times and times > most:
-            yield f"value {work.index} was called {times} times"
-        elif job.hedge is None and is_exact and times not in (0, min(work.fails + 1, most)):
-            yield f"value {work.index} was called {times} times"
+        is_wrong = times not in (0, min(work.fails + 1, most)) if is_exact else times > most
+        if job.hedge is None and is_wrong:
+            yield f"calls: value {work.index} was called {times} times"
     last: dict[tuple[int, int], float] = {}
     for call in run.calls:
         for work in call.works if job.mode == "key-ordered" else ():
             line = work.index % job.operators, work.key
             if call.start + SLACK < last.get(line, 0):
-                yield f"two calls of key {work.key} at {call.start:.6g} s"
+                yield f"overlapping: two calls of key {work.key} at {call.start:.6g} s"
             last[line] = call.end
 
 
@@ -87,7 +87,7 @@ def _exceeded(job: Job, run: Run) -> Iterator[str]:
     for gauge in Gauge.of(job.limits):
         for call in sorted(run.calls, key=lambda call: call.start):
             if not gauge.has_room(call.start, call.works[0].key, call.costs):
-                yield f"exceeded at {call.start:.6g} s: {gauge.rule}"
+                yield f"exceeded: at {call.start:.6g} s: {gauge.rule}"
                 break
             gauge.add(call.start, call.end, call.works[0].key, call.costs)
 

@@ -155,21 +155,24 @@ class _Lane:
                 yield work
 
     def _start_one(self, now: float) -> bool:
+        """Start all values that can start, in their order; return whether there was one."""
         tried: set[int] = set()
-        for work in self._waiting(now):
-            if self._is_kept(work, now):
-                return True
-            if self.job.mode == "key-ordered" and self.place[work.index] in self.unstarted:
+        has_started = False
+        is_keyed = self.job.mode == "key-ordered"
+        for work in list(self._waiting(now)):
+            if is_keyed and self.place[work.index] in self.unstarted:
                 if work.key in tried:
                     continue  # behind an earlier value of its key
                 tried.add(work.key)
-            full = [g for g in self.gauges if not g.has_room(now, work.key, work.cost)]
-            if not full:
-                self._start(now, (work,))
+            if self._is_kept(work, now):
                 return True
-            if not all(gauge.by for gauge in full):
-                return False
-        return False
+            full = [g for g in self.gauges if not g.has_room(now, work.key, work.cost)]
+            if not full and self.play.budget > 0:
+                self._start(now, (work,))
+                has_started = True
+            elif not all(gauge.by for gauge in full):
+                break
+        return has_started
 
     def _is_kept(self, work: Work, now: float) -> bool:
         """Return whether the cache decides a value, now or when a load ends."""
