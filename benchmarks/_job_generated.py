@@ -137,7 +137,7 @@ def smallest(drawn: Drawn, backend: str, problem: str) -> tuple[Drawn, str]:
         is_smaller = False
         for each in drawn.smaller():
             refused, found = wrong(each, backend)
-            if not refused and found.split(":")[0] == problem.split(":")[0]:
+            if not refused and found.split(":")[0] == problem.split(":", maxsplit=1)[0]:
                 drawn, problem, is_smaller = each, found, True
                 break
     return drawn, problem

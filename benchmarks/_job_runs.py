@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import multiprocessing
 import operator
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable
@@ -20,6 +21,9 @@ from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter
+
+PATIENCE = 30.0
+"""Real seconds for a run in threads."""
 
 LONGEST = 1e7
 """Virtual seconds after which a run counts as hanging."""
@@ -202,14 +206,34 @@ def _threaded(job: Job, fn: Any) -> Any:
 
 
 def play(job: Job, backend: str) -> Run:
-    """Run a job on "pool", "threads" or "reference"; return what happened."""
+    """Run a job on "pool", "threads" or "reference"; return what happened.
+
+    Threads run in a child process: nothing else ends a thread that waits for ever.
+    """
+    if backend != "threads":
+        return _play(job, backend)
+    forks = multiprocessing.get_context("fork")
+    here, there = forks.Pipe()
+    child = forks.Process(target=lambda: there.send(_play(job, backend)), daemon=True)
+    child.start()
+    run: Run = here.recv() if here.poll(PATIENCE) else Run(error="hangs: threads block")
+    child.kill()
+    child.join()
+    return run
+
+
+def _play(job: Job, backend: str) -> Run:
     run = Run()
     makes: Any = PatientLoop if backend == "threads" else VirtualLoop
 
+    def note(_: Any, context: dict[str, Any]) -> None:
+        run.error = f"raised: {context.get('exception')!r} in a callback"
+
     async def main() -> None:
+        loop: Any = asyncio.get_running_loop()
+        loop.set_exception_handler(note)
         if backend == "threads":
             if job.hedge is None:
-                loop: Any = asyncio.get_running_loop()
                 await _run(job, run, partial(_threaded, job), lambda fn: Server(fn, loop))
             else:
                 run.refused = "nothing ends a call in a thread, so there are no hedges"
@@ -229,9 +253,9 @@ def play(job: Job, backend: str) -> Run:
     except InvalidConfig as error:
         run.refused = f"{error}".splitlines()[0]
     except TimeoutError:
-        run.error = "hangs"
+        run.error = f"hangs: {sum(map(len, run.results))} of {job.count} results"
     except Exception as error:
-        run.error = f"{type(error).__name__}: {error}"
+        run.error = f"raised: {type(error).__name__}: {error}"
     return run
 
 

@@ -60,7 +60,7 @@ class Outcome(Struct, frozen=True):
     def cell(self, backend: str) -> str:
         """Return what the table says of a backend."""
         run = self.runs[backend]
-        return "refused" if run.refused else run.error or f"{self.ratio(backend):.3f}"
+        return "refused" if run.refused else run.error.split(":")[0] or f"{self.ratio(backend):.3f}"
 
 
 def measure(job: Job, backends: Iterable[str] = BACKENDS) -> Outcome:
@@ -132,8 +132,8 @@ seconds from their start, as if `latency` were 0.
 {markdown(HEAD, map(row, outcomes))}
 ## Pairs of options
 
-A small job runs each pair of {len(alone())} options. {reached} of {len(both)} reach {GOAL} wherever a
-backend accepts them. The others:
+A small job runs each pair of {len(alone())} options. {reached} of {len(both)} reach {GOAL}
+wherever a backend accepts them. The others:
 
 {markdown(HEAD, map(row, missed))}
 ## Refused
