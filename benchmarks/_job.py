@@ -37,7 +37,9 @@ class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def arrives_in(self) -> float:
-        return max(0.25, self.per / 50) if self.latency is None else self.latency
+        if self.latency is not None:
+            return self.latency
+        return min(max(0.25, self.per / 50), self.per / 10)
 
 
 class Work(NamedTuple):

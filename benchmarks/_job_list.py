@@ -290,7 +290,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "burst": {"limits": (calls(6, 6, burst=2),)},
     "weight": {"limits": (at_once(10, weight=True),), "costs": (2, 5, 1, 3)},
     "max_wait": {"limits": (calls(4, 2, max_wait=500),)},
-    "breaker": {"limits": (Rule(kind="breaker", most=5, per=10, rest=30),)},
+    "breaker": {"limits": (Rule(kind="breaker", most=50, per=10, rest=30),)},
     "two operators": {"operators": 2},
 }
 """Each option, in the least job that shows it."""

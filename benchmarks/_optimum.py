@@ -32,7 +32,7 @@ class Gauge:
 
     @classmethod
     def of(cls, rules: Iterable[Rule], *, nominal: bool = False) -> "list[Gauge]":
-        """Return a gauge for each window; a burst is a second, shorter window.
+        """Return a gauge for each window; a burst is a second, shorter window of starts.
 
         Args:
             rules: of the job; adaptive ones, budgets and breakers have no window.
@@ -45,7 +45,7 @@ class Gauge:
                 gauges.append(cls(rule, rule.most, rule.per, latency))
                 if rule.burst is not None:
                     per = rule.per * rule.burst / rule.most
-                    gauges.append(cls(rule, rule.burst, per, latency))
+                    gauges.append(cls(rule, rule.burst, per, 0.0))
             elif rule.kind in ("in_flight", "adaptive"):
                 gauges.append(cls(rule, rule.most, None, 0.0))
         return gauges

@@ -95,10 +95,10 @@ def test_jobs_by_chance_use_all_room_and_no_more(jobs: ModuleType) -> None:
 def test_the_checks_find_what_is_wrong(jobs: ModuleType) -> None:
     """A run that lost a result, repeated a call or started one too early or too late fails."""
     job = next(job for job in jobs.pairs() if job.name == "unordered + calls")
-    run = jobs.play(job, "reference")
+    run = jobs.play(job, "pool")
     assert jobs.problems(job, run) == []
 
-    late, early, lost, twice = (jobs.play(job, "reference") for _ in range(4))
+    late, early, lost, twice = (jobs.play(job, "pool") for _ in range(4))
     late.calls[-1].start += 1
     early.calls[5].start = early.calls[0].start
     del lost.results[0][3]
