@@ -144,7 +144,7 @@ def smallest(drawn: Drawn, backend: str, problem: str) -> tuple[Drawn, str]:
 
 
 CODE = '''"""{name}: {problem}"""
-import asyncio, copy, operator
+import asyncio, copy, itertools, operator
 from typing import NamedTuple
 from asyncwait.backends.pool import {wait}
 from asyncwait.backends.services import *
@@ -178,11 +178,10 @@ async def together(works):
 
 async def main(values):
     async with {wait}({source}, {fn}, {options}) as results:
-        place = 0
+        pauses = itertools.cycle({reads})
         async for result in results:
             print(f"{{asyncio.get_running_loop().time():8.2f}} result {{result}}")
-            await asyncio.sleep({reads}[place % {pauses}])
-            place += 1
+            await asyncio.sleep(next(pauses))
 
 async def all():
     await asyncio.gather(*(main(VALUES[n::{operators}]) for n in range({operators})))
@@ -218,7 +217,6 @@ def code(job: Job, problem: str) -> str:
         source="source(values)" if job.gaps else "values",
         fn="together" if job.batch else "call",
         options=", ".join(texts),
-        reads=tuple(job.reads),
-        pauses=len(job.reads),
+        reads=[each for pause in job.reads for each in ([0, pause] if job.many else [pause])],
         operators=job.operators,
     )

@@ -154,12 +154,12 @@ async def _source(works: list[Work]) -> AsyncIterator[Work]:
 async def _read(job: Job, works: list[Work], opens: Callable[[Any], Any], to: list[Any]) -> None:
     loop = asyncio.get_running_loop()
     async with opens(_source(works) if job.gaps else works) as results:
+        count = 0
         async for result in results:
-            if job.many and len(to) and to[-1][3]:
-                to[-1] = (*to[-1][:3], False)  # the second result of a value
-                assert to[-1][1:3] == ((~result if result < 0 else result), result >= 0)
-                continue
-            to.append((loop.time(), ~result if result < 0 else result, result >= 0, job.many))
+            count += 1
+            if job.many and count % 2:
+                continue  # a value has two results, and is read with the second one
+            to.append((loop.time(), ~result if result < 0 else result, result >= 0))
             if pause := job.reads[(len(to) - 1) % len(job.reads)]:
                 await asyncio.sleep(pause)
 
@@ -188,7 +188,7 @@ async def _run(job: Job, run: Run, operators: Any, wrap: Callable[[Any], Any]) -
         await asyncio.wait_for(asyncio.gather(*reads), LONGEST)
         run.seconds = asyncio.get_running_loop().time()
     finally:
-        run.results = [[each[:3] for each in to] for to in taken]
+        run.results = taken
 
 
 def _threaded(job: Job, fn: Any) -> Any:
