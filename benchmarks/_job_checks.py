@@ -74,8 +74,9 @@ def _wrong_calls(job: Job, run: Run) -> Iterator[str]:
         if job.hedge is None and is_wrong:
             yield f"calls: value {work.index} was called {times} times"
     last: dict[tuple[int, int], float] = {}
+    runs_on = run.in_threads and (job.timeout or job.longest < inf)
     for call in run.calls:
-        for work in call.works if job.mode == "key-ordered" else ():
+        for work in call.works if job.mode == "key-ordered" and not runs_on else ():
             line = work.index % job.operators, work.key
             if call.start + SLACK < last.get(line, 0):
                 yield f"overlapping: two calls of key {work.key} at {call.start:.6g} s"
@@ -173,14 +174,19 @@ class _Replay:
                 return
 
     def _could_start(self, now: float) -> _Item | None:
+        """Return a call that waits in vain: its operator's first, and no first call lacks room."""
         rooms = [self._room(now, number) for number in range(self.job.operators)]
+        first: dict[int, _Item] = {}
         for item in self._in_line(now, rooms):
             full = [g for g in self.gauges if not g.has_room(now, item.work.key, item.work.cost)]
-            if not full:
-                return item
-            if not all(gauge.by for gauge in full):
+            number = item.work.index % self.job.operators
+            if number not in first and not all(gauge.by for gauge in full):
                 return None
-        return None
+            if not full:
+                first.setdefault(number, item)
+            if len(first) == self.job.operators:
+                break
+        return next(iter(first.values()), None)
 
     def _in_line(self, now: float, rooms: list[int]) -> Iterator[_Item]:
         """Yield the calls that wait for limits alone: further attempts first."""

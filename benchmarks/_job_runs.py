@@ -49,6 +49,7 @@ class Run(Struct):
         results: of each operator: when the consumer got a result, its value, whether it succeeded.
         refused: why the operator did not take the job.
         error: how the run ended before its last result.
+        in_threads: whether calls run on when their time is over.
     """
 
     seconds: float = inf
@@ -56,6 +57,7 @@ class Run(Struct):
     results: list[list[tuple[float, int, bool]]] = field(default_factory=list)
     refused: str = ""
     error: str = ""
+    in_threads: bool = False
 
 
 def limit(rule: Rule) -> Any:
@@ -223,7 +225,7 @@ def play(job: Job, backend: str) -> Run:
 
 
 def _play(job: Job, backend: str) -> Run:
-    run = Run()
+    run = Run(in_threads=backend == "threads")
     makes: Any = PatientLoop if backend == "threads" else VirtualLoop
 
     def note(_: Any, context: dict[str, Any]) -> None:

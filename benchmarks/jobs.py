@@ -127,6 +127,9 @@ The columns `pool`, `threads` and `reference` give the optimum divided by the ti
 capacity is never full of finished ones. `nominal` compares the pool with calls that count for `per`
 seconds from their start, as if `latency` were 0.
 
+An `Adaptive` limit begins with 4 calls at a time and searches for more. In threads, a call whose
+time is over runs on and keeps its place.
+
 ![Starts of calls](pictures/{picture})
 
 {markdown(HEAD, map(row, outcomes))}
