@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import accumulate, cycle, islice
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -42,7 +42,7 @@ class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return min(max(0.25, self.per / 50), self.per / 10)
 
 
-class Work(NamedTuple):
+class Work(Struct, frozen=True):
     """A value of a job: everything that its calls do."""
 
     index: int

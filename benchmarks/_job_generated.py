@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from _job import Job, Rule
+from _job import Job, Kind, Rule
 from _job_checks import problems
 from _job_list import clash, merged
 from _job_runs import WAITS, limit, play
@@ -23,7 +23,7 @@ def keyed(rng: random.Random, **more: Any) -> dict[str, Any]:
     return {"keys": some(rng, range(5)), **more}
 
 
-def rule(rng: random.Random, kind: Any, **more: Any) -> dict[str, Any]:
+def rule(rng: random.Random, kind: Kind, **more: Any) -> dict[str, Any]:
     if kind == "in_flight":
         return {
             "limits": (
@@ -34,7 +34,7 @@ def rule(rng: random.Random, kind: Any, **more: Any) -> dict[str, Any]:
                 ),
             )
         }
-    window = {
+    window: dict[str, Any] = {
         "per": rng.choice((0.5, 1.0, 3.0, 10.0)),
         "latency": rng.choice((None, None, 0.0, 1.0)),
     }

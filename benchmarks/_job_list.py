@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 from _job import Job, Rule
-from msgspec.structs import replace
 
 
 def tail(low: float, middle: float, high: float, *, seed: int = 1, count: int = 97) -> list[float]:
@@ -41,7 +41,7 @@ LOOKUP = tail(0.001, 0.004, 0.05, seed=4)
 """Seconds of a database."""
 
 MINUTE = (calls(500, 60), tokens(200_000, 60))
-HOSTS = random.Random(5).choices(range(300), [1 / (rank + 5) for rank in range(300)], k=600)
+HOSTS = random.Random(5).choices(range(300), [1 / (rank + 5) for rank in range(300)], k=400)
 HOT = [0, 0, 1, 0, 2, 0, 3, 4, 0, 5]
 """Keys of changes: half of them are of one row."""
 
@@ -49,219 +49,138 @@ AGAIN = {"max_attempts": 5, "initial": 0.5}
 BURSTS = [0.0] * 49 + [30.0]
 
 
+def job(name: str, *limits: Rule, **options: Any) -> Job:
+    return Job(name=name, limits=limits, **options)
+
+
 def realistic() -> Iterator[Job]:  # noqa: PLR0915 - a table
     """Yield jobs as users have them."""
-    yield Job(name="LLM, no limit", count=400, takes=LLM)
-    yield Job(
-        name="LLM, 20 calls a second", count=600, takes=LLM, capacity=400, limits=(calls(20, 1),)
-    )
-    llm = Job(name="LLM, 500 calls a minute", count=800, takes=LLM, capacity=300)
-    llm = replace(llm, costs=PROMPTS, limits=MINUTE[:1])
-    yield llm
-    yield replace(llm, name="LLM, 200,000 tokens a minute", limits=MINUTE[1:])
-    yield replace(llm, name="LLM, calls and tokens a minute", limits=MINUTE)
-    yield replace(llm, name="LLM, the same unordered", limits=MINUTE, mode="unordered")
-    yield replace(
-        llm, name="LLM, the same, held results", limits=MINUTE, capacity=150, max_held=1000
-    )
-    yield replace(llm, name="LLM, the same and 64 at a time", limits=(*MINUTE, at_once(64)))
-    yield replace(
-        llm, name="LLM, large prompts", costs=(30_000, 500, 500, 500), count=200, limits=MINUTE
-    )
-    yield replace(llm, name="LLM, 3 calls a minute", count=20, limits=(calls(3, 60),))
-    yield replace(llm, name="LLM, 1 call a second", count=120, limits=(calls(1, 1),))
-    yield replace(llm, name="LLM, 10 calls per 100 ms", count=600, limits=(calls(10, 0.1),))
-    yield replace(llm, name="LLM, no latency", count=400, limits=(calls(20, 1, latency=0),))
-    yield replace(llm, name="LLM, 2 s latency", count=400, limits=(calls(20, 1, latency=2),))
-    yield replace(
-        llm,
-        name="LLM, 429 now and then",
+    yield job("LLM, no limit", count=400, takes=LLM)
+    yield job("LLM, 20 calls a second", calls(20, 1), count=400, takes=LLM, capacity=400)
+    llm = partial(job, count=500, takes=LLM, capacity=300, costs=PROMPTS)
+    yield llm("LLM, 500 calls a minute", *MINUTE[:1])
+    yield llm("LLM, 200,000 tokens a minute", *MINUTE[1:])
+    yield llm("LLM, calls and tokens a minute", *MINUTE)
+    yield llm("LLM, the same unordered", *MINUTE, mode="unordered")
+    yield llm("LLM, the same, held results", *MINUTE, capacity=150, max_held=1000)
+    yield llm("LLM, the same and 64 at a time", *MINUTE, at_once(64))
+    yield llm("LLM, large prompts", *MINUTE, costs=(30_000, 500, 500, 500), count=200)
+    yield llm("LLM, 3 calls a minute", calls(3, 60), count=20)
+    yield llm("LLM, 1 call a second", calls(1, 1), count=120)
+    yield llm("LLM, 10 calls per 100 ms", calls(10, 0.1), count=400)
+    yield llm("LLM, no latency", calls(20, 1, latency=0), count=400)
+    yield llm("LLM, 2 s latency", calls(20, 1, latency=2), count=400)
+    yield llm(
+        "LLM, 429 now and then",
+        *MINUTE,
         count=500,
         fails=(0,) * 19 + (1,),
         after=20,
         again=6,
         retry=AGAIN,
-        limits=MINUTE,
     )
-    yield replace(
-        llm, name="LLM, errors, back-off", count=500, fails=(0, 0, 2), retry=AGAIN, limits=MINUTE
-    )
-    yield replace(
-        llm,
-        name="LLM, one call hangs",
+    yield llm("LLM, errors, back-off", *MINUTE, count=200, fails=(0, 0, 2), retry=AGAIN)
+    yield llm(
+        "LLM, one call hangs",
+        *MINUTE,
         count=300,
         takes=[*LLM, 3600.0],
         timeout=120,
         mode="unordered",
-        limits=MINUTE,
     )
-    yield replace(
-        llm,
-        name="LLM, a hang, attempts cut",
+    yield llm(
+        "LLM, a hang, attempts cut",
+        calls(20, 1),
         count=300,
         takes=[*LLM, 3600.0],
         again=5,
         retry={"max_attempts": 3, "attempt_timeout": 90},
         mode="unordered",
-        limits=(calls(20, 1),),
     )
-    yield replace(
-        llm,
-        name="LLM, hang of an hour",
-        count=97,
-        takes=[3600.0, *LLM],
-        mode="unordered",
-        limits=(calls(5, 1),),
-    )
-    yield replace(
-        llm, name="LLM, hedged", count=300, takes=(5,) * 29 + (60,), again=5, hedge=8, limits=MINUTE
-    )
-    yield replace(
-        llm, name="LLM, budget of 150 calls", count=400, limits=(Rule(kind="budget", most=150),)
-    )
-    yield replace(
-        llm,
-        name="LLM, budget and calls",
-        count=400,
-        limits=(Rule(kind="budget", most=150), calls(20, 10)),
-    )
-    yield replace(
-        llm, name="LLM, conversations", count=200, keys=range(25), mode="key-ordered", limits=MINUTE
-    )
-    yield replace(llm, name="LLM, two operators", count=600, operators=2, limits=MINUTE)
-    yield replace(
-        llm, name="LLM, two operators, 20 a second", count=400, operators=2, limits=(calls(20, 1),)
-    )
-    yield replace(llm, name="LLM, slow consumer", count=200, reads=(1,), limits=MINUTE)
-    yield replace(llm, name="LLM, questions trickle in", count=200, gaps=(2, 5, 0.5), limits=MINUTE)
-    yield replace(
-        llm, name="LLM, questions in bursts", count=200, gaps=BURSTS, limits=(calls(20, 1),)
-    )
-    yield replace(llm, name="LLM, many answers each", count=200, many=True, limits=MINUTE)
-    yield replace(
-        llm,
-        name="LLM, repeated questions",
+    yield llm("LLM, hang of an hour", calls(5, 1), count=97, takes=[3600.0, *LLM], mode="unordered")
+    yield llm("LLM, hedged", *MINUTE, count=300, takes=(5,) * 29 + (60,), again=5, hedge=8)
+    yield llm("LLM, budget of 150 calls", Rule(kind="budget", most=150), count=400)
+    yield llm("LLM, budget and calls", Rule(kind="budget", most=150), calls(20, 10), count=400)
+    yield llm("LLM, conversations", *MINUTE, count=200, keys=range(25), mode="key-ordered")
+    yield llm("LLM, two operators", *MINUTE, count=400, operators=2)
+    yield llm("LLM, two operators, 20 a second", calls(20, 1), count=400, operators=2)
+    yield llm("LLM, slow consumer", *MINUTE, count=200, reads=(1,))
+    yield llm("LLM, questions trickle in", *MINUTE, count=200, gaps=(2, 5, 0.5))
+    yield llm("LLM, questions in bursts", calls(20, 1), count=200, gaps=BURSTS)
+    yield llm("LLM, many answers each", *MINUTE, count=200, many=True)
+    yield llm(
+        "LLM, repeated questions",
+        calls(20, 1),
         count=300,
         keys=range(60),
         cache={"max_keys": 100, "ttl": 3600},
-        limits=(calls(20, 1),),
     )
-    yield replace(
-        llm, name="LLM, batches of prompts", count=400, batch={"max_size": 20}, limits=MINUTE
-    )
-    yield replace(llm, name="LLM, evenly, 5 together", count=200, limits=(calls(60, 60, burst=5),))
-    yield replace(
-        llm,
-        name="LLM, limit of each customer",
-        count=300,
-        keys=range(10),
-        limits=(calls(5, 10, by=True),),
-    )
-    yield replace(llm, name="LLM, adaptive", count=400, limits=(Rule(kind="adaptive", most=32),))
-    yield replace(
-        llm, name="LLM, max_wait never reached", count=100, limits=(calls(20, 1, max_wait=600),)
-    )
-    yield replace(
-        llm,
-        name="LLM, breaker never opens",
+    yield llm("LLM, batches of prompts", *MINUTE, count=400, batch={"max_size": 20})
+    yield llm("LLM, evenly, 5 together", calls(60, 60, burst=5), count=200)
+    yield llm("LLM, limit of each customer", calls(5, 10, by=True), count=300, keys=range(10))
+    yield llm("LLM, adaptive", Rule(kind="adaptive", most=32), count=400)
+    yield llm("LLM, max_wait never reached", calls(20, 1, max_wait=600), count=100)
+    yield llm(
+        "LLM, breaker never opens",
+        calls(20, 1),
+        Rule(kind="breaker", most=5, per=10, rest=30),
         count=100,
-        limits=(calls(20, 1), Rule(kind="breaker", most=5, per=10, rest=30)),
     )
-    web = Job(name="crawl, no limit", count=600, takes=WEB, keys=HOSTS)
-    yield web
-    yield replace(web, name="crawl, one call a host", mode="key-ordered", capacity=200)
-    yield replace(
-        web,
-        name="crawl, one call a host, 50 at a time",
-        mode="key-ordered",
-        capacity=400,
-        limits=(at_once(50),),
-    )
-    yield replace(
-        web, name="crawl, 2 at a time a host", capacity=200, limits=(at_once(2, by=True),)
-    )
-    yield replace(
-        web,
-        name="crawl, 1 a second a host",
-        capacity=200,
-        limits=(calls(1, 1, by=True),),
-        mode="unordered",
-    )
-    yield replace(
-        web,
-        name="crawl, both, 100 at a time",
+    web = partial(job, count=300, takes=WEB, keys=HOSTS)
+    yield web("crawl, no limit")
+    yield web("crawl, one call a host", mode="key-ordered", capacity=200)
+    yield web("crawl, one call a host, 50 at a time", at_once(50), mode="key-ordered", capacity=400)
+    yield web("crawl, 2 at a time a host", at_once(2, by=True), capacity=200)
+    yield web("crawl, 1 a second a host", calls(1, 1, by=True), capacity=200, mode="unordered")
+    yield web(
+        "crawl, both, 100 at a time",
+        calls(1, 1, by=True),
+        at_once(2, by=True),
+        at_once(100),
         capacity=200,
         mode="unordered",
-        limits=(calls(1, 1, by=True), at_once(2, by=True), at_once(100)),
     )
-    yield replace(
-        web, name="crawl, timeouts", takes=[*WEB, 300.0], timeout=10, limits=(at_once(50),)
-    )
-    yield replace(
-        web, name="crawl, retries", fails=(0,) * 9 + (2,), retry=AGAIN, limits=(at_once(50),)
-    )
-    yield replace(web, name="crawl, adaptive", limits=(Rule(kind="adaptive", most=50),))
-    yield replace(
-        web, name="crawl, weighted", count=500, costs=(1, 1, 8), limits=(at_once(20, weight=True),)
-    )
-    short = Job(name="lookups, 100 at a time", count=10_000, takes=LOOKUP, limits=(at_once(100),))
-    yield short
-    yield replace(short, name="lookups, 10 at a time", count=3000, limits=(at_once(10),))
-    yield replace(short, name="lookups, 1,000 a second", count=5000, limits=(calls(1000, 1),))
-    yield replace(
-        short, name="lookups, batches", limits=(at_once(4),), batch={"max_size": 25, "in_flight": 4}
-    )
-    yield replace(
-        short,
-        name="lookups, cache, hot keys",
+    yield web("crawl, timeouts", at_once(50), takes=[*WEB, 300.0], timeout=10)
+    yield web("crawl, retries", at_once(50), fails=(0,) * 9 + (2,), retry=AGAIN)
+    yield web("crawl, adaptive", Rule(kind="adaptive", most=50))
+    yield web("crawl, weighted", at_once(20, weight=True), count=500, costs=(1, 1, 8))
+    short = partial(job, count=10000, takes=LOOKUP)
+    yield short("lookups, 100 at a time", at_once(100))
+    yield short("lookups, 10 at a time", at_once(10), count=3000)
+    yield short("lookups, 1,000 a second", calls(1000, 1), count=5000)
+    yield short("lookups, batches", at_once(4), batch={"max_size": 25, "in_flight": 4})
+    yield short(
+        "lookups, cache, hot keys",
+        calls(100, 1),
         count=5000,
         keys=HOT,
-        limits=(calls(100, 1),),
         cache={"max_keys": 1000, "ttl": 60},
     )
-    yield replace(short, name="lookups, copies", count=2000, copy=True, limits=(at_once(10),))
-    rows = Job(
-        name="changes of rows, hot row",
-        count=400,
-        takes=(0.2, 0.5, 0.3),
-        keys=HOT,
-        mode="key-ordered",
+    yield short("lookups, copies", at_once(10), count=2000, copy=True)
+    rows = partial(job, count=400, takes=(0.2, 0.5, 0.3), keys=HOT, mode="key-ordered")
+    yield rows("changes of rows, hot row")
+    yield rows("changes, hot row, 3 at a time", at_once(3))
+    yield rows("changes, hot row, 5 a second", calls(5, 1))
+    yield rows("changes, retries hold the key", at_once(4), fails=(0, 0, 0, 1), retry=AGAIN)
+    mail = partial(job, count=500, takes=(0.3, 0.2, 1.5))
+    yield mail("mail, 14 a second", calls(14, 1))
+    yield mail("mail, pauses of a minute", calls(14, 1), gaps=(0.02,) * 99 + (60.0,))
+    yield mail("mail, fast consumer, small capacity", calls(14, 1), capacity=8)
+    yield mail(
+        "mail, slow consumer, small capacity", calls(14, 1), capacity=8, reads=(0.1,), count=300
     )
-    yield rows
-    yield replace(rows, name="changes, hot row, 3 at a time", limits=(at_once(3),))
-    yield replace(rows, name="changes, hot row, 5 a second", limits=(calls(5, 1),))
-    yield replace(
-        rows,
-        name="changes, retries hold the key",
-        fails=(0, 0, 0, 1),
-        retry=AGAIN,
-        limits=(at_once(4),),
-    )
-    mail = Job(name="mail, 14 a second", count=500, takes=(0.3, 0.2, 1.5), limits=(calls(14, 1),))
-    yield mail
-    yield replace(mail, name="mail, pauses of a minute", gaps=(0.02,) * 99 + (60.0,))
-    yield replace(mail, name="mail, fast consumer, small capacity", capacity=8)
-    yield replace(
-        mail, name="mail, slow consumer, small capacity", capacity=8, reads=(0.1,), count=300
-    )
-    yield replace(
-        mail, name="mail, the consumer pauses", reads=(0.0,) * 99 + (45.0,), count=300, max_held=50
-    )
-    yield replace(mail, name="mail, Retry-After 0", fails=(0, 0, 0, 0, 1), after=0, retry=AGAIN)
-    yield replace(mail, name="mail, short and long window", limits=(calls(14, 1), calls(300, 60)))
-    yield replace(
-        mail, name="payments, 25 a second, 10 at a time", limits=(calls(25, 1), at_once(10))
-    )
-    yield replace(
-        mail, name="geocoding, 1 a second", count=90, takes=(0.15,), limits=(calls(1, 1),)
-    )
-    yield replace(
-        mail,
-        name="geocoding, 50,000 a day",
+    yield mail(
+        "mail, the consumer pauses",
+        calls(14, 1),
+        reads=(0.0,) * 99 + (45.0,),
         count=300,
-        takes=(0.15,),
-        limits=(calls(50_000, 86_400),),
+        max_held=50,
     )
+    yield mail("mail, Retry-After 0", calls(14, 1), fails=(0, 0, 0, 0, 1), after=0, retry=AGAIN)
+    yield mail("mail, short and long window", calls(14, 1), calls(300, 60))
+    yield mail("payments, 25 a second, 10 at a time", calls(25, 1), at_once(10))
+    yield mail("geocoding, 1 a second", calls(1, 1), count=90, takes=(0.15,))
+    yield mail("geocoding, 50,000 a day", calls(50000, 86400), count=300, takes=(0.15,))
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -319,13 +238,8 @@ def clash(first: str, second: str) -> bool:
     """Return whether two options exclude each other."""
     modes = {"key order", "unordered"}
     # A failing load fails all values that wait for it, which the optimum does not model.
-    joins = (
-        {"cache", "retry"},
-        {"cache", "retry-after"},
-        {"cache", "batch"},
-        {"cache", "attempt_timeout"},
-    )
-    joins += {"batch", "hedge"}, {"retry", "retry-after"}
+    joins = [{"cache", each} for each in ("retry", "retry-after", "attempt_timeout", "batch")]
+    joins += [{"batch", "hedge"}, {"retry", "retry-after"}]
     return {first, second} <= modes or {first, second} in joins
 
 

@@ -311,7 +311,7 @@ def by_hand(job: Job) -> float | None:
         service, lock = _Service(job, Run()), asyncio.Lock()
         windows = [Window(rule) for rule in job.limits if rule.kind != "in_flight"]
         most = min([int(r.most) for r in job.limits if r.kind == "in_flight"] + [job.capacity])
-        flight = defaultdict(partial(asyncio.Semaphore, most))
+        flight: Any = defaultdict(partial(asyncio.Semaphore, most))
         keys: Any = defaultdict(asyncio.Lock)
         works = _source(job.work())
 

@@ -157,6 +157,7 @@ class _Lane:
     def _start_one(self, now: float) -> bool:
         """Start all values that can start, in their order; return whether there was one."""
         tried: set[int] = set()
+        full_keys: set[int] = set()
         has_started = False
         is_keyed = self.job.mode == "key-ordered"
         for work in list(self._waiting(now)):
@@ -164,6 +165,8 @@ class _Lane:
                 if work.key in tried:
                     continue  # behind an earlier value of its key
                 tried.add(work.key)
+            if work.key in full_keys:
+                continue
             if self._is_kept(work, now):
                 return True
             full = [g for g in self.gauges if not g.has_room(now, work.key, work.cost)]
@@ -172,6 +175,8 @@ class _Lane:
                 has_started = True
             elif not all(gauge.by for gauge in full):
                 break
+            elif len(self.job.costs) == 1:
+                full_keys.add(work.key)
         return has_started
 
     def _is_kept(self, work: Work, now: float) -> bool:
