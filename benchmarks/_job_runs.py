@@ -4,10 +4,12 @@ import asyncio
 import copy
 import multiprocessing
 import operator
+import signal
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from _job import Job, Rule, Work
@@ -23,7 +25,7 @@ from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter
 
 PATIENCE = 30.0
-"""Real seconds for a run in threads."""
+"""Real seconds for a run."""
 
 LONGEST = 1e7
 """Virtual seconds after which a run counts as hanging."""
@@ -218,7 +220,7 @@ def play(job: Job, backend: str) -> Run:
     here, there = forks.Pipe()
     child = forks.Process(target=lambda: there.send(_play(job, backend)), daemon=True)
     child.start()
-    run: Run = here.recv() if here.poll(PATIENCE) else Run(error="hangs: threads block")
+    run: Run = here.recv() if here.poll(PATIENCE + 5) else Run(error="hangs: threads block")
     child.kill()
     child.join()
     return run
@@ -249,16 +251,30 @@ def _play(job: Job, backend: str) -> Run:
     except (TypeError, AttributeError, InvalidConfig) as error:
         run.refused = f"not available: {error}"
         return run
+    signal.signal(signal.SIGALRM, _block)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)
     try:
         with asyncio.Runner(loop_factory=makes) as runner:
             runner.run(main())
+    except Blocked as error:
+        run.error = f"hangs: blocked in {error}"
     except InvalidConfig as error:
         run.refused = f"{error}".splitlines()[0]
     except TimeoutError:
         run.error = f"hangs: {sum(map(len, run.results))} of {job.count} results"
     except Exception as error:
         run.error = f"raised: {type(error).__name__}: {error}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return run
+
+
+class Blocked(KeyboardInterrupt):
+    """A run blocks its loop for real; a loop lets no other kind of error out of a callback."""
+
+
+def _block(_: int, frame: Any) -> None:
+    raise Blocked(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
 
 
 class Window:

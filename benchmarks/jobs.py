@@ -130,7 +130,7 @@ seconds from their start, as if `latency` were 0.
 An `Adaptive` limit begins with 4 calls at a time and searches for more. In threads, a call whose
 time is over runs on and keeps its place.
 
-![Starts of calls](pictures/{picture})
+![Starts of calls]({picture})
 
 {markdown(HEAD, map(row, outcomes))}
 ## Pairs of options
