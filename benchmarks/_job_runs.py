@@ -251,8 +251,8 @@ def _play(job: Job, backend: str) -> Run:
     except (TypeError, AttributeError, InvalidConfig) as error:
         run.refused = f"not available: {error}"
         return run
-    signal.signal(signal.SIGALRM, _block)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)
+    before = signal.signal(signal.SIGALRM, _block)
+    alarm = signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)
     try:
         with asyncio.Runner(loop_factory=makes) as runner:
             runner.run(main())
@@ -265,7 +265,8 @@ def _play(job: Job, backend: str) -> Run:
     except Exception as error:
         run.error = f"raised: {type(error).__name__}: {error}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *alarm)  # a test has an alarm of its own
     return run
 
 
