@@ -27,6 +27,9 @@ from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter
 PATIENCE = 30.0
 """Real seconds for a run."""
 
+STAGGER = 2e-9
+"""Seconds between the ends of calls in threads: those of one instant would end in any order."""
+
 LONGEST = 1e7
 """Virtual seconds after which a run counts as hanging."""
 
@@ -118,6 +121,8 @@ class _Service:
         attempt = self._attempts[works[0].index]
         seconds = max(work.seconds(self._attempts[work.index]) for work in works)
         self._attempts.update(work.index for work in works)
+        if self._run.in_threads:
+            seconds += STAGGER * (1 + works[0].index % 400)
         try:
             await asyncio.sleep(seconds)
         finally:
