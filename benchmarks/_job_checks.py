@@ -178,7 +178,12 @@ class _Replay:
         rooms = [self._room(now, number) for number in range(self.job.operators)]
         first: dict[int, _Item] = {}
         for item in self._in_line(now, rooms):
-            full = [g for g in self.gauges if not g.has_room(now, item.work.key, item.work.cost)]
+            full = self._full(item, now)
+            # Further attempts that become ready in one instant have no order.
+            ties = [] if item.is_first else [*self.waiting[False].values()]
+            for other in ties:
+                if abs(other.ready - item.ready) <= SLACK:
+                    full += [gauge for gauge in self._full(other, now) if not gauge.by]
             number = item.work.index % self.job.operators
             if number not in first and not all(gauge.by for gauge in full):
                 return None
@@ -187,6 +192,10 @@ class _Replay:
             if len(first) == self.job.operators:
                 break
         return next(iter(first.values()), None)
+
+    def _full(self, item: _Item, now: float) -> list[Gauge]:
+        key, cost = item.work.key, item.work.cost
+        return [gauge for gauge in self.gauges if not gauge.has_room(now, key, cost)]
 
     def _in_line(self, now: float, rooms: list[int]) -> Iterator[_Item]:
         """Yield the calls that wait for limits alone: further attempts first."""
