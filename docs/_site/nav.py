@@ -67,6 +67,7 @@ _DESIGN = [
     "figures.md",
     "figures-by-python.md",
     "growth.md",
+    "jobs.md",
     "threads.md",
     "emitter.md",
     "soak.md",
