@@ -153,8 +153,10 @@ class Asking:
                 if self._needs_load(entry, place):
                     return False
                 continue
-            if waits and not sweep.begin(entry):
-                continue
+            if waits:
+                core.calls_of(entry)
+                if not sweep.begin(entry):
+                    continue
             figures.hits += 1
             if now >= kept.refresh_from and self._running < self._most:
                 kept.refresh_from = inf  # once in its life

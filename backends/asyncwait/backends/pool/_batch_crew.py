@@ -225,6 +225,8 @@ class BatchCrew(Crew):
                 self._permit = gate.ask(values, self._answered, is_retry=is_retry)
             except AsyncWaitError as error:
                 self._limited.refusals.refuse(self._next(), error)
+                if self._limited.refusals.is_spending:
+                    return False
         return not self._permit.is_waiting
 
     def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
@@ -287,6 +289,7 @@ class BatchCrew(Crew):
             entries = [each for each in begun if each.results is None]
         self._bound(entries)
         for entry in entries:
+            self._core.calls_of(entry)
             entry.worker = worker
         worker.entries = entries
         worker.staying = len(entries)

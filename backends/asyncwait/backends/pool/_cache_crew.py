@@ -104,6 +104,7 @@ class CacheCrew(Crew):
         if self._limited is not None:
             for entry in [*load.entries]:  # Those that have waited for the permit begin now.
                 if entry.worker is load and entry.results is None:
+                    self._core.calls_of(entry)
                     self._sweep.begin(entry)
         try:
             if permit is None or self._limited is None:

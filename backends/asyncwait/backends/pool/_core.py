@@ -101,6 +101,8 @@ class Core(State):
             return self.may_read()
         # As `_admit` does it; among values there are no fences.
         entry = Entry(value) if self._lines is None else Entry(value, self._record_of(value))
+        if self.numbers is not None:
+            entry.number = next(self.numbers)
         self._inside = inside
         self._line.append(entry)
         if inside > self._most_in_flight:  # noqa: PLR1730 - in half the time of `max`
@@ -132,6 +134,9 @@ class Core(State):
             kept = self.kept_for(values[: self._room()])
             values = self._admit_kept(values, kept)
         entries = list(map(Entry, values[: self._room()]))
+        if self.numbers is not None:
+            for entry in entries:
+                entry.number = next(self.numbers)
         self._line.extend(entries)
         self._inside += len(entries)
         self._most_in_flight = max(self._most_in_flight, self._inside)
@@ -182,25 +187,29 @@ class Core(State):
         self._source_error = self._source_error if error is None else error.with_traceback(None)
         self.output.ring()
 
+    def calls_of(self, entry: Entry) -> None:
+        """Note that a record is called, or is about to be."""
+        self.last_called = max(self.last_called, entry.number)
+
     def uncalled(self, about: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return the undecided records without a call: those behind the last call, and the rest.
+        """Return the undecided records without a call.
+
+        Returns:
+            Those behind the last call, and of the rest those that do not wait for their keys.
 
         Args:
             about: records whose calls are about to begin, which count as called.
         """
         behind: list[Entry] = []
         before: list[Entry] = []
-        was_called = False
-        for entry in reversed(self._line):
-            if entry.given < 0 or (entry.results is not None and entry.started is None):
+        for entry in self._line:
+            if entry.started is not None or entry.results is not None or entry in about:
                 continue
-            if entry.started is not None or entry in about:
-                was_called = True
-            elif was_called:
-                before.append(entry)
-            else:
+            if entry.number > self.last_called:
                 behind.append(entry)
-        return behind[::-1], before[::-1]
+            elif self._lines is None or entry.line is not None:
+                before.append(entry)
+        return behind, before
 
     @property
     def is_full(self) -> bool:
@@ -266,6 +275,8 @@ class Core(State):
 
     def _admit(self, record: Record) -> None:
         entry = Entry(record.value, record)
+        if self.numbers is not None:
+            entry.number = next(self.numbers)
         self._line.append(entry)
         self._inside += 1
         in_flight = self._inside - self._fences

@@ -46,7 +46,9 @@ class Refusals:
         self.forget: Callable[[Entry], object] = lambda _: None
         """Called with a record that is decided without its call."""
         self._spent: BudgetSpent | None = None
-        self._is_spending = False
+        self._refused: list[Entry] = []
+        self.is_spending = False
+        """Whether records are being decided because a budget is spent."""
         self.about: Callable[[], Collection[Entry]] = tuple
         """Returns the records whose calls are about to begin."""
 
@@ -70,26 +72,34 @@ class Refusals:
             self._core.called.append(entry)
 
     def _spend(self, entries: Iterable[Entry], error: BudgetSpent) -> None:
-        """Read nothing more; omit the records behind the last call, and report all others."""
-        if self._is_spending:  # To omit a record has freed its key: the next one is omitted, too.
+        """Read nothing more; omit the records behind the last call, and report all others.
+
+        A record that waits for its key is reported when its turn comes: its result keeps the order
+        of the key.
+        """
+        self._refused.extend(entries)
+        if self.is_spending:  # To decide a record has let others in.
             return
-        core = self._core
-        refused = [entry for entry in entries if entry.results is None]
+        core, self.is_spending = self._core, True
         if self._spent is None:
             self._spent = error
             core.halt(None if self._stops else error)
-        omitted, reported = core.uncalled({*self.about()})
-        self._spent.stopped += tuple(entry.value for entry in omitted)
-        self._is_spending = True
         try:
-            for entry in omitted:
-                self._mark(entry)
-                core.decide(entry, ())
-            for entry in (*reported, *refused):
-                if entry.results is None and not core.closed:
-                    self._report(entry, error)
+            while not core.closed:
+                omitted, reported = core.uncalled({*self.about()})
+                reported += [entry for entry in self._refused if entry.results is None]
+                self._refused.clear()
+                if not (omitted or reported):
+                    break
+                self._spent.stopped += tuple(entry.value for entry in omitted)
+                for entry in omitted:
+                    self._mark(entry)
+                    core.decide(entry, ())
+                for entry in reported:
+                    if entry.results is None and not core.closed:
+                        self._report(entry, error)
         finally:
-            self._is_spending = False
+            self.is_spending = False
 
     def _report(self, entry: Entry, error: BudgetSpent) -> None:
         """Have the failure handler decide a record, or end the results with an error."""
@@ -188,6 +198,7 @@ class Gated(deque[Entry]):
             return
         entry.permit = permit
         if not permit.is_waiting:
+            self._core.calls_of(entry)
             super().append(entry)
 
     def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
@@ -198,6 +209,7 @@ class Gated(deque[Entry]):
             entry.permit = None
             self._refusals.refuse([entry], error)
         else:
+            self._core.calls_of(entry)
             super().append(entry)
             self._core.on_pending()
 

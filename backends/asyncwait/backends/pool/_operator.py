@@ -130,7 +130,9 @@ class _Pool(OperatorContext[R]):
         self._feeder = self._feed()
         if self._config.limits is not None:
             spent = getattr(self._fn, "spent", None)
-            self._gate = Gate(self._config.limits, self._config.capacity, spent)
+            limits, capacity = self._config.limits, self._config.capacity
+            defers = self._config.mode == "key-ordered"
+            self._gate = Gate(limits, capacity, spent, defers=defers)
 
     def start(self) -> R:
         opened = copy_context()

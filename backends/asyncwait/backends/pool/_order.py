@@ -43,6 +43,7 @@ class Entry(Struct, eq=False):
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or an attempt that stands for that; else None.
         attempts: its calls so far; they are counted where there are retries.
+        number: its place in the input; counted where there are limits.
         error: the error of its last call, if a further attempt follows.
         permit: the permit for its next call, or the request for one; the number of its arrival
             while it waits for its key; not without limits.
@@ -62,6 +63,7 @@ class Entry(Struct, eq=False):
     room: int = 0
     segment: Segment | None = None
     line: "deque[Entry] | None" = None
+    number: int = 0
     error: BaseException | None = None
     permit: Any = None
 

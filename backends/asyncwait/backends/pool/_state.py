@@ -1,7 +1,8 @@
 """What one operator has in flight, its figures, and its end. Nothing here awaits."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from math import inf
 from typing import Any, NoReturn, Protocol
 
@@ -123,6 +124,8 @@ class State:
         "failures_handled",
         "gathers",
         "kept_for",
+        "last_called",
+        "numbers",
         "on_close",
         "on_pending",
         "output",
@@ -193,6 +196,10 @@ class State:
         """Whether records wait for their calls together."""
         self.arrive: Callable[[], int | None] = lambda: None
         """Numbers a record that waits for its key, so that it keeps its place at the gate."""
+        self.numbers: Iterator[int] | None = None if config.limits is None else count(1)
+        """Numbers the records, so that a budget omits only the end of the input."""
+        self.last_called = 0
+        """The largest number of a record that was called, or is about to be."""
         self.waiting_for_permits: Callable[[], tuple[int, ...]] = tuple
         """Returns how many calls wait, for each limit."""
         self.kept_for: Callable[[Sequence[Any]], Sequence[Any]] | None = None

@@ -81,13 +81,22 @@ class Gate(Asker):
         limits: a list of limits, or an object with a ledger; see `OperatorConfig.limits`.
         capacity: of the operator.
         spent: counts what calls cost, by unit.
+        defers: whether the room that a call leaves is given away only in the next turn of the loop:
+            with its end, a record that was admitted earlier may have become free to be called.
 
     Raises:
         InvalidConfig: the running call holds a permit of the same `InFlight`, so that its own calls
             would wait for its end; or the file of a budget is unusable.
     """
 
-    def __init__(self, limits: Any, capacity: int, spent: Counter[str] | None = None) -> None:
+    def __init__(
+        self,
+        limits: Any,
+        capacity: int,
+        spent: Counter[str] | None = None,
+        *,
+        defers: bool = False,
+    ) -> None:
         asked = require_limits(limits)
         together = None if isinstance(limits, list | tuple | Limits) else limits
         _refuse_held(asked, together)
@@ -115,6 +124,9 @@ class Gate(Asker):
         self._due = inf
         self._bell = Bell()
         self._is_closed = False
+        self.defers = defers
+        self._left: dict[Parking, None] = {}
+        """Meters with room that no waiting call was given yet."""
         self.on_lost: Callable[[AsyncWaitError], object] = lambda _: None
         """Called when nothing more can be counted."""
 
@@ -350,10 +362,11 @@ class Gate(Asker):
 
         while not self._is_closed:
             with anyio.CancelScope(deadline=self._due) as nap:
-                if not self._posted:
+                if not (self._posted or self._left):
                     await self._bell.wait()
             while self._posted:
                 self.answer(*self._posted.popleft())
+            self._give_away()
             if nap.cancelled_caught:
                 now = max(self.clock(), self._due)
                 with LOCK:
@@ -365,6 +378,23 @@ class Gate(Asker):
             with LOCK:
                 self._due = min(self._alarms.values(), default=inf)
 
+    def left_room(self, parking: Parking, answers: Answers) -> None:
+        if not self.defers or self._is_closed:
+            super().left_room(parking, answers)
+            return
+        self._left[parking] = None
+        if get_ident() == self._thread:
+            self._bell.ring()
+        else:
+            self._loop.call_from_thread(self._bell.ring)
+
+    def _give_away(self) -> None:
+        answers: Answers = []
+        with LOCK:
+            while self._left:
+                pump(self._left.popitem()[0], answers)
+        self.hand_out(answers)
+
     # The end.
 
     def close(self) -> None:
@@ -372,6 +402,7 @@ class Gate(Asker):
         if self._is_closed:
             return
         self._is_closed = True
+        self._give_away()
         answers: Answers = []
         with LOCK:
             lines: list[Line] = [*self.lines.values()]

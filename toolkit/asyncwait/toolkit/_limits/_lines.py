@@ -276,8 +276,12 @@ class Asker:
             for stop in permit.line.stops:
                 if stop.meter.lines:
                     answers = [] if answers is None else answers
-                    pump(stop.meter, answers)
+                    self.left_room(stop.meter, answers)
         return _NONE if answers is None else answers
+
+    def left_room(self, parking: Parking, answers: Answers) -> None:
+        """Give the room that a call has left to the calls that wait for it."""
+        pump(parking, answers)
 
     def release(self, permit: Permit, error: BaseException | None = None) -> None:
         """Note in each meter that a call has ended; the caller holds the lock."""
