@@ -11,6 +11,7 @@ flaky   calls that fail or hang, and are repeated after milliseconds, before the
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
 batched records that share calls, with all that other profiles bring
+limited records that wait for their permits, with nearly all that other profiles bring
 cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
@@ -39,6 +40,7 @@ from asyncwait.spec.scenario import (
     Plan,
     PlannedBatch,
     PlannedCache,
+    PlannedLimit,
     PlannedRetry,
     Scenario,
     SinkStep,
@@ -480,6 +482,52 @@ def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
+def _limited(rng: Random, size: int) -> Scenario:
+    records, values = max(2, size // 6), rng.choice([2, 3, 5])
+    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
+    base = Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([2, 3, 5, records, records]),
+        timeout=timeout,
+        handled=timeout is not None and _maybe(rng, 0.6),
+        max_held=rng.choice([None, None, None, 2]),
+        form=_form(rng),
+        inputs=_stream(rng, records, values, gap=_ticks(0, 0, 0, 1, 2)),
+        plans=_plans(rng, values, _ticks(0, 1, 1, 2, 4), steps=6),
+        source_ends_at=rng.choice([0, 12 * GRID]),
+        sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
+        cancel_at=rng.choice([None] * 6 + [3 * GRID]),
+        requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
+        crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
+        contexts=_maybe(rng, 0.1),
+    )
+    layers = with_retries, with_failure_handlers, with_keys, with_figures
+    for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3), strict=True):
+        if _maybe(rng, share):
+            base = put_on(rng, base)
+    batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
+    limits = tuple(_limit(rng, keyed=batch is None) for _ in range(rng.choice([1, 1, 2])))
+    plans = tuple(_costing(rng, plan, limits) for plan in base.plans)
+    return replace(base, plans=plans, batch=batch, limits=limits)
+
+
+def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
+    """Return a limit; a window ends half a step behind all else, so that there are no ties."""
+    costs = _maybe(rng, 0.4)
+    most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
+    by = keyed and _maybe(rng, 0.25)
+    if _maybe(rng, 0.4):
+        return PlannedLimit("in-flight", most, costs=costs, by=by)
+    burst = most - 1 if not costs and most > 1 and _maybe(rng, 0.3) else None
+    per, latency = rng.choice([2, 3, 5]) * GRID + GRID // 2, rng.choice([0, 0, GRID])
+    return PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
+
+
+def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
+    most = min((limit.most for limit in limits if limit.costs), default=1)
+    return replace(plan, cost=rng.randint(0, most), group=rng.choice(["g", "g", "h"]))
+
+
 def _at_last(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
@@ -530,6 +578,7 @@ SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "lines": _lines,
     "batched": _batched,
     "cached": _cached,
+    "limited": _limited,
 }
 """What draws each shape, by its name."""
 
@@ -546,6 +595,7 @@ SHARES: Mapping[str, int] = {
     "lines": 20,
     "batched": 40,
     "cached": 40,
+    "limited": 40,
 }
 """How many of each shape go with the small scenarios of a quick run."""
 

@@ -241,6 +241,7 @@ def without_batches(scenario: Scenario) -> Scenario:
 
 
 without_cache = without_field("cache", None)
+without_limits = without_field("limits", ())
 
 
 def without_callbacks(scenario: Scenario) -> Scenario:

@@ -12,8 +12,8 @@ from asyncwait.reference import open_operator
 from asyncwait.spec import MissingExtra, OpenOperator
 
 OPERATORS: Mapping[str, tuple[OpenOperator, tuple[str, ...]]] = {
-    "emitter": (emitter.open_operator, ("cache",)),
-    "pool": (pool.open_operator, ()),
+    "emitter": (emitter.open_operator, ("cache", "limits")),
+    "pool": (pool.open_operator, ("limits",)),
     "reference": (open_operator, ()),
 }
 
