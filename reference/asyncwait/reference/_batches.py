@@ -277,7 +277,7 @@ class Gathering:
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts that would go now: as many as do not exceed a limit (LIMIT-9)."""
+        """The attempts that would go now: as many as do not exceed a limit (LIMIT-13)."""
         gate, (attempts, _) = self.operator.gate, self.next_batch()
         assert gate is not None
         sizes = range(len(attempts), 1, -1)

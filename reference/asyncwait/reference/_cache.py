@@ -107,7 +107,7 @@ class LoadCall(TaskCall):
         self.cache.running -= 1
 
     def begin_all(self) -> None:
-        """Begin the attempts that have waited for it, and their deadlines (LIMIT-12)."""
+        """Begin the attempts that have waited for it, and their deadlines (LIMIT-9)."""
         if self.operator.gate is not None:
             self.has_begun()
             for attempt in self.waiting:

@@ -89,7 +89,7 @@ class Count:
 
         Raises:
             CostUnknown: a function of the limit raises, or gives no such number.
-            CostTooLarge: the call exceeds the limit alone (LIMIT-9).
+            CostTooLarge: the call exceeds the limit alone (LIMIT-13).
         """
         need = Need(self, self.size_of(values), self.key_of(values[0]))
         if need.size > self.most:
@@ -152,7 +152,7 @@ def _fits(sizes: list[float], most: float) -> bool:
 
 
 class WindowCount(Count):
-    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2, LIMIT-14)."""
+    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2, LIMIT-11)."""
 
     @property
     def most(self) -> float:
@@ -222,7 +222,7 @@ class InFlightCount(Count):
 
 @dataclass(eq=False)
 class BudgetCount(Count):
-    """Costs of a `Budget`: of ended calls as they were, of running ones as estimated (LIMIT-10).
+    """Costs of a `Budget`: of ended calls as they were, of running ones as estimated (LIMIT-14).
 
     Args:
         spent: cost of the ended calls.
@@ -281,7 +281,7 @@ class BudgetCount(Count):
 
 @dataclass(eq=False)
 class BreakerCount(Count):
-    """Failures of calls, and the pause after too many of them (LIMIT-15).
+    """Failures of calls, and the pause after too many of them (LIMIT-16).
 
     Args:
         failed: times of the failures, in seconds.

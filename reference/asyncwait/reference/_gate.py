@@ -207,7 +207,7 @@ class Gate:
         if self.starting is not None or self.spent is not None:
             return
         reserved: set[Any] = set()
-        for permit in sorted(self.waiting, key=lambda each: not each.is_retry):
+        for permit in self.in_order():
             if not self.is_known(permit):
                 continue
             lacking = self.lacking(permit, reserved)
@@ -219,6 +219,10 @@ class Gate:
                 return
             self.note(permit, lacking)
         self.set_alarm()
+
+    def in_order(self) -> Sequence[Permit]:
+        """Return the calls that wait: those of records that were called before come first."""
+        return sorted(self.waiting, key=lambda permit: not permit.is_retry)
 
     def lacking(self, permit: Permit, reserved: set[Any]) -> list[Need]:
         """Return what a call needs and lacks: no room, or only room that is reserved."""
@@ -239,7 +243,7 @@ class Gate:
         """Return what a call for some values needs of each limit.
 
         Raises:
-            NotCalled: that is too much, or can't be known (LIMIT-9).
+            NotCalled: that is too much, or can't be known (LIMIT-13).
         """
         return [isolated(count.need, self.context)(values) for count in self.counts]
 
@@ -265,7 +269,7 @@ class Gate:
         return False
 
     def note(self, permit: Permit, lacking: Sequence[Need]) -> None:
-        """Note for which limits a call waits; it has failed after its longest wait (LIMIT-16)."""
+        """Note for which limits a call waits; it has failed after its longest wait (LIMIT-17)."""
         now = self.operator.clock()
         permit.lacking = {n.count: permit.lacking.get(n.count, now) for n in lacking}
         for count, since in permit.lacking.items():
@@ -299,7 +303,7 @@ class Gate:
     # A budget that is spent
 
     def stop_if_spent(self, lacking: Sequence[Need]) -> bool:
-        """Have no further call begin if a call lacks a budget that is spent (LIMIT-11)."""
+        """Have no further call begin if a call lacks a budget that is spent (LIMIT-15)."""
         for need in lacking:
             if isinstance(need.count, BudgetCount) and need.count.is_spent_for(need):
                 self.stop(need.count)
@@ -352,7 +356,7 @@ class Gate:
     # Figures
 
     def figure(self) -> tuple[int, ...]:
-        """Return how many records wait for each limit (LIMIT-17)."""
+        """Return how many records wait for each limit (LIMIT-12)."""
         return tuple(
             sum(len(each.caller.handlers) for each in self.waiting if count in each.lacking)
             for count in self.counts

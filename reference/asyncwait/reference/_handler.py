@@ -364,7 +364,7 @@ class ResultHandler:
         return back_offs.after_failure(failure, self.attempts)
 
     def on_refused(self, error: NotCalled) -> None:
-        """The mail of a call that does not begin: the record fails without it (LIMIT-9).
+        """The mail of a call that does not begin: the record fails without it (LIMIT-13).
 
         Where a budget is spent, the stream ends with that, but the results in flight come first.
         """

@@ -207,7 +207,7 @@ class StreamTask:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a budget is spent, so that nothing more is read (LIMIT-11)."""
+        """Whether a budget is spent, so that nothing more is read (LIMIT-15)."""
         return self.operator.gate is not None and self.operator.gate.spent is not None
 
     def has_mails(self) -> bool:

@@ -159,7 +159,7 @@ class Variation(Change, frozen=True):
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """What it does not have: of those that it may be made of, the reference alone has caches."""
+        """What it does not have: caches and limits, unless it is made of parts of the reference."""
         own: tuple[str, ...] = getattr(self.change, "lacks", ())
         changes = (self.change, *self.also)
         caches = all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes)

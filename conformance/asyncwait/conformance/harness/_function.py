@@ -183,11 +183,7 @@ def _batched(recorder: Recorder, batch: PlannedBatch) -> Any:
         numbers = [call for call, _ in calls]
         await _shared(recorder, numbers, steps[0])
         given = _answers(recorder, batch, values, list(zip(numbers, steps, strict=True)))
-        if _leaves_some_out(batch, planned, steps):
-            given = _without_some(planned)
-        costs = [recorder.used(*each) for each in calls]
-        told = [cost for cost in costs if cost is not None]
-        return _with_cost(given, sum(told) if told else None)
+        return _without_some(planned) if _leaves_some_out(batch, planned, steps) else given
 
     return fn
 

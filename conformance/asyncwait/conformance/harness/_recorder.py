@@ -389,7 +389,7 @@ class Recorder:
 
     def used(self, call: int, step: Step) -> int | None:
         """Return the cost that a call tells; None for no cost."""
-        return self._scenario.used(self._values[call], step)
+        return self._scenario.used(self._values[call], step) if self._scenario.limits else None
 
     def handler_asked(self, value: Any) -> Any:
         """Note that the handler is asked for `value`; return it as the scenario has it."""

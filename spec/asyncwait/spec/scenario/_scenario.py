@@ -284,8 +284,10 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     def _require_limits(self) -> None:
         if self.cache is not None:
             raise InvalidConfig.of("limits", self.limits, "none where results are cached")
-        if self.form != "coroutine" and any(each.told for each in self.limits):
-            raise InvalidConfig.of("form", self.form, "'coroutine' where calls tell their costs")
+        is_shared = self.form != "coroutine" or self.batch is not None
+        if is_shared and any(each.told for each in self.limits):
+            expected = "without costs that calls tell, but in coroutine form and without batches"
+            raise InvalidConfig.of("limits", self.limits, expected)
         if self.batch is not None and any(each.by for each in self.limits):
             raise InvalidConfig.of("limits", self.limits, "without keys where calls are batched")
 
@@ -348,7 +350,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     def used(self, value: Any, step: Step) -> int | None:
         """Return the cost that a call with this step tells; None for no cost."""
         counts_costs = any(each.costs or each.told for each in self.limits)
-        if not counts_costs or self.form != "coroutine":
+        if not counts_costs or self.form != "coroutine" or self.batch is not None:
             return None
         is_told = any(each.told for each in self.limits)
         return self.cost(value) if step.used is None and is_told else step.used

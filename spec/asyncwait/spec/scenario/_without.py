@@ -21,7 +21,14 @@ from asyncwait.spec._elements import (
 )
 from asyncwait.spec.scenario._legs import GRID
 from asyncwait.spec.scenario._limits import LIMITS
-from asyncwait.spec.scenario._plan import FOR_THE_PROGRAM, Handler, Plan, PlannedRetry, Step
+from asyncwait.spec.scenario._plan import (
+    FOR_THE_PROGRAM,
+    Handler,
+    Plan,
+    PlannedLimit,
+    PlannedRetry,
+    Step,
+)
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
@@ -324,7 +331,19 @@ def without_virtual_time(scenario: Scenario) -> Scenario:
     on_grid = tuple(at - at % GRID for at in scenario.figures_at)
     if on_grid != scenario.figures_at:
         scenario = replace(scenario, figures_at=on_grid)
+    limits = tuple(map(_on_grid, scenario.limits))
+    if limits != scenario.limits:
+        scenario = replace(scenario, limits=limits)
     return without_jitter(scenario)
+
+
+def _on_grid(limit: PlannedLimit) -> PlannedLimit:
+    """Return a limit whose windows begin and end on the grid."""
+    per, latency = max(GRID, limit.per - limit.per % GRID), limit.latency - limit.latency % GRID
+    burst = limit.burst
+    if burst is not None and per * burst % (GRID * limit.most):
+        burst = None
+    return replace(limit, per=per, latency=latency, burst=burst)
 
 
 def without_one_loop(scenario: Scenario) -> Scenario:
