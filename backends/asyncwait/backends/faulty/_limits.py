@@ -1,5 +1,6 @@
 """LIMIT: operators whose calls wait for their permits, and that go wrong about it."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,8 @@ from msgspec.structs import replace
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     Attempt,
+    BreakerCount,
+    BudgetCount,
     Caller,
     Gate,
     InFlightCount,
@@ -18,6 +21,7 @@ from asyncwait.reference import (
     ResultHandler,
     WindowCount,
 )
+from asyncwait.spec import BudgetSpent, CostTooLarge
 
 
 @breaks("LIMIT-1")
@@ -26,8 +30,9 @@ class ResetsItsCountersAtFixedTimes(Gate):
 
     def begun(self, permit: Permit) -> None:
         super().begun(permit)
-        lengths = [each.limit.per for each in self.counts if isinstance(each, WindowCount)]
-        permit.begun -= permit.begun % min(lengths, default=1)
+        windows = [each.limit for each in self.counts if isinstance(each, WindowCount)]
+        if windows and all(limit.burst is None for limit in windows):
+            permit.begun -= permit.begun % windows[0].per
 
 
 @breaks("LIMIT-1")
@@ -216,3 +221,109 @@ class CountsTheFirstAlone(Gate):
 
     def figure(self) -> tuple[int, ...]:
         return tuple(min(each, 1) for each in super().figure())
+
+
+@breaks("LIMIT-13")
+class WaitsForRoomThatNeverComes(Gate):
+    """Has a call that exceeds a limit wait for room, as all others do."""
+
+    def is_known(self, permit: Permit) -> bool:
+        if self.is_too_large(permit.caller.values):
+            permit.values = permit.caller.values
+            permit.needs = [Need(self.counts[0], math.inf)]
+            return True
+        return super().is_known(permit)
+
+
+@breaks("LIMIT-13")
+class CallsWhatExceedsALimit(Gate):
+    """Has a call that exceeds a limit begin when nothing else runs."""
+
+    def needs(self, values: Sequence[Any]) -> Sequence[Need]:
+        needs = []
+        for count in self.counts:
+            try:
+                needs.append(count.need(values))
+            except CostTooLarge:
+                needs.append(Need(count, count.most))
+        return needs
+
+
+@breaks("LIMIT-14")
+class ChargesAtTheEnd(Gate):
+    """Charges a budget when a call has ended, and not for the calls in flight."""
+
+    def grant(self, permit: Permit) -> None:
+        self.own = {need: need.size for need in permit.needs if isinstance(need.count, BudgetCount)}
+        for need in self.own:
+            need.size, need.is_alone = 0, False
+        super().grant(permit)
+
+    def ended(self, permit: Permit, outcome: Outcome | None) -> Outcome | None:
+        for need in permit.needs:
+            need.size = self.own.get(need, need.size)
+        return super().ended(permit, outcome)
+
+
+@breaks("LIMIT-15")
+class LeavesOutWhatBacksOff(Gate):
+    """Leaves a record out whose second call the budget does not pay for."""
+
+    def leave_out(self, permit: Permit, spent: BudgetSpent) -> None:
+        self.waiting.remove(permit)
+        for handler in permit.caller.handlers:
+            self.operator.queue.called.pop(handler.entry, None)
+            handler.cancel_deadline()
+        self.on_spent()
+
+
+@breaks("LIMIT-15")
+class EndsAsIfAllWereThere(Gate):
+    """Ends the stream of a spent budget without a word."""
+
+    def end(self, stopped: Sequence[Any]) -> BaseException | None:
+        super().end(stopped)
+        return None
+
+
+@breaks("LIMIT-16")
+class RestsForOneCallAlone(Gate):
+    """Has all calls begin when the rest of a breaker is over, and not one that probes."""
+
+    def begun(self, permit: Permit) -> None:
+        super().begun(permit)
+        for count in self.counts:
+            if isinstance(count, BreakerCount) and count.opened is not None:
+                count.opened = None
+
+
+@breaks("LIMIT-16")
+class CountsFailuresWithoutARest(Gate):
+    """Counts failures, and goes on."""
+
+    def ended(self, permit: Permit, outcome: Outcome | None) -> Outcome | None:
+        ended = super().ended(permit, outcome)
+        for count in self.counts:
+            if isinstance(count, BreakerCount):
+                count.opened = None
+        return ended
+
+
+@breaks("LIMIT-17")
+class WaitsForEver(Gate):
+    """Has no bound for a wait."""
+
+    def note(self, permit: Permit, lacking: Sequence[Need]) -> None:
+        permit.lacking = {need.count: math.inf for need in lacking}
+
+
+@breaks("LIMIT-17")
+class WaitsHalfAsLong(Gate):
+    """Gives a record up before it has waited as long as it may."""
+
+    def note(self, permit: Permit, lacking: Sequence[Need]) -> None:
+        now = self.operator.clock()
+        for need in lacking:
+            half = (getattr(need.count.limit, "max_wait", None) or 0) / 2
+            permit.lacking.setdefault(need.count, now - half)
+        super().note(permit, lacking)

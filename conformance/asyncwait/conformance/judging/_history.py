@@ -136,6 +136,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return self.scenario.shields and stays
 
     @property
+    def may_stop(self) -> bool:
+        """Whether a budget may end the stream before its input."""
+        return any(each.kind == "budget" for each in self.scenario.limits)
+
+    @property
     def ordered(self) -> bool:
         """Whether the operator is in ordered mode."""
         return self.facts.leg.mode == "ordered"

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
@@ -238,7 +239,7 @@ def _waiters(leg: LegHistory, rest: Rest, until: float) -> Iterator[Waiter]:
     for item in leg.records:
         if item.seq > rest.seq:
             return
-        if item.decided_at <= rest.at or item.is_begun_before(rest.seq):
+        if item.decided_at <= rest.at or item.is_begun_before(rest.seq) or is_too_large(leg, item):
             continue
         begun = [call for call in item.attempts if call.seq <= rest.seq]
         if not begun:
@@ -332,7 +333,10 @@ def _may_be_before(leg: LegHistory, other: Waiter, waiter: Waiter) -> bool:
 
 def _rule(leg: LegHistory, rest: Rest, until: float) -> str:
     """Return the rule that says why a record has to be called at a moment of rest."""
-    if any(_was_given_up(leg, item, rest) for item in leg.records):
+    there = [item for item in leg.records if item.seq <= rest.seq]
+    if any(is_too_large(leg, item) and item.decided_at > rest.at for item in there):
+        return "LIMIT-13"
+    if any(_was_given_up(leg, item, rest) for item in there):
         return "LIMIT-6"
     if _some_can_not_be_called(leg, rest, until):
         return "LIMIT-5"
@@ -389,3 +393,115 @@ def waited(leg: LegHistory, call: Call) -> bool:
     """Whether the record of a call was there before the call began."""
     item = item_of(leg, call)
     return item is not None and item.at < call.at
+
+
+def is_too_large(leg: LegHistory, item: Item) -> bool:
+    """Whether a call for a record exceeds a limit alone."""
+    cost = leg.scenario.cost(item.element.value)  # type: ignore[union-attr]
+    exceeded = [each for each in windows(leg) if each.limit.costs and cost > each.most]
+    budgets = (each for each in leg.scenario.limits if each.kind == "budget" and each.costs)
+    return bool(exceeded) or any(cost > each.most and not each.told for each in budgets)
+
+
+class Spending(NamedTuple):
+    """A call that begins, and what a budget is charged with then, at the least.
+
+    Args:
+        estimate: its own.
+        is_alone: no call runs beside it.
+        is_known: a call has told its cost before.
+    """
+
+    run: Run
+    budget: PlannedLimit
+    charged: float
+    estimate: float
+    is_alone: bool
+    is_known: bool
+
+
+def spendings(leg: LegHistory) -> Sequence[Spending]:
+    """Return what each budget is charged with when each call begins."""
+    budgets = [each for each in leg.scenario.limits if each.kind == "budget"]
+    return [each for budget in budgets for each in _spendings(leg, budget)]
+
+
+def _spendings(leg: LegHistory, budget: PlannedLimit) -> Iterator[Spending]:
+    begun: list[tuple[Run, float]] = []
+    for run in leg.once(runs):
+        ended = [each for each, _ in begun if each.ended_at < run.at]
+        told = [cost for cost in map(partial(_told, leg, budget), ended) if cost is not None]
+        estimate_now = max(told, default=0.0) if budget.told else estimate(leg, budget, run)
+        charged = sum(_charge(leg, budget, each, own, run) for each, own in begun)
+        running = [each for each, _ in begun if each.ended_at > run.at]
+        before = [each for each, _ in begun if -1 < each.ended_seq < run.seq]
+        is_known = any(_told(leg, budget, each) is not None for each in before)
+        yield Spending(run, budget, charged, estimate_now, not running, is_known)
+        begun.append((run, estimate_now))
+
+
+def _told(leg: LegHistory, budget: PlannedLimit, run: Run) -> float | None:
+    """Return the cost that a call told; None for no cost, and where calls are counted."""
+    call = run.calls[0]
+    if not (budget.costs or budget.told) or call.ended is None or call.ended.how == "cancelled":
+        return None
+    return leg.scenario.used(call.value, call.step)
+
+
+def _charge(leg: LegHistory, budget: PlannedLimit, before: Run, own: float, run: Run) -> float:
+    """Return the least that a budget is charged for a call, when a later one begins."""
+    if before.ended_at > run.at or not (budget.costs or budget.told):
+        return own
+    told, call = _told(leg, budget, before), before.calls[0]
+    if told is None and call.ended is not None and call.ended.how == "raised":
+        told = 0 if call.step.error == "RetryAfter" else None
+    final = own if told is None else told
+    return min(own, final) if before.ended_at == run.at else final
+
+
+def pauses(leg: LegHistory, breaker: PlannedLimit) -> Iterator[tuple[float, int, float]]:
+    """Yield when a breaker opened, the number of that event, and until when no call may begin.
+
+    A call that ends well closes it.
+    """
+    ends = sorted(
+        (r for r in leg.once(runs) if r.ended_at < NEVER), key=lambda r: (r.ended_at, r.ended_seq)
+    )
+    failed: list[float] = []
+    for run in ends:
+        if not _has_failed(run):
+            failed.clear()
+            continue
+        failed = [*(at for at in failed if at > run.ended_at - breaker.per), run.ended_at]
+        if len(failed) >= breaker.most:
+            later = (each for each in ends if each.ended_seq > run.ended_seq)
+            closed = next((each.ended_at for each in later if not _has_failed(each)), NEVER)
+            yield run.ended_at, int(run.ended_seq), min(run.ended_at + breaker.rest, closed)
+            return
+
+
+def _has_failed(run: Run) -> bool:
+    """Whether a call has failed by a fault of the service."""
+    ended, step = run.calls[0].ended, run.calls[0].step
+    if ended is None or ended.how == "cancelled":
+        return True
+    return ended.how == "raised" and step.error == ""
+
+
+def long_waits(leg: LegHistory) -> Sequence[tuple[Item, float, float]]:
+    """Return who surely waits, since when and until when; for one limit, without retries."""
+    if (
+        leg.scenario.retry is not None
+        or len(leg.scenario.limits) != 1
+        or leg.scenario.batch is not None
+    ):
+        return []
+    since: dict[Item, float] = {}
+    found = []
+    times = [*(event.at for event in leg.events), leg.end_at]
+    for rest in leg.rests:
+        until = times[rest.seq + 1]
+        if not rest.failed and rest.waiting and until <= leg.may_be_over_at:
+            waiters = [each.item for each in _waiters(leg, rest, until) if each.is_sure]
+            found += [(item, since.setdefault(item, rest.at), until) for item in waiters]
+    return found

@@ -6,16 +6,22 @@ from asyncwait.conformance.areas.limits._permits import (
     Load,
     callable_since,
     idles,
+    is_too_large,
     loads,
+    long_waits,
+    pauses,
     pending_retry,
     queues,
     runs,
+    spendings,
     waited,
 )
 from asyncwait.conformance.judging import (
     NEVER,
+    ROUNDING,
     Check,
     Finding,
+    Item,
     LegHistory,
     blamed_for_timeout,
     early_timeout,
@@ -130,8 +136,8 @@ def no_record_passes_another(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-def _group(leg: LegHistory, item: object) -> str:
-    return leg.scenario.group(item.element.value)  # type: ignore[attr-defined,no-any-return]
+def _group(leg: LegHistory, item: Item) -> str:
+    return leg.scenario.group(item.element.value)  # type: ignore[union-attr]
 
 
 @leg_check("LIMIT-9")
@@ -178,3 +184,103 @@ def the_figure_tells_who_waits(leg: LegHistory) -> Iterator[Finding]:
             yield f"{text}, expected {span(least, most)} records", figures.at
             return
         yield None
+
+
+@leg_check("LIMIT-13")
+def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
+    """A record whose call exceeds a limit is not called, and fails in the instant of its turn."""
+    large = [item for item in leg.records if is_too_large(leg, item)]
+    since = callable_since(leg)
+    for item in large:
+        if item.call is not None:
+            yield f"{item} was called, and its cost exceeds a limit", item.call.at
+            return
+        cause = item.failure_cause or item.cause
+        if item.decided_at < NEVER and cause != "CostTooLarge":
+            yield f"{item} failed by {cause}, expected CostTooLarge", item.decided_at
+            return
+        for rest in leg.rests:
+            is_admitted = rest.present <= leg.capacity and item.seq <= rest.seq
+            is_late = since[item] <= rest.at < item.decided_at
+            if is_admitted and is_late and rest.waiting and not rest.failed:
+                yield f"{item} waits, and its cost exceeds a limit", rest.at
+                return
+        if item.decided_at < NEVER:
+            yield None
+
+
+@leg_check("LIMIT-14")
+def a_budget_is_kept(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins that a budget does not pay for, by what is known of all calls."""
+    for each in leg.once(spendings):
+        all_costs = each.charged + each.estimate
+        if all_costs > each.budget.most:
+            yield f"{each.run} makes {all_costs:g} of a budget of {each.budget.most}", each.run.at
+            return
+        if each.budget.told and not (each.is_known or each.is_alone):
+            yield f"{each.run} begins beside another one, and no cost is known", each.run.at
+            return
+        yield None
+
+
+@leg_check("LIMIT-15")
+def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
+    """Only records behind the last called one are left out, and the stream ends as planned."""
+    budgets = [each for each in leg.scenario.limits if each.kind == "budget"]
+    is_spent = "BudgetSpent" in {leg.ending.error, leg.ending.cause}
+    if not budgets or not (leg.ran_to_its_end or is_spent):
+        return
+    last = max((item.pos for item in leg.records if item.call is not None), default=-1)
+    for item in leg.records:
+        if item.decided_at > leg.end_at and item.pos <= last:
+            what = "was called before" if item.call is not None else "is in front of one called"
+            yield f"{item} {what}, and is left out", leg.end_at
+            return
+    left = [item for item in leg.records if item.call is None and not item.failure]
+    rest = leg.source_ended is None or leg.source_ended.at > leg.end_at
+    then = {each.then for each in budgets}
+    if leg.ran_to_its_end and then == {"fail"} and (left or rest):
+        yield "the budget is spent, and the stream just ended", leg.end_at
+    elif leg.ending.error == "BudgetSpent" and then == {"stop"}:
+        yield "the stream was to stop, and failed", leg.end_at
+    elif left or rest or is_spent:
+        yield None
+
+
+@leg_check("LIMIT-16")
+def an_open_breaker_lets_no_call_begin(leg: LegHistory) -> Iterator[Finding]:
+    """After too many failures no call begins during the rest; then one call probes the service."""
+    for breaker in leg.scenario.limits:
+        if breaker.kind != "breaker":
+            continue
+        for at, seq, until in pauses(leg, breaker):
+            later = [run for run in leg.once(runs) if run.seq > seq]
+            early = [run for run in later if run.at < until - ROUNDING]
+            beside = [run for run in later[1:] if run.seq < later[0].ended_seq]
+            if early:
+                text = f"{early[0]} begins, though {breaker.most} calls had failed by {at:g}"
+                yield text, early[0].at
+                return
+            if beside and later[0].at >= at + breaker.rest - ROUNDING:
+                yield f"{beside[0]} begins beside the call that probes", beside[0].at
+                return
+            if later:
+                yield None
+
+
+@leg_check("LIMIT-17")
+def no_record_waits_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]:
+    """A record fails when it has waited for its permit as long as it may, and not before."""
+    most = {each.max_wait for each in leg.scenario.limits if each.max_wait is not None}
+    if not most:
+        return
+    for item in leg.records:
+        if (item.failure_cause or item.cause) == "PermitTimedOut":
+            if item.decided_at < item.at + min(most) - ROUNDING:
+                yield f"{item} failed before it had waited {min(most)} ms", item.decided_at
+                return
+            yield None
+    for item, since, until in leg.once(long_waits):
+        if until > since + max(most) + ROUNDING:
+            yield f"{item} waits for its permit since {since:g}", since + max(most)
+            return

@@ -119,4 +119,41 @@ records-wait-for-one-of-two-limits: LIMIT-12
     The second limit has room for all.
     capacity 8; limits in-flight 1, in-flight 4; 0: a b c; a b c: 80 gives *1;
     figures_at 20 100 180; source_ends_at 400
+a-call-that-exceeds-its-limit: LIMIT-13
+    b fails at once, and c is called.
+    unordered; capacity 8; failures_handled; limits window 4 200 costs=true; 0: a b c;
+    a: 40 gives a1; b: 40 gives b1, costs 5, failed gives b!; c: 40 gives c1
+a-call-that-exceeds-its-limit-fails-the-stream: LIMIT-13, FAIL-1
+    The error names its record.
+    capacity 8; limits in-flight 2 costs=true; 0: a; 80: b; a: 40 gives a1;
+    b: 40 gives b1, costs 3
+a-budget-of-calls: LIMIT-14, LIMIT-15
+    Two records are called, and the error says that the budget is spent.
+    capacity 8; limits budget 2; 0: a b c d; a b c d: 40 gives *1
+a-budget-that-is-no-failure: LIMIT-15
+    The results end after two records.
+    capacity 8; limits budget 2 then=stop; 0: a b c d; a b c d: 40 gives *1
+estimates-are-corrected: LIMIT-14
+    The calls were to cost 3 each, and cost 1 each.
+    capacity 8; limits budget 6 costs=true; 0: a b c d;
+    a b c d: 40 gives *1 with used=1, costs 3
+costs-that-only-calls-tell: LIMIT-14, LIMIT-15
+    The first call runs alone; it costs 2, and so the others do.
+    capacity 8; limits budget 6 told=true; 0: a b c d; a b c d: 40 gives *1, costs 2
+a-budget-in-the-middle: LIMIT-15
+    The second call of a is not paid for; a is in front of b, which is called.
+    unordered; capacity 8; failures_handled; retry initial=80; limits budget 2; 0: a b c;
+    a: 40 raises, failed gives a!; b c: 40 gives *1
+a-breaker-opens: LIMIT-16
+    After two failures no call begins from 40 to 280.
+    capacity 8; retry initial=40 on_error=any; limits breaker 2 400 rest=240; 0: a b; 80: c d;
+    a b: 40 raises own, 40 gives *2; c d: 40 gives *1; source_ends_at 600
+records-that-wait-too-long: LIMIT-17
+    c and d would be called at 200, and have waited for 160 ms before.
+    unordered; capacity 8; failures_handled; limits window 2 200 max_wait=160; 0: a b c d;
+    a b: 40 gives *1; c d: 40 gives *1, failed gives *!
+a-wait-that-is-short-enough: LIMIT-17
+    b waits for 80 ms, and c for longer.
+    unordered; capacity 8; failures_handled; limits in-flight 1 max_wait=120; 0: a b c;
+    a b c: 80 gives *1, failed gives *!
 """)

@@ -84,4 +84,40 @@ LIMIT-12: waiting_for_permits is (1,), expected 2 records
     keeps: 0: waits, takes 0 1 2, end, calls a#0, #0 gives a1, out a1;
         60: figures in_flight=2 calls=1 max_in_flight=3 waiting_for_permits=2; 200: calls b#1,
         #1 gives b1, out b1; 400: calls c#2, #2 gives c1, out c1, ends finished
+LIMIT-13: Record 'b' (input 1) waits, and its cost exceeds a limit
+    plan: unordered; capacity 8; failures_handled; limits in-flight 2 costs=true; 0: a b;
+        a: 40 gives a1; b: 40 gives b1, costs 3, failed gives b!
+    breaks: 0: waits, takes 0 1, end, calls a#0; 40: #0 gives a1, out a1,
+        asks b#1 about CallFailed cause=CostTooLarge, out b!, ends finished
+    keeps: 0: waits, takes 0 1, end, calls a#0, asks b#1 about CallFailed cause=CostTooLarge,
+        out b!; 40: #0 gives a1, out a1, ends finished
+LIMIT-14: call 2 of 'c' makes 3 of a budget of 2
+    plan: capacity 8; limits budget 2 then=stop; 0: a b c; a b c: 40 gives *1
+    breaks: 0: waits, takes 0 1 2, end, calls a#0 b#1 c#2; 40: #0 gives a1, #1 gives b1,
+        #2 gives c1, out a1 b1 c1, ends finished
+    keeps: 0: waits, takes 0 1 2, end, calls a#0 b#1; 40: #0 gives a1, #1 gives b1, out a1 b1,
+        ends finished
+LIMIT-15: Record 'a' (input 0) was called before, and is left out
+    plan: unordered; capacity 8; failures_handled; retry initial=80; limits budget 2 then=stop;
+        0: a b c; a: 40 raises, failed gives a!; b c: 40 gives *1
+    breaks: 0: waits, takes 0 1 2, calls a#0 b#1; 40: #0 raises, #1 gives b1, out b1;
+        120: ends finished
+    keeps: 0: waits, takes 0 1 2, calls a#0 b#1; 40: #0 raises, #1 gives b1, out b1;
+        120: asks a#0 about CallFailed cause=BudgetSpent, out a!, ends finished
+LIMIT-16: call 2 of 'c' begins, though 2 calls had failed by 40
+    plan: capacity 8; failures_handled; limits breaker 2 400 rest=240; 0: a b; 80: c;
+        a b: 40 raises own, failed gives *!; c: 40 gives c1
+    breaks: 0: waits, takes 0 1, calls a#0 b#1; 40: #0 raises, #1 raises,
+        asks a#0 about CallFailed cause=Planned, asks b#1 about CallFailed cause=Planned,
+        out a! b!; 80: takes 2, end, calls c#2; 120: #2 gives c1, out c1, ends finished
+    keeps: 0: waits, takes 0 1, calls a#0 b#1; 40: #0 raises, #1 raises,
+        asks a#0 about CallFailed cause=Planned, asks b#1 about CallFailed cause=Planned,
+        out a! b!; 80: takes 2, end; 280: calls c#2; 320: #2 gives c1, out c1, ends finished
+LIMIT-17: Record 'b' (input 1) waits for its permit since 0
+    plan: unordered; capacity 8; failures_handled; limits in-flight 1 max_wait=80; 0: a b;
+        a: 160 gives a1; b: 40 gives b1, failed gives b!
+    breaks: 0: waits, takes 0 1, end, calls a#0; 160: #0 gives a1, out a1, calls b#1;
+        200: #1 gives b1, out b1, ends finished
+    keeps: 0: waits, takes 0 1, end, calls a#0; 80: asks b#1 about CallFailed cause=PermitTimedOut,
+        out b!; 160: #0 gives a1, out a1, ends finished
 """)

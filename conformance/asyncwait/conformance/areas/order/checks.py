@@ -61,7 +61,7 @@ def each_record_is_called_once(leg: LegHistory) -> Iterator[Finding]:
             yield f"call {call.number} of {call.value!r} belongs to no record", call.at
         else:
             yield None
-    if leg.ran_to_its_end:
+    if leg.ran_to_its_end and not leg.may_stop:
         for item in leg.records:
-            if item.call is None:
+            if item.call is None and not item.failure:
                 yield f"{item} was never called", leg.end_at

@@ -154,7 +154,7 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
         if not item.failure:
             continue
         event, causes = asked[0][1], causes_of(item, item.failure, item.failure_cause)
-        attempts = {len(item.attempts), len(item.attempts) + item.timed_out}
+        attempts = {max(1, len(item.attempts)), len(item.attempts) + item.timed_out}
         if event.error != item.failure:
             yield f"{item} failed with {item.failure}, the handler got {event.error}", event.at
         elif causes and event.cause not in causes:
