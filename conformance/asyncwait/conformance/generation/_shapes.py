@@ -500,9 +500,11 @@ def _limited(rng: Random, size: int) -> Scenario:
         requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
         crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
         contexts=_maybe(rng, 0.1),
+        unshielded=_maybe(rng, 0.1),
+        reuses=_maybe(rng, 0.1),
     )
-    layers = with_retries, with_failure_handlers, with_keys, with_figures
-    for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3), strict=True):
+    layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
+    for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3, 0.2), strict=True):
         if _maybe(rng, share):
             base = put_on(rng, base)
     batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
@@ -525,7 +527,9 @@ def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
 
 def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
     most = min((limit.most for limit in limits if limit.costs), default=1)
-    return replace(plan, cost=rng.randint(0, most), group=rng.choice(["g", "g", "h"]))
+    handler = Handler("raise", error="ValueError") if _maybe(rng, 0.1) else plan.handler
+    cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
+    return replace(plan, cost=cost, group=group, handler=handler)
 
 
 def _at_last(rng: Random, plan: Plan) -> Plan:

@@ -154,9 +154,12 @@ def _none_comes_back(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> 
 
 @leg_check("BAT-4")
 def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
-    """A batch that is not full goes when its first record has waited, or nothing more can come."""
+    """A batch that is not full goes when its first record has waited, or nothing more can come.
+
+    With limits it may be smaller, so as not to exceed one.
+    """
     planned = leg.scenario.batch
-    if planned is None:
+    if planned is None or leg.scenario.limits:
         return
     for batch in leg.batches:
         at = batch[0].at

@@ -60,7 +60,7 @@ def runs(leg: LegHistory) -> Sequence[Run]:
 
 def _run(leg: LegHistory, calls: tuple[Call, ...], *, is_retry: bool) -> Run:
     ended_at, ended_seq = max(((c.ended_at, c.ended_seq) for c in calls), default=(NEVER, -1))
-    if leg.scenario.form == "callback" and calls[0].until < ended_at:
+    if leg.scenario.form == "callback" and calls[0].until <= ended_at:
         ended_at, ended_seq = calls[0].until, -1  # Nothing more is known of it.
     return Run(calls, is_retry, calls[0].at, calls[0].seq, ended_at, ended_seq)
 
@@ -249,7 +249,7 @@ def _waiters(leg: LegHistory, rest: Rest, until: float) -> Iterator[Waiter]:
                 yield Waiter(item, is_retry=False, is_sure=is_admitted)
             continue
         ends = leg.outcomes(begun[-1], len(begun))
-        if ends and any(not each.stands and each.since < until for each in ends):
+        if ends and any(not each.stands and each.since <= until for each in ends):
             is_sure = all(each.due < until - ROUNDING for each in ends)
             yield Waiter(item, is_retry=True, is_sure=is_sure and leg.deadline(item) >= until)
 

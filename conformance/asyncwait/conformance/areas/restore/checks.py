@@ -49,8 +49,14 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
 
 
 def _line_of(leg: LegHistory, item: Item) -> Hashable:
-    """Return what is the same for records that have to wait for each other."""
-    return key_of(item) if leg.key_ordered else ""
+    """Return what is the same for records that have to wait for each other.
+
+    With limits of keys, a record passes another one that waits for another key.
+    """
+    if leg.key_ordered or not any(each.by for each in leg.scenario.limits):
+        return key_of(item) if leg.key_ordered else ""
+    assert isinstance(item.element, Record)
+    return leg.scenario.group(item.element.value)
 
 
 @leg_check("REST-2")
