@@ -295,8 +295,10 @@ class Gathering:
         return [attempt.handler for attempt in self.attempts]
 
     def is_refused(self) -> None:
-        """Take note that the next batch is not called for."""
+        """Take note that the next batch is not called for; nor does it wait any more."""
         self.permit = None
+        for attempt in self.attempts:
+            del self.waiting[attempt]
         self.look_soon()
 
     def no_more_waits(self, permit: Permit) -> None:

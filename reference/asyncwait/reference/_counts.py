@@ -274,7 +274,7 @@ class BudgetCount(Count):
         if self.limit.unit != "calls":
             is_free = is_refused(permit.outcome) and self.limit.refused == "free"
             cost = _cost(permit.used, self.limit.unit, 0.0 if is_free else cost)
-        if permit.used is not None and isinstance(permit.outcome, Returned):
+        if permit.used is not None:
             self.largest = max(self.largest or 0.0, cost)
         self.spent = math.fsum([self.spent, cost])
 

@@ -508,27 +508,45 @@ def _limited(rng: Random, size: int) -> Scenario:
         if _maybe(rng, share):
             base = put_on(rng, base)
     batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
-    limits = tuple(_limit(rng, keyed=batch is None) for _ in range(rng.choice([1, 1, 2])))
+    told = batch is None and base.form == "coroutine"
+    number = rng.choice([1, 1, 2])
+    limits = tuple(_limit(rng, keyed=batch is None, told=told) for _ in range(number))
     plans = tuple(_costing(rng, plan, limits) for plan in base.plans)
     return replace(base, plans=plans, batch=batch, limits=limits)
 
 
-def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
+def _limit(rng: Random, *, keyed: bool, told: bool) -> PlannedLimit:
     """Return a limit; a window ends half a step behind all else, so that there are no ties."""
+    if _maybe(rng, 0.2):
+        return _other_limit(rng, told=told)
     costs = _maybe(rng, 0.4)
     most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
     by = keyed and _maybe(rng, 0.25)
+    wait = rng.choice([None] * 9 + [3 * GRID + GRID // 4])
     if _maybe(rng, 0.4):
-        return PlannedLimit("in-flight", most, costs=costs, by=by)
+        return PlannedLimit("in-flight", most, costs=costs, by=by, max_wait=wait)
     burst = most - 1 if not costs and most > 1 and _maybe(rng, 0.3) else None
     per, latency = rng.choice([2, 3, 5]) * GRID + GRID // 2, rng.choice([0, 0, GRID])
-    return PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
+    window = PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
+    return replace(window, max_wait=wait)
+
+
+def _other_limit(rng: Random, *, told: bool) -> PlannedLimit:
+    """Return a budget, or a breaker."""
+    if _maybe(rng, 0.3):
+        return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
+    then, kind = rng.choice(["fail", "stop"]), rng.choice(["calls", "costs", "told"])
+    is_told = told and kind == "told"
+    most = rng.choice([3, 6, 10, 20])
+    return PlannedLimit("budget", most, costs=kind == "costs", told=is_told, then=then)
 
 
 def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
     most = min((limit.most for limit in limits if limit.costs), default=1)
     handler = Handler("raise", error="ValueError") if _maybe(rng, 0.1) else plan.handler
     cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
+    if _maybe(rng, 0.04):
+        cost = most + 1
     return replace(plan, cost=cost, group=group, handler=handler)
 
 

@@ -224,7 +224,8 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
     """Count what has happened so far."""
     repeated = [call for item in leg.records for call in item.attempts[1:]]
     late = [item for item in leg.records if item.timed_out]
-    spared = [item for item in leg.records if item.failure and item.results is not None]
+    failed = (item for item in leg.records if item.failure and not item.cause)
+    spared = [item for item in failed if item.results is not None]
 
     def decided(items: Iterable[Item]) -> list[Bounds]:
         return [(_earliest(leg, item), item.decided_at) for item in items]

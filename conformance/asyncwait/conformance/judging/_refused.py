@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.judging._decide import PLANNED, Decision, expected_error
 from asyncwait.conformance.judging._observe import NEVER, Facts
-from asyncwait.spec.scenario import Handler
+from asyncwait.spec.scenario import Ending, Handler
 
 REFUSALS = frozenset({"CostTooLarge", "CostUnknown", "PermitTimedOut", "BudgetSpent"})
 """Class names of the causes of such a failure."""
@@ -21,18 +21,28 @@ def refused(facts: Facts, decisions: Mapping[int, Decision]) -> Mapping[int, Dec
         return {}
     places = [given.pos for given in facts.inputs if given.is_record]
     found = {places[number]: each for number, each in _told(facts) if number < len(places)}
-    decided = {pos for pos, each in decisions.items() if each.decided_at < NEVER}
-    return {pos: each for pos, each in found.items() if pos not in decided}
+    at = {pos: each.decided_at for pos, each in decisions.items()}
+    return {pos: each for pos, each in found.items() if each.decided_at <= at.get(pos, NEVER)}
 
 
 def _told(facts: Facts) -> Iterator[tuple[int, Decision]]:
     ending = facts.leg.ending
-    if ending.cause in REFUSALS and ending.number is not None:
-        yield ending.number, Decision(NEVER, ending.at, wrong="CallFailed", cause=ending.cause)
     for number, (seq, event) in facts.despite.items():
         if event.cause in REFUSALS:
             failed = Decision(NEVER, event.at, seq, failure="CallFailed", failure_cause=event.cause)
-            yield number, _handled(failed, facts.scenario.failure_handler(event.value))
+            handled = _handled(failed, facts.scenario.failure_handler(event.value))
+            is_last = event.cause == "BudgetSpent" and handled.wrong != ""
+            yield number, _at_the_end(handled, ending, number) if is_last else handled
+    number = ending.number
+    if ending.cause in REFUSALS and number is not None and number not in facts.despite:
+        yield number, Decision(NEVER, ending.at, wrong="CallFailed", cause=ending.cause)
+
+
+def _at_the_end(failed: Decision, ending: Ending, number: int) -> Decision:
+    """Return a failure by a spent budget: it ends the stream behind all results, or another did."""
+    if ending.number == number and ending.how == "failed":
+        return replace(failed, decided_at=ending.at)
+    return replace(failed, results=(), wrong="", cause=failed.failure_cause)
 
 
 def _handled(failed: Decision, handler: Handler | None) -> Decision:
@@ -41,5 +51,9 @@ def _handled(failed: Decision, handler: Handler | None) -> Decision:
         return replace(failed, wrong=failed.failure, cause=failed.failure_cause)
     if handler.does == "reply":
         return replace(failed, results=handler.results)
+    if handler.does == "raise":
+        return replace(failed, wrong="CallFailed", cause=handler.error or PLANNED)
+    if handler.error == "none":
+        return replace(failed, wrong=failed.failure, cause=failed.failure_cause)
     wrong = expected_error(handler.does, handler.error)
-    return replace(failed, wrong=wrong, cause=handler.error or PLANNED)
+    return replace(failed, wrong=wrong, cause=PLANNED if wrong == "CallFailed" else "")

@@ -159,7 +159,8 @@ def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Sta
                 until = max(since, decided, turn, is_next)
             if item.is_fence or mode == "ordered":
                 turn = max(turn, until)
-            called = moments.never if item.call is None else moments.after(item.call.seq)
+            # A record that has failed without a call takes a slot, as if it had been called then.
+            called = decided if item.call is None else moments.after(item.call.seq)
             yield Stay(item, since, called, decided, until, is_free, is_next)
             if is_keyed:
                 lines[key] = max(is_free, decided), max(is_next, until)

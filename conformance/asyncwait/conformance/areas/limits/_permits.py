@@ -259,7 +259,7 @@ def queues(leg: LegHistory) -> Sequence[tuple[FiguresRead, int, int]]:
 
     In an instant in which something else happens, nobody can tell.
     """
-    if not leg.scenario.limits or leg.scenario.batch is not None:
+    if not leg.scenario.limits or leg.scenario.batch is not None or leg.may_stop:
         return []
     alone = Counter(event.at for event in leg.events)
     rests = [rest for rest in leg.rests if not rest.failed]

@@ -199,7 +199,7 @@ def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
         if item.decided_at < NEVER and cause != "CostTooLarge":
             yield f"{item} failed by {cause}, expected CostTooLarge", item.decided_at
             return
-        for rest in leg.rests:
+        for rest in leg.rests if leg.scenario.batch is None else ():
             is_admitted = rest.present <= leg.capacity and item.seq <= rest.seq
             is_late = since[item] <= rest.at < item.decided_at
             if is_admitted and is_late and rest.waiting and not rest.failed:
@@ -230,9 +230,10 @@ def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
     is_spent = "BudgetSpent" in {leg.ending.error, leg.ending.cause}
     if not budgets or not (leg.ran_to_its_end or is_spent):
         return
+    is_named = leg.ending.cause == "BudgetSpent"  # One error names one record.
     last = max((item.pos for item in leg.records if item.call is not None), default=-1)
     for item in leg.records:
-        if item.decided_at > leg.end_at and item.pos <= last:
+        if item.decided_at > leg.end_at and item.pos <= last and not is_named:
             what = "was called before" if item.call is not None else "is in front of one called"
             yield f"{item} {what}, and is left out", leg.end_at
             return
@@ -254,7 +255,7 @@ def an_open_breaker_lets_no_call_begin(leg: LegHistory) -> Iterator[Finding]:
         if breaker.kind != "breaker":
             continue
         for at, seq, until in pauses(leg, breaker):
-            later = [run for run in leg.once(runs) if run.seq > seq]
+            later = [run for run in leg.once(runs) if run.seq > seq and run.at > at]
             early = [run for run in later if run.at < until - ROUNDING]
             beside = [run for run in later[1:] if run.seq < later[0].ended_seq]
             if early:
