@@ -510,15 +510,17 @@ def _limited(rng: Random, size: int) -> Scenario:
     batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
     told = batch is None and base.form == "coroutine"
     number = rng.choice([1, 1, 2])
-    limits = tuple(_limit(rng, keyed=batch is None, told=told) for _ in range(number))
+    # Of records whose next call no budget pays for, one error names one.
+    traits = {"keyed": batch is None, "told": told, "is_repeated": base.retry is not None}
+    limits = tuple(_limit(rng, **traits) for _ in range(number))
     plans = tuple(_costing(rng, plan, limits) for plan in base.plans)
     return replace(base, plans=plans, batch=batch, limits=limits)
 
 
-def _limit(rng: Random, *, keyed: bool, told: bool) -> PlannedLimit:
+def _limit(rng: Random, *, keyed: bool, told: bool, is_repeated: bool) -> PlannedLimit:
     """Return a limit; a window ends half a step behind all else, so that there are no ties."""
     if _maybe(rng, 0.2):
-        return _other_limit(rng, told=told)
+        return _other_limit(rng, told=told, is_repeated=is_repeated)
     costs = _maybe(rng, 0.4)
     most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
     by = keyed and _maybe(rng, 0.25)
@@ -531,14 +533,14 @@ def _limit(rng: Random, *, keyed: bool, told: bool) -> PlannedLimit:
     return replace(window, max_wait=wait)
 
 
-def _other_limit(rng: Random, *, told: bool) -> PlannedLimit:
+def _other_limit(rng: Random, *, told: bool, is_repeated: bool) -> PlannedLimit:
     """Return a budget, or a breaker."""
-    if _maybe(rng, 0.3):
+    if is_repeated or _maybe(rng, 0.3):
         return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
-    then, kind = rng.choice(["fail", "stop"]), rng.choice(["calls", "costs", "told"])
+    kind, most = rng.choice(["calls", "costs", "told"]), rng.choice([3, 6, 10, 20])
     is_told = told and kind == "told"
-    most = rng.choice([3, 6, 10, 20])
-    return PlannedLimit("budget", most, costs=kind == "costs", told=is_told, then=then)
+    budget = PlannedLimit("budget", most, costs=kind == "costs", told=is_told)
+    return replace(budget, then="stop") if _maybe(rng, 0.5) else budget
 
 
 def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
@@ -547,7 +549,10 @@ def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
     cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
     if _maybe(rng, 0.04):
         cost = most + 1
-    return replace(plan, cost=cost, group=group, handler=handler)
+    # To be given no copy counts as a call, which no limit counts.
+    steps = tuple(replace(step, uncopied=False) for step in plan.steps)
+    changes = {"steps": steps, "uncopied": False, "handler": handler}
+    return replace(plan, cost=cost, group=group, **changes)
 
 
 def _at_last(rng: Random, plan: Plan) -> Plan:

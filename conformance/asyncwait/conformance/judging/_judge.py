@@ -185,7 +185,7 @@ def explained(reading: Reading, explanation: Explanation) -> LegHistory:
     facts = reading.facts
     calls = as_given(facts, reading.calls, reading.ties, explanation)
     decisions = decide(facts, calls, reading.ties, explanation)
-    decisions |= refused(facts, decisions)
+    decisions |= refused(facts, calls, decisions)
     links = link_outputs(facts, decisions)
     given: dict[int | None, list[Took]] = defaultdict(list)
     for took, link in zip(facts.took, links, strict=True):

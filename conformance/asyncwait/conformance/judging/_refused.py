@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from asyncwait.conformance.judging._calls import Calls
 from asyncwait.conformance.judging._decide import PLANNED, Decision, expected_error
 from asyncwait.conformance.judging._observe import NEVER, Facts
-from asyncwait.spec.scenario import Ending, Handler
+from asyncwait.spec.scenario import Ending, Handler, HandlerAsked, identity
 
 REFUSALS = frozenset({"CostTooLarge", "CostUnknown", "PermitTimedOut", "BudgetSpent"})
 """Class names of the causes of such a failure."""
 
 
-def refused(facts: Facts, decisions: Mapping[int, Decision]) -> Mapping[int, Decision]:
+def refused(
+    facts: Facts, calls: Calls, decisions: Mapping[int, Decision]
+) -> Mapping[int, Decision]:
     """Return the decisions of records whose next call a limit prevented, by their places.
 
     The failure handler is asked about them, or the error of the leg names one of them.
@@ -21,21 +24,38 @@ def refused(facts: Facts, decisions: Mapping[int, Decision]) -> Mapping[int, Dec
         return {}
     places = [given.pos for given in facts.inputs if given.is_record]
     found = {places[number]: each for number, each in _told(facts) if number < len(places)}
+    found = dict(_unpaid(facts, calls)) | found
     at = {pos: each.decided_at for pos, each in decisions.items()}
     return {pos: each for pos, each in found.items() if each.decided_at <= at.get(pos, NEVER)}
 
 
 def _told(facts: Facts) -> Iterator[tuple[int, Decision]]:
     ending = facts.leg.ending
+    named = ending.number
     for number, (seq, event) in facts.despite.items():
         if event.cause in REFUSALS:
             failed = Decision(NEVER, event.at, seq, failure="CallFailed", failure_cause=event.cause)
             handled = _handled(failed, facts.scenario.failure_handler(event.value))
             is_last = event.cause == "BudgetSpent" and handled.wrong != ""
             yield number, _at_the_end(handled, ending, number) if is_last else handled
-    number = ending.number
-    if ending.cause in REFUSALS and number is not None and number not in facts.despite:
-        yield number, Decision(NEVER, ending.at, wrong="CallFailed", cause=ending.cause)
+    if ending.cause in REFUSALS and named is not None and named not in facts.despite:
+        yield named, Decision(NEVER, ending.at, wrong="CallFailed", cause=ending.cause)
+
+
+def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
+    """Yield records whose next call a budget may not have paid for, about which nothing is told.
+
+    The error of the leg names one record, and that of another one if it came first.
+    """
+    if not any(each.kind == "budget" for each in facts.scenario.limits):
+        return
+    asked = {facts.numbers.of(e, identity(e.value)) for _, e in facts.seen(HandlerAsked)}
+    told = {*asked, *facts.despite, facts.leg.ending.number}
+    for pos, course in calls.of.items():
+        since = min((each.since for each in course.outcomes), default=NEVER)
+        is_due = since <= min(course.deadline, facts.leg.ending.at)
+        if is_due and course.first.record not in told:
+            yield pos, Decision(NEVER, since, results=(), cause="BudgetSpent")
 
 
 def _at_the_end(failed: Decision, ending: Ending, number: int) -> Decision:
