@@ -25,8 +25,7 @@ LACKED: dict[str, set[str]] = {
         f"emitter-{loop}": {"cache", "limits"} for loop in LOOPS
     },  # it keeps nothing of what calls give
     **{f"{operator}-plain-{loop}": OF_ELEMENTS for operator in OPERATORS for loop in LOOPS},
-    **{f"pool-{loop}": {"limits"} for loop in LOOPS},
-    "threads": {"cancel-calls", "cache", "limits"},  # nothing ends a thread from outside
+    "threads": {"cancel-calls", "cache"},  # nothing ends a thread from outside
 }
 OF_STREAMS = {"flink", "flink-keyed", "spark", "spark-dataframe", "spark-streaming"}
 

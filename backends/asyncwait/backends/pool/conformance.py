@@ -15,10 +15,10 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 }
 """For plain values."""
 
-asyncio_backend = partial(stream_backend, open_operator, lacks=["limits"])
+asyncio_backend = partial(stream_backend, open_operator)
 """Returns the pool on asyncio."""
 
-trio_backend = partial(stream_backend, open_operator, loop="trio", lacks=["limits"])
+trio_backend = partial(stream_backend, open_operator, loop="trio")
 """Returns the pool on trio."""
 
 plain_asyncio_backend = partial(plain_backend, WAITS)

@@ -85,7 +85,8 @@ def without_cancelled_calls(scenario: Scenario) -> Scenario:
     One that only its cancellation would end comes to an end by itself, long after all others. What
     ends the program is not raised by one that may outlive its record, and be the second to fail.
     """
-    has_limit = _has_limit(scenario)
+    # A call that never ends holds its permit for ever.
+    has_limit = _has_limit(scenario) and not scenario.limits
     adapted = _with_steps(scenario, lambda _, step: _elsewhere(step, has_limit=has_limit))
     company = "none" if scenario.company == "inside" else scenario.company
     if (company, False) == (scenario.company, scenario.unshielded):

@@ -14,7 +14,7 @@ from asyncwait.conformance.harness import in_real_time, play, short
 from asyncwait.conformance.running import OF_ELEMENTS, gives_one
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
-LACKS = frozenset({Capability.CANCEL_CALLS, Capability.CACHE, Capability.LIMITS})
+LACKS = frozenset({Capability.CANCEL_CALLS, Capability.CACHE})
 """Nothing ends a thread from outside; and nothing is kept of what one gives."""
 
 MOST = 40

@@ -13,7 +13,7 @@ from asyncwait.spec import MissingExtra, OpenOperator
 
 OPERATORS: Mapping[str, tuple[OpenOperator, tuple[str, ...]]] = {
     "emitter": (emitter.open_operator, ("cache", "limits")),
-    "pool": (pool.open_operator, ("limits",)),
+    "pool": (pool.open_operator, ()),
     "reference": (open_operator, ()),
 }
 
