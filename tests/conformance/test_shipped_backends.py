@@ -13,6 +13,7 @@ OF_ELEMENTS = {
     "in-flight-snapshot",
     "restore",
     "cache",
+    "limits",
 }
 """What plain values lack: they are records alone, and nothing is kept of them."""
 
@@ -20,7 +21,9 @@ OPERATORS = ("emitter", "pool", "reference")
 LOOPS = ("asyncio", "trio")
 LACKED: dict[str, set[str]] = {
     **{f"{operator}-{loop}": set() for operator in OPERATORS for loop in LOOPS},
-    **{f"emitter-{loop}": {"cache"} for loop in LOOPS},  # it keeps nothing of what calls give
+    **{
+        f"emitter-{loop}": {"cache", "limits"} for loop in LOOPS
+    },  # it keeps nothing of what calls give
     **{f"{operator}-plain-{loop}": OF_ELEMENTS for operator in OPERATORS for loop in LOOPS},
     "threads": {"cancel-calls", "cache"},  # nothing ends a thread from outside
 }

@@ -119,12 +119,12 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(
         lambda _, done, of: told.append((done, of)),
     )
 
-    # Nothing is drawn for batches and caches, which it does not have.
+    # Nothing is drawn for batches, caches and limits, which it does not have.
     shaped = [each for _, each in suite.small_drawn(1, 0)[0]]
     drawn = [
         each
         for each in planned
-        if each not in shaped or (each.batch is None and each.cache is None)
+        if each not in shaped or not (each.batch or each.cache or each.limits)
     ]
     different = {key_of(adapted(scenario, can)) for scenario in drawn}
     assert verdict.planned == len(different) < len(drawn)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from sample import some
-from whole_run import BATCHED, CACHED, FULL, WHOLE
+from whole_run import BATCHED, CACHED, FULL, LIMITED, WHOLE
 
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate
@@ -68,7 +68,7 @@ def test_what_these_tests_change_uses_every_field() -> None:
         if name != "type" and part not in {"Declaration", "Request", "Reply"}
     }
 
-    assert known - set(fields_set((FULL, BATCHED, CACHED, WHOLE))) == set()
+    assert known - set(fields_set((FULL, BATCHED, CACHED, LIMITED, WHOLE))) == set()
 
 
 def test_the_page_tells_of_every_kind_of_event_ending_and_error() -> None:
@@ -200,7 +200,7 @@ def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     [
         (
             "Scenarios",
-            [FULL, BATCHED, CACHED],
+            [FULL, BATCHED, CACHED, LIMITED],
             (*OTHERS, LIMITS.count + 1, LIMITS.duration + 1, 2**63, -(2**63) - 1),
             scenarios_from_json,
         ),

@@ -17,7 +17,7 @@ from asyncwait.spec.scenario import Ending, Leg, Trace
 
 {module}
 
-KNOWN = "retry", "max_held", "batch", "cache"
+KNOWN = "retry", "max_held", "batch", "cache", "limits"
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from msgspec import Struct
 from mutations import mutated
 from reports import report, verdict
-from whole_run import BATCHED, CACHED, FULL
+from whole_run import BATCHED, CACHED, FULL, LIMITED
 
 from asyncwait.backends.journal import Journal, key_of, summary
 from asyncwait.conformance._commands import asyncwait
@@ -265,7 +265,7 @@ def _judge_command(scenario: Scenario, data: bytes) -> object:
 
 KINDS: dict[str, Callable[[], Kind]] = {
     "scenarios": lambda: Kind(
-        [scenarios_to_json((each,)) for each in (FULL, BATCHED, CACHED, *SCENARIOS)],
+        [scenarios_to_json((each,)) for each in (FULL, BATCHED, CACHED, LIMITED, *SCENARIOS)],
         scenarios_from_json,
     ),
     "requests": lambda: Kind(

@@ -19,6 +19,7 @@ from asyncwait.spec.scenario import (
     Plan,
     PlannedBatch,
     PlannedCache,
+    PlannedLimit,
     PlannedRetry,
     Scenario,
     SinkGaveUp,
@@ -110,6 +111,17 @@ CACHED = Scenario(
 )
 """Nor are they cached, and neither are batches."""
 
+LIMITED = Scenario(
+    inputs=(Timed(0, Record("a")),),
+    plans=(Plan("a", (Step(used=3),), cost=2, group="g"),),
+    limits=(
+        PlannedLimit("window", 4, 90, costs=True, latency=5, by=True, burst=2, max_wait=80),
+        PlannedLimit("budget", told=True, then="stop"),
+        PlannedLimit("breaker", rest=70),
+    ),
+)
+"""Nor do cached results have limits, and batches none for each key."""
+
 WHOLE = Trace(
     (
         Leg(
@@ -140,7 +152,7 @@ WHOLE = Trace(
                 Blocked(20, 20.25),
                 Misuse(20, "read-twice", "the results of call 0"),
                 SnapshotAsked(20, 3),
-                FiguresRead(20, *range(1, 19), 18.5),
+                FiguresRead(20, *range(1, 19), 18.5, (1, 2)),
                 SourceEnded(20, True),
                 SourceClosed(20),
                 SinkWaits(20),

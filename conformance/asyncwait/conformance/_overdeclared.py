@@ -103,5 +103,6 @@ _SETTINGS = {
     Capability.MAX_HELD: "max_held",
     Capability.BATCHES: "batch",
     Capability.CACHE: "cache",
+    Capability.LIMITS: "limits",
 }
 """Settings that `check_arguments` refuses unless it is told of them, by profile."""

@@ -214,10 +214,13 @@ class _Cases:
         # What is drawn for shared calls shows little where each record has a call of its own.
         is_batching = Capability.BATCHES in backend.capabilities
         is_caching = Capability.CACHE in backend.capabilities
+        is_limited = Capability.LIMITS in backend.capabilities
         self._others = [
             each
             for each in others
-            if (is_batching or each[1].batch is None) and (is_caching or each[1].cache is None)
+            if (is_batching or each[1].batch is None)
+            and (is_caching or each[1].cache is None)
+            and (is_limited or not each[1].limits)
         ]
         self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed

@@ -4,7 +4,16 @@ from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._batches import BatchCall, Gathering
 from asyncwait.reference._cache import LoadCall, ResultCache
 from asyncwait.reference._calls import TaskCall
+from asyncwait.reference._counts import (
+    BreakerCount,
+    BudgetCount,
+    Count,
+    InFlightCount,
+    Need,
+    WindowCount,
+)
 from asyncwait.reference._executor import MailboxExecutor
+from asyncwait.reference._gate import Caller, Gate, Permit
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import OPERATOR, Mail, TaskMailbox
@@ -47,13 +56,19 @@ __all__ = [
     "AsyncWaitOperator",
     "Attempt",
     "BatchCall",
+    "BreakerCount",
+    "BudgetCount",
+    "Caller",
     "CancelledCalls",
     "Completion",
+    "Count",
     "ElementQueue",
     "End",
     "Entry",
     "FenceEntry",
+    "Gate",
     "Gathering",
+    "InFlightCount",
     "InputStatus",
     "KeyLines",
     "KeyOrderedQueue",
@@ -65,10 +80,12 @@ __all__ = [
     "MailboxMetrics",
     "MailboxProcessor",
     "MailboxState",
+    "Need",
     "OrderedQueue",
     "Outcome",
     "Output",
     "Parts",
+    "Permit",
     "Raised",
     "RecordEntry",
     "ResultCache",
@@ -88,6 +105,7 @@ __all__ = [
     "TimerService",
     "UnorderedQueue",
     "Watch",
+    "WindowCount",
     "key_ordered_wait",
     "open_operator",
     "open_with",

@@ -15,6 +15,7 @@ from asyncwait.toolkit import answers_of, outcome_of, reraise_fatal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from asyncwait.reference._gate import Permit
     from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
@@ -33,6 +34,7 @@ class BatchCall(TaskCall):
         values: which it was given, copies where copies are made.
         began: when it was called, in seconds of the loop's clock: one limit holds for all.
         has_failed: as a whole: it has raised, or that limit has passed.
+        permit: of the call, where there are limits.
     """
 
     gathered: Gathering
@@ -42,6 +44,7 @@ class BatchCall(TaskCall):
     values: Sequence[Any] = ()
     began: float = math.inf
     has_failed: bool = False
+    permit: Permit | None = None
 
     def __post_init__(self) -> None:
         self.staying.update(self.attempts)
@@ -63,6 +66,7 @@ class BatchCall(TaskCall):
     async def invoke(self) -> Outcome:
         """Call the function with the values of all whose time is not over (RETRY-11)."""
         self.gathered.has_begun()
+        self.has_begun()
         self.began, function = self.operator.clock(), self.operator.function.call
         self.values = values = [value for each in self.attempts for value in self.begin(each)]
         assert function is not None
@@ -99,6 +103,7 @@ class BatchCall(TaskCall):
         if self.scope is not None and self.scope.cancel_called:
             self.operator.cancelled.ended(self)
         self.scope = None
+        outcome = self.has_ended(outcome)
         if outcome is not None:
             for attempt, own in zip(self.given, self.outcomes(outcome), strict=True):
                 if attempt in self.staying:
@@ -171,6 +176,8 @@ class Gathering:
         """Which is to look, and is on its way."""
         self.starting: BatchCall | None = None
         """Which has its task, and has not begun: tasks may begin in any order (ORD-4)."""
+        self.permit: Permit | None = None
+        """For which the next batch waits, where there are limits."""
 
     def join(self, attempt: Attempt) -> None:
         """Have an attempt wait for others, no longer than it may."""
@@ -184,6 +191,8 @@ class Gathering:
     def leave(self, attempt: Attempt) -> None:
         """Forget an attempt that its record does without."""
         if self.waiting.pop(attempt, None) is not None:
+            if self.permit is not None and not self.waiting:
+                self.no_more_waits(self.permit)
             self.set_alarm()
 
     def is_decided(self, handler: ResultHandler) -> None:
@@ -218,15 +227,21 @@ class Gathering:
         self.glance = None
         if self.may_go:
             attempts, is_full = self.next_batch()
-            if is_full or self.has_waited() or self.nothing_more_comes():
-                self.go(attempts)
+            is_over = self.has_waited() or self.nothing_more_comes() or self.is_stopped
+            if is_full or is_over:
+                self.ask(attempts)
         self.set_alarm()
 
     @property
     def may_go(self) -> bool:
         """Whether there is a batch, and a place for it."""
         is_free = len(self.running) < self.batch.in_flight and self.starting is None
-        return is_free and len(self.waiting) > 0
+        return is_free and self.permit is None and len(self.waiting) > 0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a budget is spent, so that no batch goes any more."""
+        return self.operator.gate is not None and self.operator.gate.spent is not None
 
     def has_begun(self) -> None:
         """Take note that the call that went last has begun."""
@@ -253,7 +268,51 @@ class Gathering:
         """When the first of them has to go, in seconds of the loop's clock."""
         return next(iter(self.waiting.values())) + self.batch.max_wait
 
-    def go(self, attempts: Sequence[Attempt]) -> None:
+    def ask(self, attempts: Sequence[Attempt]) -> None:
+        """Have the function called for a batch, once the limits have room; others may join it."""
+        if self.operator.gate is None:
+            self.go(attempts)
+        else:
+            self.operator.gate.enter(self)
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """The attempts that would go now: as many as do not exceed a limit (LIMIT-13)."""
+        gate, (attempts, _) = self.operator.gate, self.next_batch()
+        assert gate is not None
+        sizes = range(len(attempts), 1, -1)
+        fits = (n for n in sizes if not gate.is_too_large(values_of(attempts[:n])))
+        return attempts[: next(fits, 1)]
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """Their values."""
+        return values_of(self.attempts)
+
+    @property
+    def handlers(self) -> Sequence[ResultHandler]:
+        """Their handlers."""
+        return [attempt.handler for attempt in self.attempts]
+
+    def is_refused(self) -> None:
+        """Take note that the next batch is not called for; nor does it wait any more."""
+        self.permit = None
+        for attempt in self.attempts:
+            del self.waiting[attempt]
+        self.look_soon()
+
+    def no_more_waits(self, permit: Permit) -> None:
+        """Wait for no permit any more, as no record does."""
+        self.permit = None
+        if self.operator.gate is not None:
+            self.operator.gate.withdraw(permit)
+
+    def permitted(self, permit: Permit | None) -> None:
+        """Have the function called for a batch: all limits have room for it."""
+        self.permit = None
+        self.go(self.attempts, permit)
+
+    def go(self, attempts: Sequence[Attempt], permit: Permit | None = None) -> None:
         """Have the function called for a batch."""
         for attempt in attempts:
             del self.waiting[attempt]
@@ -261,7 +320,7 @@ class Gathering:
         call = self.call_class(self, attempts)
         self.running.add(call)
         self.starting = call
-        call.start()
+        call.permitted(permit)
 
     def set_alarm(self) -> None:
         """Look again when the first of them has to go; no timer of an earlier one stays (BAT-4)."""
@@ -276,5 +335,10 @@ class Gathering:
         """The timer's mail; the clock may be a tick behind it."""
         self.alarm = None
         if self.may_go:
-            self.go(self.next_batch()[0])
+            self.ask(self.next_batch()[0])
         self.look()
+
+
+def values_of(attempts: Sequence[Attempt]) -> Sequence[Any]:
+    """Return the values of attempts."""
+    return [attempt.handler.record.value for attempt in attempts]

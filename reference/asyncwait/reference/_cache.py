@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,8 @@ from asyncwait.toolkit import (
 )
 
 if TYPE_CHECKING:
-    from asyncwait.reference._handler import Attempt
+    from asyncwait.reference._gate import Permit
+    from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.spec import Cache, Record
 
@@ -39,6 +42,7 @@ class LoadCall(TaskCall):
         waiting: the attempts that go by what it comes to, in the order in which they came.
         began: when it did, in seconds of the loop's clock.
         first: the attempt because of which it began; None if that has what was kept.
+        permit: of the call, or for which it waits, where there are limits.
     """
 
     cache: ResultCache
@@ -48,6 +52,7 @@ class LoadCall(TaskCall):
     waiting: dict[Attempt, None] = field(default_factory=dict)
     began: float = 0.0
     first: Attempt | None = None
+    permit: Permit | None = None
 
     @property
     def operator(self) -> AsyncWaitOperator:
@@ -58,6 +63,8 @@ class LoadCall(TaskCall):
         """Have an attempt wait for it."""
         self.waiting[attempt] = None
         attempt.load = self
+        if self.permit is not None and self.permit.begun < math.inf:
+            attempt.begin()
 
     def leave(self, attempt: Attempt) -> None:
         """Go on without an attempt; when the last has left, nobody waits any more (CACHE-3)."""
@@ -65,6 +72,46 @@ class LoadCall(TaskCall):
         if not self.waiting:
             self.cache.is_over(self)
             self.cancel()
+            if self.scope is None:
+                self.leave_gate()
+
+    # Where there are limits
+
+    def ask(self) -> None:
+        """Have the function called, once the limits have room (LIMIT-7)."""
+        if self.operator.gate is None:
+            self.start()
+        else:
+            self.operator.gate.enter(self)
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The value of its record."""
+        return (self.record.value,)
+
+    @property
+    def handlers(self) -> Sequence[ResultHandler]:
+        """The handlers of the records that wait for it."""
+        return [attempt.handler for attempt in self.waiting]
+
+    def leave_gate(self) -> None:
+        """Wait for no permit any more, as no record does."""
+        if self.operator.gate is not None and self.permit is not None:
+            self.operator.gate.withdraw(self.permit)
+            self.cache.running -= 1
+
+    def is_refused(self) -> None:
+        """Take note that it does not begin."""
+        self.permit = None
+        self.cache.is_over(self)
+        self.cache.running -= 1
+
+    def begin_all(self) -> None:
+        """Begin the attempts that have waited for it, and their deadlines (LIMIT-9)."""
+        if self.operator.gate is not None:
+            self.has_begun()
+            for attempt in self.waiting:
+                attempt.begin()
 
     async def invoke(self) -> Outcome:
         """Call the function, and wait for what it comes to."""
@@ -72,6 +119,7 @@ class LoadCall(TaskCall):
         assert function is not None
         assert self.scope is not None
         self.began = self.operator.clock()
+        self.begin_all()
         returned = await outcome_of(self.record, function(self.record.value), self.scope)
         return Returned(returned, self.operator.clock())
 
@@ -83,6 +131,7 @@ class LoadCall(TaskCall):
         self.cache.is_over(self)
         self.cache.running -= 1
         scope, self.scope = self.scope, None
+        outcome = self.has_ended(outcome)
         if scope is not None and scope.cancel_called:
             self.operator.cancelled.ended(self)
         elif outcome is not None:
@@ -149,16 +198,27 @@ class ResultCache:
 
         An attempt without a key has failed, as if its call had raised (CACHE-1).
         """
-        attempt.begin()
+        self.begin(attempt)
         self.null_keys += 1  # while its key is told, and if none is (CACHE-11)
         try:
             place = self.place_of(attempt.handler.record.value)
         except BaseException as error:
             reraise_fatal(error)
+            self.begin(attempt, is_late=True)
             attempt.post(attempt.on_outcome, Raised(error, self.operator.clock()))
         else:
             self.null_keys -= 1
             self.ask_for(place, attempt)
+
+    def begin(self, attempt: Attempt, *, is_late: bool = False) -> None:
+        """Begin an attempt; where there are limits, as late as it is known that it waits for none.
+
+        Args:
+            attempt: of a record.
+            is_late: whether that is known.
+        """
+        if is_late is (self.operator.gate is not None):
+            attempt.begin()
 
     def place_of(self, value: Any) -> Any:
         """Return what stands for the key of a value, so that 1 is not True."""
@@ -169,6 +229,7 @@ class ResultCache:
         results = None if place is NULL_KEY else self.kept(place, attempt)
         if results is not None:
             self.hits += 1
+            self.begin(attempt, is_late=True)
             attempt.post(attempt.on_outcome, Returned(results, self.operator.clock()))
         elif place in self.loads:
             self.shared += 1
@@ -202,7 +263,7 @@ class ResultCache:
         if load.place is not NULL_KEY:
             self.loads[load.place] = load
         self.running += 1
-        load.start()
+        load.ask()
 
     def is_over(self, load: LoadCall) -> None:
         """Have nobody join a load any more: it has ended, or nobody waits for it."""

@@ -15,6 +15,7 @@ from asyncwait.reference._outcomes import Outcome, Raised
 from asyncwait.toolkit import CallScope, call_scope, is_own_cancellation, reraise_fatal
 
 if TYPE_CHECKING:
+    from asyncwait.reference._gate import Permit
     from asyncwait.reference._operator import AsyncWaitOperator
 
 
@@ -23,14 +24,32 @@ class TaskCall(ABC):
 
     Attributes:
         scope: cancels the call while that runs.
+        permit: of the call, where there are limits.
     """
 
     scope: CallScope | None = None
+    permit: Permit | None = None
 
     @property
     @abstractmethod
     def operator(self) -> AsyncWaitOperator:
         """Whose function it is."""
+
+    def permitted(self, permit: Permit | None) -> None:
+        """Have the function called: all limits have room for it, or there are none."""
+        self.permit = permit
+        TaskCall.start(self)
+
+    def has_begun(self) -> None:
+        """Tell the gate that the function is called in this step."""
+        if self.operator.gate is not None and self.permit is not None:
+            self.operator.gate.begun(self.permit)
+
+    def has_ended(self, outcome: Outcome | None) -> Outcome | None:
+        """Tell the gate what the call came to; return that without its cost."""
+        if self.operator.gate is None or self.permit is None:
+            return outcome
+        return self.operator.gate.ended(self.permit, outcome)
 
     def start(self) -> None:
         """Have the function called in a task."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import anyio
 from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
-from asyncwait.spec import OperatorError, Record
+from asyncwait.spec import BudgetSpent, CostMistold, NotCalled, OperatorError, Record
 from asyncwait.toolkit import (
     CallScope,
     attempt_timed_out,
@@ -31,6 +31,7 @@ from asyncwait.toolkit import (
 if TYPE_CHECKING:
     from asyncwait.reference._batches import BatchCall
     from asyncwait.reference._cache import LoadCall
+    from asyncwait.reference._gate import Gate, Permit
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._timers import Timer
 
@@ -49,6 +50,7 @@ class Attempt(TaskCall):
         is_open: whether what the call comes to counts.
         batch: the call that it shares with others, once that has begun; None for none.
         load: the call for its key that it waits for, or has waited for; None for none.
+        permit: of the call, or for which it waits, where there are limits and it has a call alone.
     """
 
     handler: ResultHandler
@@ -58,6 +60,7 @@ class Attempt(TaskCall):
     is_open: bool = True
     batch: BatchCall | None = None
     load: LoadCall | None = None
+    permit: Permit | None = None
 
     @property
     def operator(self) -> AsyncWaitOperator:
@@ -66,14 +69,35 @@ class Attempt(TaskCall):
 
     def start(self) -> None:
         """Have the function called, in either form, or together with others, or for its key."""
-        if self.operator.function.invoke is not None:
-            self.start_callback(self.operator.function.invoke)
-        elif self.operator.gathered is not None:
+        if self.operator.gathered is not None:
             self.operator.gathered.join(self)
         elif self.operator.cache is not None:
             self.operator.cache.ask(self)
+        elif self.operator.gate is not None:
+            self.operator.gate.enter(self)
+        else:
+            self.permitted(None)
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The value of its record."""
+        return (self.handler.record.value,)
+
+    @property
+    def handlers(self) -> Sequence[ResultHandler]:
+        """Its handler."""
+        return (self.handler,)
+
+    def permitted(self, permit: Permit | None) -> None:
+        """Have the function called, in either form: all limits have room for it."""
+        self.permit = permit
+        if self.operator.function.invoke is not None:
+            self.start_callback(self.operator.function.invoke)
         else:
             self.start_alone()
+
+    def is_refused(self) -> None:
+        """Do nothing: its handler learns of that by a mail."""
 
     def start_alone(self) -> None:
         """Have the function called in a task, for this record alone."""
@@ -82,6 +106,7 @@ class Attempt(TaskCall):
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
         """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
         completion = self.completion()
+        self.has_begun()
         self.begin()
         until = math.inf if self.limit is None else self.limit.when
         try:
@@ -89,17 +114,22 @@ class Attempt(TaskCall):
         except BaseException as error:
             reraise_fatal(error)
             at = self.operator.clock()
-            self.post(self.on_outcome, Raised(error, at, by_callback=at <= until))
+            self.post(self.on_completed, Raised(error, at, by_callback=at <= until))
 
     def completion(self) -> Completion:
         """Return what a function in callback form completes."""
-        return Completion(partial(self.post, self.on_outcome), self.operator.clock)
+        return Completion(partial(self.post, self.on_completed), self.operator.clock)
+
+    def on_completed(self, outcome: Outcome) -> None:
+        """The mail of a completion in callback form, with which the call has ended."""
+        self.on_outcome(self.has_ended(outcome) or outcome)
 
     async def invoke(self) -> Outcome:
         """Call the function, and wait for what it comes to."""
         # Nothing begins after the deadline, which ends it (RETRY-11).
         if self.operator.clock() > self.handler.due:
             await anyio.sleep_forever()
+        self.has_begun()
         self.begin()
         record, function = self.handler.record, self.operator.function.call
         assert function is not None
@@ -135,7 +165,16 @@ class Attempt(TaskCall):
         elif self.load is not None:
             self.load.leave(self)
         else:
+            if self.operator.gate is not None and self.permit is not None:
+                self.leave(self.operator.gate, self.permit)
             super().cancel()
+
+    def leave(self, gate: Gate, permit: Permit) -> None:
+        """Wait for no permit any more; a call in callback form has ended as far as is known."""
+        if self.operator.function.invoke is None or permit.begun == math.inf:
+            gate.withdraw(permit)
+        else:
+            gate.ended(permit, None)
 
     def close(self) -> None:
         """Let nothing count any more that the call comes to, and leave no timer (RETRY-9)."""
@@ -149,6 +188,7 @@ class Attempt(TaskCall):
         if self.scope is not None and self.scope.cancel_called:
             self.operator.cancelled.ended(self)
         self.scope = None
+        outcome = self.has_ended(outcome)
         if outcome is not None:
             self.on_outcome(outcome)
 
@@ -187,6 +227,9 @@ class ResultHandler:
         line: those with its key, in key-ordered mode, as long as it is undecided.
         timed_out: whether its deadline decided it.
         room: how many share its next call at most, where batches are split; None for no bound.
+        place: its number among the records, in input order.
+        was_called: whether the function was called for it.
+        last_error: what its last call has failed with; None for nothing.
     """
 
     operator: AsyncWaitOperator
@@ -199,6 +242,9 @@ class ResultHandler:
     line: deque[ResultHandler] | None = None
     timed_out: bool = False
     room: int | None = None
+    place: int = 0
+    was_called: bool = False
+    last_error: BaseException | None = None
 
     def __post_init__(self) -> None:
         self.entry = RecordEntry(self.record)
@@ -213,8 +259,10 @@ class ResultHandler:
 
     def on_begun(self) -> None:
         """Start the timeout in the step of the first call (TIME-7, REST-2)."""
-        if self.attempts > 1:
+        self.operator.last_called = max(self.place, self.operator.last_called)
+        if self.was_called:
             return
+        self.was_called = True
         self.operator.queue.called[self.entry] = self.operator.clock()
         timeout = self.operator.config.timeout
         if timeout is not None:
@@ -277,6 +325,7 @@ class ResultHandler:
             OperatorError: it was the last attempt, or is no reason for another, and nobody has
                 results all the same.
         """
+        self.last_error = failure.__cause__ or failure
         try:
             pause = None if self.is_decided else self.pause_after_failure(failure)
         except OperatorError as broken:
@@ -310,7 +359,28 @@ class ResultHandler:
     def pause_after_failure(self, failure: OperatorError) -> float | None:
         """Return the seconds until the next attempt; None if a failure is the last word."""
         back_offs = self.operator.back_offs
-        return None if back_offs is None else back_offs.after_failure(failure, self.attempts)
+        if back_offs is None or isinstance(failure.__cause__, NotCalled | CostMistold):
+            return None
+        return back_offs.after_failure(failure, self.attempts)
+
+    def on_refused(self, error: NotCalled) -> None:
+        """The mail of a call that does not begin: the record fails without it (LIMIT-13).
+
+        Where a budget is spent, the stream ends with that, but the results in flight come first.
+        """
+        if self.is_decided:
+            return
+        self.cancel()
+        self.attempts -= 1
+        if isinstance(error, BudgetSpent):
+            error = BudgetSpent(*error.args)
+            error.__cause__ = self.last_error
+        try:
+            self.decide_despite(call_failed(self.record, error))
+        except OperatorError as failure:
+            if self.operator.gate is None or not isinstance(error, BudgetSpent):
+                raise
+            self.operator.gate.fail_later(self, failure)
 
     # Between two calls
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from asyncwait.reference._abandoned import CancelledCalls
     from asyncwait.reference._batches import Gathering
     from asyncwait.reference._cache import ResultCache
+    from asyncwait.reference._gate import Gate
     from asyncwait.reference._handler import Attempt, ResultHandler
     from asyncwait.reference._keys import KeyLines
     from asyncwait.reference._mailbox import TaskMailbox
@@ -54,6 +55,8 @@ class AsyncWaitOperator:
     Attributes:
         gathered: the attempts that wait to share calls; None where each has a call of its own.
         cache: what calls have given, by key; None where nothing is kept.
+        gate: the calls that wait for their permits; None where there are no limits.
+        last_called: place in the input of the last record that was called.
     """
 
     def __init__(
@@ -88,6 +91,9 @@ class AsyncWaitOperator:
         self.scopes: dict[CallScope, None] = {}  # the scopes of calls, in the order of these
         self.gathered: Gathering | None = None
         self.cache: ResultCache | None = None
+        self.gate: Gate | None = None
+        self.records = 0
+        self.last_called = 0
         self.calls = 0
         self.batches = 0
         self.retries = 0
@@ -108,6 +114,8 @@ class AsyncWaitOperator:
             self.back_offs.context = opened
         if self.cache is not None:
             self.cache.open(opened)
+        if self.gate is not None:
+            self.gate.context = opened
 
     async def close(self) -> Exception | None:
         """Run the function's own `close`; return what that raised."""
@@ -137,6 +145,8 @@ class AsyncWaitOperator:
     def process_record(self, record: Record) -> None:
         """Admit a record, and have the function called for it, once its key is free (KEY-1)."""
         handler = self.handler_class(self, record)
+        self.records += 1
+        handler.place = self.records
         self.admit(handler.entry)
         if self.keys is None or self.is_first(handler, self.keys):
             handler.start()

@@ -9,6 +9,7 @@ from msgspec import Struct
 from asyncwait.reference._abandoned import CancelledCalls
 from asyncwait.reference._batches import BatchCall, Gathering
 from asyncwait.reference._cache import LoadCall, ResultCache
+from asyncwait.reference._gate import Gate
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import TaskMailbox
@@ -48,6 +49,7 @@ class Parts(Struct, frozen=True, kw_only=True):
         batch: calls the function for a batch.
         cache: keeps what calls give, where it is kept.
         load: calls the function for a key.
+        gate: has calls wait until all limits have room for them.
         cancelled: tells which cancelled calls are abandoned.
         timers: for deadlines.
         keys: which records wait for their keys, in key-ordered mode.
@@ -67,6 +69,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     batch: type[BatchCall] = BatchCall
     cache: type[ResultCache] = ResultCache
     load: type[LoadCall] = LoadCall
+    gate: type[Gate] = Gate
     cancelled: type[CancelledCalls] = CancelledCalls
     timers: type[TimerService] = TimerService
     keys: type[KeyLines] = KeyLines

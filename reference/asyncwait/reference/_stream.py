@@ -41,7 +41,7 @@ class ResultStream(OperatorContext["Output"]):
         restore: Snapshot | None = None,
     ) -> None:
         name = "the reference operator"
-        known = "retry", "max_held", "batch", "cache"
+        known = "retry", "max_held", "batch", "cache", "limits"
         super().__init__(check_arguments(config, fn, elements, restore, name, *known))
         self.parts = parts
         self.config = config

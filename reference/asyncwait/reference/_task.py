@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from asyncwait.reference._counts import require_own
 from asyncwait.reference._mailbox import Mail
 from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
-from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics
+from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot, Statistics
 from asyncwait.spec.mailbox import HIGHEST, MAIN
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, running_loop, start_task
@@ -105,6 +106,9 @@ class StreamTask:
             )
         if config.cache is not None:
             self.operator.cache = parts.cache(self.operator, config.cache, parts.load)
+        if config.limits is not None:
+            limits = require_own(config.limits)
+            self.operator.gate = parts.gate(self.operator, limits, self.resume)
         self.source = parts.source(elements, self.on_element, self.on_end)
 
     # Its life
@@ -182,9 +186,9 @@ class StreamTask:
         """Return what there is to process now."""
         if self.output.stopped:
             return InputStatus.STOPPED
-        if self.backlog:
+        if self.backlog and not self.is_stopped:
             return InputStatus.MORE_AVAILABLE
-        if self.end is None:
+        if self.end is None and not self.is_stopped:
             return InputStatus.NOTHING_AVAILABLE
         if not self.output.finished:
             drained = self.is_drained()
@@ -198,7 +202,13 @@ class StreamTask:
 
     def is_drained(self) -> bool:
         """Whether everything in flight is decided and gone (END-1)."""
-        return len(self.queue) == 0
+        gate = self.operator.gate
+        return len(self.queue) == 0 or (gate is not None and gate.is_drained())
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a budget is spent, so that nothing more is read (LIMIT-15)."""
+        return self.operator.gate is not None and self.operator.gate.spent is not None
 
     def has_mails(self) -> bool:
         """Whether something has happened already of which a mail tells, such as a failure."""
@@ -234,7 +244,12 @@ class StreamTask:
 
     def finish(self) -> None:
         """End the output as the source has ended: well, or with its error (END-2, FAIL-7)."""
-        self.output.finish(None if self.end is None else self.end.error)
+        gate = self.operator.gate
+        if gate is not None and gate.spent is not None:
+            left = (each for each in self.in_flight_elements() if isinstance(each, Record))
+            self.output.finish(gate.end([each.value for each in left]))
+        else:
+            self.output.finish(None if self.end is None else self.end.error)
 
     def fail(self, error: BaseException) -> None:
         """End the output at once; what is finished and not taken stays inside (FAIL-3)."""
@@ -250,6 +265,8 @@ class StreamTask:
         self.timers.close()
         self.source.stop()
         self.operator.cancel_calls()
+        if self.operator.gate is not None:
+            self.operator.gate.close()
         self.tasks.cancel_scope.cancel()
 
     # Elements
@@ -282,7 +299,9 @@ class StreamTask:
         part is not among them: its other results come out before the snapshot.
         """
         waiting = (element for element in self.backlog if isinstance(element, Stored))
-        return (*self.queue.elements(), *waiting, *self.stored)
+        gate = self.operator.gate
+        unpaid = [] if gate is None else gate.unpaid
+        return (*unpaid, *self.queue.elements(), *waiting, *self.stored)
 
     # Whoever coordinates checkpoints: mails, from any thread (Flink's MB-32)
 
@@ -349,7 +368,11 @@ class StreamTask:
         capacity, nothing is read until it takes some (CAP-6). That is never so while it waits.
         """
         output = self.output
-        if self.backlog or (output.ahead and output.overtakers > self.config.capacity):
+        if (
+            self.is_stopped
+            or self.backlog
+            or (output.ahead and output.overtakers > self.config.capacity)
+        ):
             return
         self.source.proceed()
 
@@ -372,6 +395,7 @@ class StreamTask:
             abandoned=operator.cancelled.abandoned,
             max_in_flight=queue.most_records,
             max_held=queue.most_held,
+            waiting_for_permits=() if operator.gate is None else operator.gate.figure(),
             oldest=0.0 if oldest is None else (self.clock() - oldest) * runs,
         )
 

@@ -63,10 +63,12 @@ class Statistics(Struct, frozen=True, kw_only=True):
     waits for the same limit."""
     oldest: float = 0.0
     """Seconds since the first call of the record in flight that was called first; 0 for none."""
+    waiting_for_permits: tuple[int, ...] = ()
+    """Records that wait for a permit, for each of `limits` that has no room for their calls now."""
 
     @property
     def undecided(self) -> int:
-        """Records among those in flight whose calls, back-offs, or waits for their keys go on."""
+        """Records among those in flight that are not decided: called, or waiting to be called."""
         return self.in_flight - self.held
 
 

@@ -30,8 +30,8 @@ SCARCE = {
 
 
 def sharing(seed: int) -> list[Scenario]:
-    """The scenarios of a quick run in which calls are batched, or results are cached."""
-    both = "batched", "cached"
+    """The scenarios of a quick run in which calls are batched or limited, or results are cached."""
+    both = "batched", "cached", "limited"
     return [scenario for name, scenario in shapes(QUICK, seed) if name.startswith(both)]
 
 
@@ -72,6 +72,7 @@ NEVER_BOTH = {
     ("batches", "callbacks"),
     ("cache", "callbacks"),
     ("cache", "copies"),
+    ("cache", "limits"),
 }
 """A function in callback form is not called in batches, and what it gives is not cached."""
 

@@ -85,7 +85,7 @@ def test_every_shape_goes_with_the_small_scenarios() -> None:
     quick = [name.split()[0] for name, _ in shapes(QUICK, seed=0)]
 
     assert set(quick) == set(SHAPES)
-    assert len(quick) == 238
+    assert len(quick) == 278
     assert len(list(shapes(20, seed=0))) == len(SHAPES)
 
 

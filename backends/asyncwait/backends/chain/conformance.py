@@ -26,7 +26,7 @@ OPERATORS: Mapping[str, OpenOperator] = {
 
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
-LACKS = ("statistics", "on-demand-snapshot", "contexts", "cache")
+LACKS = ("statistics", "on-demand-snapshot", "contexts", "cache", "limits")
 """Figures are sums of both; the source sees what the first function has set on opening, not what
 the second has; and not every operator can keep results."""
 

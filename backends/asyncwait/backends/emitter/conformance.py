@@ -15,7 +15,7 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
 }
 """For plain values."""
 
-LACKS = ("cache",)
+LACKS = ("cache", "limits")
 """It keeps nothing of what calls give."""
 
 asyncio_backend = partial(stream_backend, open_operator, lacks=LACKS)

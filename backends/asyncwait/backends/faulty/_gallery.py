@@ -159,11 +159,11 @@ class Variation(Change, frozen=True):
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """What it does not have: the reference alone, of those that it may be made of, caches."""
+        """What it does not have: caches and limits, unless it is made of parts of the reference."""
         own: tuple[str, ...] = getattr(self.change, "lacks", ())
         changes = (self.change, *self.also)
         caches = all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes)
-        return own if caches else (*own, "cache")
+        return own if caches else (*own, "cache", "limits")
 
 
 class Faulty(Variation, frozen=True, kw_only=True):

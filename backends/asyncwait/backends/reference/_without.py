@@ -55,6 +55,7 @@ ASKED: dict[Capability, Callable[[_Opening], bool]] = {
     Capability.MAX_HELD: lambda o: o.config.max_held is not None,
     Capability.BATCHES: lambda o: o.config.batch is not None,
     Capability.CACHE: lambda o: o.config.cache is not None,
+    Capability.LIMITS: lambda o: o.config.limits is not None,
     Capability.CALLBACKS: lambda o: hasattr(o.fn, "async_invoke"),
     Capability.EVENT_TIME: lambda o: (
         o.restore is not None and any(not isinstance(each, Record) for each in o.restore.in_flight)
@@ -82,7 +83,7 @@ def refusing(*lacked: Capability) -> OpenOperator:
         config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
     ) -> AbstractAsyncContextManager[Any]:
         name = "an operator that refuses"
-        known = "retry", "max_held", "batch", "cache"
+        known = "retry", "max_held", "batch", "cache", "limits"
         check_arguments(config, fn, elements, restore, name, *known)
         for each in lacked:
             if each in ASKED and ASKED[each](_Opening(config, fn, restore)):

@@ -159,7 +159,7 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
         case ["hook", "open" | "close" as hook]:
             yield HookRun(at, hook)
         case ["figures", *options]:
-            yield _with(FiguresRead, at=at, **options_of(options))
+            yield _with(FiguresRead, at=at, **_figures(options))
         case ["asks", word]:
             yield HandlerAsked(at, *_of_a_record(word))
         case ["asks", word, "about", error, *options]:
@@ -174,6 +174,14 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             yield SinkIntruded(at, " ".join(got))
         case _:
             yield _plain(at, " ".join(words))
+
+
+def _figures(options: Sequence[str]) -> dict[str, Any]:
+    """Return the figures that `options` tell; those of limits are apart by `+`."""
+    figures = options_of(options)
+    if "waiting_for_permits" in figures:
+        figures["waiting_for_permits"] = figures["waiting_for_permits"].split("+")
+    return figures
 
 
 def _call(at: float, call: int, word: str) -> CallStarted:

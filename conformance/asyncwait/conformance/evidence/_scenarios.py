@@ -14,6 +14,7 @@ Statements are apart by semicolons; what comes in stands behind its time, a plan
     a: outlives 80 x           they swallow their cancellation, and give x 80 ms later
     a: gives x with thread blocks=40       with further fields of `Step`
     a: never, late gives y, failed none    what its timeout and its failure handler do
+    a: 40 gives x, costs 3, of h           what a call costs, and the key of the value for limits
     a b c: 40 gives *1         the plans of several; the star stands for their value
     plan 1 null: gives x       the plans of values that are no texts
 
@@ -23,6 +24,7 @@ others stand in their order, or by name:
 
     restore |1(a+b); retry; retry max_attempts=5 cap=160; requests 40 1, 80 2
     crashes 80, 40 mode=unordered; sink read 1, give_up 40 turns=3, leave
+    limits window 2 200, in-flight 1 by, budget 5 costs then=stop
 """
 
 from collections import defaultdict
@@ -36,6 +38,7 @@ from asyncwait.spec.scenario import (
     Crash,
     Handler,
     Plan,
+    PlannedLimit,
     Scenario,
     SinkStep,
     SnapshotRequest,
@@ -44,7 +47,8 @@ from asyncwait.spec.scenario import (
 )
 
 _MODES = {"ordered", "unordered", "key-ordered"}
-_LISTS = {"sink": SinkStep, "crashes": Crash, "requests": SnapshotRequest}
+_LISTS = {"limits": PlannedLimit, "sink": SinkStep, "crashes": Crash, "requests": SnapshotRequest}
+_OF_PLANS = {"costs": "cost", "of": "group"}
 _HANDLERS = {"late": "handler", "failed": "failure"}
 
 
@@ -114,6 +118,8 @@ def _plan(value: Any, text: str) -> Plan:
         words = clause.split()
         if words[0] in _HANDLERS:
             more[_HANDLERS[words[0]]] = msgspec.convert(_act(words[1:]), Handler, strict=False)
+        elif words[0] in _OF_PLANS and len(words) == 2:  # noqa: PLR2004 - a name and its value
+            more[_OF_PLANS[words[0]]] = value_of(words[1])
         elif words == ["uncopied"]:
             more["uncopied"] = True
         else:

@@ -11,6 +11,7 @@ flaky   calls that fail or hang, and are repeated after milliseconds, before the
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
 batched records that share calls, with all that other profiles bring
+limited records that wait for their permits, with nearly all that other profiles bring
 cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
@@ -39,6 +40,7 @@ from asyncwait.spec.scenario import (
     Plan,
     PlannedBatch,
     PlannedCache,
+    PlannedLimit,
     PlannedRetry,
     Scenario,
     SinkStep,
@@ -480,6 +482,79 @@ def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
+def _limited(rng: Random, size: int) -> Scenario:
+    records, values = max(2, size // 6), rng.choice([2, 3, 5])
+    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
+    base = Scenario(
+        mode=_mode(rng),
+        capacity=rng.choice([2, 3, 5, records, records]),
+        timeout=timeout,
+        handled=timeout is not None and _maybe(rng, 0.6),
+        max_held=rng.choice([None, None, None, 2]),
+        form=_form(rng),
+        inputs=_stream(rng, records, values, gap=_ticks(0, 0, 0, 1, 2)),
+        plans=_plans(rng, values, _ticks(0, 1, 1, 2, 4), steps=6),
+        source_ends_at=rng.choice([0, 12 * GRID]),
+        sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
+        cancel_at=rng.choice([None] * 6 + [3 * GRID]),
+        requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
+        crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
+        contexts=_maybe(rng, 0.1),
+        unshielded=_maybe(rng, 0.1),
+        reuses=_maybe(rng, 0.1),
+    )
+    layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
+    for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3, 0.2), strict=True):
+        if _maybe(rng, share):
+            base = put_on(rng, base)
+    batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
+    told = batch is None and base.form == "coroutine"
+    number = rng.choice([1, 1, 2])
+    # Of records whose next call no budget pays for, one error names one.
+    traits = {"keyed": batch is None, "told": told, "is_repeated": base.retry is not None}
+    limits = tuple(_limit(rng, **traits) for _ in range(number))
+    plans = tuple(_costing(rng, plan, limits) for plan in base.plans)
+    return replace(base, plans=plans, batch=batch, limits=limits)
+
+
+def _limit(rng: Random, *, keyed: bool, told: bool, is_repeated: bool) -> PlannedLimit:
+    """Return a limit; a window ends half a step behind all else, so that there are no ties."""
+    if _maybe(rng, 0.2):
+        return _other_limit(rng, told=told, is_repeated=is_repeated)
+    costs = _maybe(rng, 0.4)
+    most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
+    by = keyed and _maybe(rng, 0.25)
+    wait = rng.choice([None] * 9 + [3 * GRID + GRID // 4])
+    if _maybe(rng, 0.4):
+        return PlannedLimit("in-flight", most, costs=costs, by=by, max_wait=wait)
+    burst = most - 1 if not costs and most > 1 and _maybe(rng, 0.3) else None
+    per, latency = rng.choice([2, 3, 5]) * GRID + GRID // 2, rng.choice([0, 0, GRID])
+    window = PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
+    return replace(window, max_wait=wait)
+
+
+def _other_limit(rng: Random, *, told: bool, is_repeated: bool) -> PlannedLimit:
+    """Return a budget, or a breaker."""
+    if is_repeated or _maybe(rng, 0.3):
+        return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
+    kind, most = rng.choice(["calls", "costs", "told"]), rng.choice([3, 6, 10, 20])
+    is_told = told and kind == "told"
+    budget = PlannedLimit("budget", most, costs=kind == "costs", told=is_told)
+    return replace(budget, then="stop") if _maybe(rng, 0.5) else budget
+
+
+def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
+    most = min((limit.most for limit in limits if limit.costs), default=1)
+    handler = Handler("raise", error="ValueError") if _maybe(rng, 0.1) else plan.handler
+    cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
+    if _maybe(rng, 0.04):
+        cost = most + 1
+    # To be given no copy counts as a call, which no limit counts.
+    steps = tuple(replace(step, uncopied=False) for step in plan.steps)
+    changes = {"steps": steps, "uncopied": False, "handler": handler}
+    return replace(plan, cost=cost, group=group, **changes)
+
+
 def _at_last(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
@@ -530,6 +605,7 @@ SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
     "lines": _lines,
     "batched": _batched,
     "cached": _cached,
+    "limited": _limited,
 }
 """What draws each shape, by its name."""
 
@@ -546,6 +622,7 @@ SHARES: Mapping[str, int] = {
     "lines": 20,
     "batched": 40,
     "cached": 40,
+    "limited": 40,
 }
 """How many of each shape go with the small scenarios of a quick run."""
 

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -12,7 +13,15 @@ import anyio.lowlevel
 from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import loop_door
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Record, ResultFuture, RetryAfter
+from asyncwait.spec import (
+    CallFailed,
+    CallTimedOut,
+    Cost,
+    InvalidConfig,
+    Record,
+    ResultFuture,
+    RetryAfter,
+)
 from asyncwait.spec.scenario import Handler, HookRun, PlannedBatch, Scenario, Step
 from asyncwait.spec.texts import shown
 
@@ -291,10 +300,21 @@ async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], An
         if not step.swallow:
             recorder.call_ended(call, "cancelled")
             raise
-    answer = _answer(recorder, call, step)
+    answer = _with_cost(_answer(recorder, call, step), recorder.used(call, step))
     if step.does == "raise":
         raise answer
     return answer
+
+
+def _with_cost(answer: Any, used: float | None) -> Any:
+    """Return what a call gives together with the cost that it tells; None for no cost."""
+    if used is None:
+        return answer
+    if isinstance(answer, BaseException):
+        with suppress(AttributeError):
+            answer.cost = Cost(None, used)  # type: ignore[attr-defined]
+        return answer
+    return Cost(answer, used)
 
 
 class _Others:

@@ -229,6 +229,12 @@ class _LegPlayer:
             config = replace(config, copy=planned_copy(self._recorder))
         if config.cache is not None:
             config = replace(config, cache=replace(config.cache, key=self._recorder.key_asked))
+        if plan.scenario.limits:
+            limits = [
+                each.limit(self._recorder.cost, self._recorder.group)
+                for each in plan.scenario.limits
+            ]
+            config = replace(config, limits=limits)
         if contexts is not None:
             contexts.is_made()
             config = contexts.watched(config)

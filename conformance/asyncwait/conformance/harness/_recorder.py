@@ -93,7 +93,8 @@ def tell_overdue(how: EndingKind) -> None:
         listener.overdue(how)
 
 
-_FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in {"at", "oldest"})
+_NO_NUMBERS = {"at", "oldest", "waiting_for_permits"}
+_FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in _NO_NUMBERS)
 
 CallEnd: TypeAlias = Literal["returned", "raised", "misreturned", "cancelled"]
 
@@ -175,6 +176,7 @@ class Recorder:
         self._began = clock()
         self._calls = self._batches = 0
         self._asks: list[Ask] = []
+        self._values: dict[int, Any] = {}
         self._blocked = 0
         self._lent: list[list[Any]] = []
         self._lent_at = -math.inf
@@ -334,6 +336,8 @@ class Recorder:
         self._calls += 1
         key = identity(value)
         step = self._scenario.step(value, self._ordinals[key])
+        if self._scenario.limits:
+            self._values[call] = value
         self._ordinals[key] += 1
         told = self._told(record)
         self.events.append(CallStarted(self.now(), call, portable(value), told, batch))
@@ -374,6 +378,18 @@ class Recorder:
     async def clean_up(self, call: int, seconds: float) -> None:
         """Clean up for so long in a call that was cancelled."""
         await (outlast(seconds) if self.tasks is None else self.tasks.clean_up(call, seconds))
+
+    def cost(self, value: Any) -> float:
+        """Return the cost of a call for a value that an operator asks it for."""
+        return self._scenario.cost(self.tracker.number(value)[0])
+
+    def group(self, value: Any) -> str:
+        """Return the key of a value that an operator asks it for, for its limits."""
+        return self._scenario.group(self.tracker.number(value)[0])
+
+    def used(self, call: int, step: Step) -> int | None:
+        """Return the cost that a call tells; None for no cost."""
+        return self._scenario.used(self._values[call], step) if self._scenario.limits else None
 
     def handler_asked(self, value: Any) -> Any:
         """Note that the handler is asked for `value`; return it as the scenario has it."""
@@ -417,7 +433,11 @@ class Recorder:
         oldest = seconds(figures.oldest, "statistics().oldest") * 1000
         if self._grid is not None:
             oldest = round(oldest / self._grid) * self._grid
-        self.events.append(FiguresRead(now, **read, oldest=round(oldest, 3)))
+        name = "statistics().waiting_for_permits"
+        waiting = [whole_number(each, name) for each in getattr(figures, name[13:], ())]
+        self.events.append(
+            FiguresRead(now, **read, oldest=round(oldest, 3), waiting_for_permits=tuple(waiting))
+        )
 
     def call_cancelled(self, call: int) -> None:
         """Note that a cancellation reached the call."""

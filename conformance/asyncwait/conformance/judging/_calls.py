@@ -33,13 +33,15 @@ class Outcome(NamedTuple):
         at: when, in ms.
         by_limit: it took longer than one attempt may.
         since: when the next attempt may begin at the earliest, in ms; NEVER if the outcome stands.
-        until: when it has to begin at the latest, in ms.
+        until: when it has to begin at the latest, in ms; NEVER where it may wait for its permit.
+        due: when it may begin for sure, as far as its record goes, in ms.
     """
 
     at: float
     by_limit: bool = False
     since: float = NEVER
     until: float = NEVER
+    due: float = NEVER
 
     @property
     def stands(self) -> bool:
@@ -152,7 +154,9 @@ def _outcome(facts: Facts, call: Call, at: float, pause: _Pause | None) -> Outco
     noticed = facts.instants(at)[-1]
     due = facts.instants(round(noticed + pause[1], 3))[-1]
     since = round(at + pause[0], 3)
-    return Outcome(at, since=since, until=max(due, _free_at(facts, call)))
+    # Nobody can tell how long it may wait for its permit then.
+    due = max(due, _free_at(facts, call))
+    return Outcome(at, since=since, until=NEVER if facts.scenario.limits else due, due=due)
 
 
 def _free_at(facts: Facts, call: Call) -> float:

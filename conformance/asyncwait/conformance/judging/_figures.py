@@ -156,11 +156,11 @@ def _admitted(leg: LegHistory, item: Item) -> Bounds:
     """Return from when on a record may be admitted, and must, in ms.
 
     If the loop is blocked between the two, the call begins later than its record was admitted, or
-    never if all is over by then. In key-ordered mode it may wait for its key in between, and in a
-    batch for others, and nobody sees when that begins.
+    never if all is over by then. In key-ordered mode it may wait for its key in between, in a batch
+    for others, with limits for its permit, and nobody sees when that begins.
     """
     called_at = NEVER if item.call is None else item.call.at
-    if leg.key_ordered or leg.scenario.batch is not None:
+    if leg.key_ordered or leg.scenario.batch is not None or leg.scenario.limits:
         return item.at, called_at
     if called_at == NEVER:
         had_no_turn = leg.may_be_over_at <= leg.facts.instants(item.at)[-1]
@@ -224,7 +224,8 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
     """Count what has happened so far."""
     repeated = [call for item in leg.records for call in item.attempts[1:]]
     late = [item for item in leg.records if item.timed_out]
-    spared = [item for item in leg.records if item.failure and item.results is not None]
+    failed = (item for item in leg.records if item.failure and not item.cause)
+    spared = [item for item in failed if item.results is not None]
 
     def decided(items: Iterable[Item]) -> list[Bounds]:
         return [(_earliest(leg, item), item.decided_at) for item in items]

@@ -24,6 +24,7 @@ from asyncwait.conformance.judging._observe import (
     identity_of,
     key_of,
 )
+from asyncwait.conformance.judging._refused import REFUSALS
 from asyncwait.conformance.judging._rest import Rest, lost, rests
 from asyncwait.spec import InvalidConfig, Record
 from asyncwait.spec.scenario import (
@@ -134,6 +135,15 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         """Whether the consumer goes on waiting where it was to leave."""
         stays = self.ending.how in {"left", "crashed", "hung"} or self.left_at < NEVER
         return self.scenario.shields and stays
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a budget may end the stream before its input."""
+        return any(each.kind == "budget" for each in self.scenario.limits)
+
+    def may_be_left_out(self, item: Item) -> bool:
+        """Whether a record may stand behind those that a budget leaves out, without a call."""
+        return self.may_stop and item.call is None
 
     @property
     def ordered(self) -> bool:
@@ -315,7 +325,15 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         knows = self.scenario.form == "callback" or self.ending.how == "finished"
         overloaded = NEVER if knows else may_be_overloaded_at(self.facts)
         is_told = any(rest.waiting and rest.at > overloaded for rest in self.rests)
-        return min(self.over_at, *failed, *limits, NEVER if is_told else overloaded)
+        refused = (item.at for item in self.records if self._may_be_refused(item))
+        return min(self.over_at, *failed, *limits, *refused, NEVER if is_told else overloaded)
+
+    def _may_be_refused(self, item: Item) -> bool:
+        """Whether a record may have failed by a limit, at any time since it was read."""
+        if item.wrong:
+            return item.cause in REFUSALS
+        is_untold = self.ending.how in {"left", "crashed"} and bool(self.scenario.limits)
+        return is_untold and item.decided_at == NEVER
 
     @property
     def source_ended(self) -> SourceEnded | None:

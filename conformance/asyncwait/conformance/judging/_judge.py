@@ -54,6 +54,7 @@ from asyncwait.conformance.judging._observe import (
     identity_of,
 )
 from asyncwait.conformance.judging._read import read_leg
+from asyncwait.conformance.judging._refused import refused
 from asyncwait.spec.scenario import Leg, Scenario, Trace
 
 _CERTAIN = 4
@@ -184,6 +185,7 @@ def explained(reading: Reading, explanation: Explanation) -> LegHistory:
     facts = reading.facts
     calls = as_given(facts, reading.calls, reading.ties, explanation)
     decisions = decide(facts, calls, reading.ties, explanation)
+    decisions |= refused(facts, calls, decisions)
     links = link_outputs(facts, decisions)
     given: dict[int | None, list[Took]] = defaultdict(list)
     for took, link in zip(facts.took, links, strict=True):

@@ -159,7 +159,8 @@ def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Sta
                 until = max(since, decided, turn, is_next)
             if item.is_fence or mode == "ordered":
                 turn = max(turn, until)
-            called = moments.never if item.call is None else moments.after(item.call.seq)
+            # A record that has failed without a call takes a slot, as if it had been called then.
+            called = decided if item.call is None else moments.after(item.call.seq)
             yield Stay(item, since, called, decided, until, is_free, is_next)
             if is_keyed:
                 lines[key] = max(is_free, decided), max(is_next, until)
@@ -304,7 +305,8 @@ def lost(facts: Facts, items: Sequence[Item]) -> frozenset[int]:
     They do not wait for anything, and nobody is called before them: ORD-5 says what is wrong. In
     a leg that does not come to an end, such a record may be why.
     """
-    if facts.leg.ending.how not in _LOSES or facts.scenario.batch is not None:
+    waits_otherwise = facts.scenario.batch is not None or facts.scenario.limits
+    if facts.leg.ending.how not in _LOSES or waits_otherwise:
         return frozenset()
     by_key = facts.leg.mode == "key-ordered"
     called: set[Any] = set()
@@ -336,9 +338,9 @@ def _present(
     finished = list(map(sub, in_flight, undecided))
     possible = list(map(sub, map(add, called, fences), undecided))
     slots = list(map(Slots, undecided, finished, possible))
-    # Where calls are batched, a record waits for others, too: rules of their own tell of calls.
-    is_batched = facts.scenario.batch is not None
-    first_uncalled = first([] if is_batched else uncalled, moments.never)
+    # In batches a record waits for others, too, and for permits: rules of their own tell of calls.
+    waits_otherwise = facts.scenario.batch is not None or bool(facts.scenario.limits)
+    first_uncalled = first([] if waits_otherwise else uncalled, moments.never)
     return {
         "present": counted((s.since, s.until) for s in there),
         "restored": counted((s.since, s.until) for s in there if s.item.index is None),
@@ -357,7 +359,8 @@ def _room(
 ) -> _Answers:
     """Tell whether there is room, and who waits for it."""
     capacity, free = facts.leg.capacity, facts.scenario.max_held or 0
-    if facts.leg.mode == "key-ordered" or facts.scenario.batch is not None:
+    is_keyed, limits = facts.leg.mode == "key-ordered", facts.scenario.limits
+    if is_keyed or facts.scenario.batch is not None or limits:
         found = [*waiting(there, first_uncalled, slots, capacity, free)]
         return {
             "has_room": [each.has_room for each in found],

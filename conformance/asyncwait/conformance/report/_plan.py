@@ -10,6 +10,7 @@ from asyncwait.spec.scenario import (
     Handler,
     PlannedBatch,
     PlannedCache,
+    PlannedLimit,
     PlannedRetry,
     Scenario,
     Step,
@@ -34,6 +35,10 @@ def describe_scenario(scenario: Scenario) -> list[str]:
         if scenario.is_uncopied(plan.value):
             steps = "there is no copy to be had, which raises"
         lines.append(f"  call of {shown(plan.value)}: {steps}{handler}{failure}")
+        if scenario.limits:
+            of = f", of key {shown(plan.group)}" if plan.group else ""
+            lines.append(f"    it costs {plan.cost}{of}")
+    lines += [f"  limit: {_limit(each)}" for each in scenario.limits]
     if scenario.restore is not None:
         lines.append(f"  restored: {show(scenario.restore)}")
     extras = [f"{step.does} {step.n or ''}".strip() for step in scenario.sink]
@@ -54,6 +59,25 @@ def _batch(batch: PlannedBatch) -> str:
     said = f", batches of {batch.max_size}, after {batch.max_wait} ms, {batch.in_flight} at a time"
     mapped = ", answered by a mapping" if batch.answers == "mapping" else ""
     return f"{said}{mapped}{', split when they fail' if batch.split else ''}"
+
+
+def _limit(limit: PlannedLimit) -> str:
+    what = "cost" if limit.costs or limit.told else "calls"
+    room = {
+        "window": f"{what} up to {limit.most} in {limit.per} ms, and {limit.latency} ms of latency",
+        "in-flight": f"{what} up to {limit.most} at a time",
+        "budget": f"{what} up to {limit.most} in all, then {limit.then}",
+        "breaker": f"{limit.most} failures in {limit.per} ms, then a rest of {limit.rest} ms",
+    }[limit.kind]
+    return "".join(
+        [
+            room,
+            ", as calls tell" if limit.told else "",
+            ", for each key" if limit.by else "",
+            "" if limit.burst is None else f", {limit.burst} together",
+            "" if limit.max_wait is None else f", waited for {limit.max_wait} ms at most",
+        ]
+    )
 
 
 def _cache(cache: PlannedCache) -> str:

@@ -27,10 +27,11 @@ OF_ELEMENTS = frozenset(
         Capability.IN_FLIGHT_SNAPSHOT,
         Capability.RESTORE,
         Capability.CACHE,
+        Capability.LIMITS,
     }
 )
 """What plain values have none of: they are records alone, and nothing is kept of them. What several
-share would not tell, as a result has to, of which of them it is."""
+share would not tell, as a result has to, of which of them it is; nor would a `Cost`."""
 
 
 class PlainBackend(Struct, frozen=True):

@@ -28,6 +28,7 @@ from asyncwait.spec.scenario._without import (
     without_failure_handler,
     without_field,
     without_jitter,
+    without_limits,
     without_mode,
     without_one_loop,
     without_planned_ends,
@@ -105,6 +106,7 @@ class Capability(StrEnum):
     )
     BATCHES = _profile("batches", "calls that several records share", without_batches)
     CACHE = _profile("cache", "results that are kept, and shared, by key", without_cache)
+    LIMITS = _profile("limits", "calls that wait for limits and budgets", without_limits)
     CALLBACKS = _profile("callbacks", "functions in callback form", without_callbacks)
     EVENT_TIME = _profile(
         "event-time", "watermarks, statuses and latency markers", without_event_time

@@ -1,7 +1,7 @@
 """What the calls of a value do, as data; their handlers, too, and how they are repeated."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from asyncwait.spec._config import Retry, RetryAfter
 from asyncwait.spec._errors import InvalidConfig
+from asyncwait.spec._limits import AnyLimit, Breaker, Budget, InFlight, Limit
 from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.scenario._limits import (
     Items,
@@ -89,6 +90,8 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             cancelled by whoever knows them; elsewhere an error is raised as any other.
         uncopied: making a copy of the value for this call raises the error, and so has the call,
             before it began; where there are copies and no handlers. Elsewhere the call raises it.
+        used: cost that the call tells with its results, or with its error, where there are limits;
+            None for no cost.
         whole: where calls are batched, it is all of its batch that so ends, by what is raised or
             misreturned; the first such step of a batch counts. One that replies leaves its value
             out of the answers.
@@ -114,6 +117,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     after_end: Wait | None = None
     uncopied: bool = False
     whole: bool = False
+    used: Wait | None = None
 
     def __post_init__(self) -> None:
         _require_error(self.does, self.error)
@@ -164,6 +168,8 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         uncopied: making a copy of the value raises, where there are copies and no retries. That
             counts as the call of its record: it has raised before it began. With retries, single
             steps may be `uncopied`.
+        cost: cost, and weight, of a call for the value, as it is known before the call.
+        group: key of the value, for limits that have room for each key.
 
     Raises:
         InvalidConfig: there is no step.
@@ -174,6 +180,8 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     handler: Handler = Handler("none")
     failure: Handler = Handler("none")
     uncopied: bool = False
+    cost: Wait = 1
+    group: str = ""
 
     def __post_init__(self) -> None:
         require_limits(self)
@@ -303,6 +311,84 @@ class PlannedCache(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         """Return until when results may be given where a load fails, in ms."""
         stale = self.stale_if_error or 0
         return round(self.good_until(began, results) + (stale if results else 0), 3)
+
+
+class PlannedLimit(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A limit on the calls of an operator; see `asyncwait.spec.Limit` and what follows it.
+
+    Args:
+        kind: a "window" of time, a number of calls "in-flight", a "budget", or a "breaker".
+        most: calls, or cost, in a window, at a time, or in all; failed calls that open a breaker.
+        per: length of a window, or ms within which calls fail for a breaker.
+        costs: whether it counts the cost of each call, and not the calls.
+        told: whether it is a budget of costs that only the calls themselves tell.
+        latency: of a window, in ms.
+        by: whether each key has room of its own.
+        burst: calls, or cost, that may start together; None for `most`.
+        max_wait: ms that a call may wait for it; None for no bound.
+        then: whether the stream of a spent budget has to "fail" or to "stop".
+        rest: of a breaker, in ms.
+
+    Raises:
+        InvalidConfig: a field is beyond its limits, or does not fit the kind.
+    """
+
+    kind: Literal["window", "in-flight", "budget", "breaker"] = "window"
+    most: Room = 2
+    per: Timeout = 200
+    costs: bool = False
+    told: bool = False
+    latency: Wait = 0
+    by: bool = False
+    burst: Room | None = None
+    max_wait: Timeout | None = None
+    then: Literal["fail", "stop"] = "fail"
+    rest: Timeout = 200
+
+    def __post_init__(self) -> None:
+        require_limits(self)
+        if self.told and self.kind != "budget":
+            raise InvalidConfig.of("told", True, "False but for a budget")
+        if self.by and self.kind not in {"window", "in-flight"}:
+            raise InvalidConfig.of("by", True, "False but for windows and calls in flight")
+        if self.burst is not None and (self.kind != "window" or self.burst > self.most):
+            raise InvalidConfig.of("burst", self.burst, "None but for a window, and at most `most`")
+
+    def limit(self, cost: Callable[[Any], float], by: Callable[[Any], Any]) -> AnyLimit:
+        """Return what an operator is given.
+
+        Args:
+            cost: returns the cost of a call for a value.
+            by: returns the key of a value.
+        """
+        wait = None if self.max_wait is None else self.max_wait / 1000
+        costs, key = cost if self.costs else None, by if self.by else None
+        match self.kind:
+            case "window":
+                return Limit(
+                    calls=None if self.costs else self.most,
+                    cost=costs,
+                    up_to=self.most if self.costs else None,
+                    per=self.per / 1000,
+                    latency=self.latency / 1000,
+                    by=key,
+                    burst=self.burst,
+                    max_wait=wait,
+                )
+            case "in-flight":
+                return InFlight(self.most, costs, key, wait)
+            case "budget":
+                unit = "cost" if self.costs or self.told else "calls"
+                estimate = None if self.told else costs
+                return Budget(self.most, unit, estimate, then=self.then)
+            case _:
+                over, rest = self.per / 1000, self.rest / 1000
+                return Breaker(failures=self.most, over=over, rest=rest)
+
+    @property
+    def lasts(self) -> int:
+        """How long one call may keep another one from its begin, in ms, after its own end."""
+        return {"window": self.per + self.latency, "breaker": self.rest}.get(self.kind, 0)
 
 
 def is_null(value: Any) -> bool:

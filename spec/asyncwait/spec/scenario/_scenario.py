@@ -36,6 +36,7 @@ from asyncwait.spec.scenario._plan import (
     Plan,
     PlannedBatch,
     PlannedCache,
+    PlannedLimit,
     PlannedRetry,
     Step,
 )
@@ -137,6 +138,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         cache: how results are kept, in coroutine form, without batches and copies; None for not at
             all. Where they are refreshed or given when they are old, there is room for the keys of
             all values: so a trace tells which results there are.
+        limits: which hold for each call, without a cache; none by default.
         inputs: what the source gives, in the order of their times.
         plans: of the values; a value without one is answered at once with itself alone, and its
             handlers give None.
@@ -232,6 +234,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     batch: PlannedBatch | None = None
     cache: PlannedCache | None = None
+    limits: Items[PlannedLimit] = ()
     name: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -248,6 +251,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             self._require_batch()
         if self.cache is not None:
             self._require_cache(self.cache)
+        if self.limits:
+            self._require_limits()
         if self.company == "before" and self.is_overtaken:
             expected = "another one where barriers, snapshots or markers come in: they overtake"
             raise InvalidConfig.of("company", self.company, expected)
@@ -276,8 +281,18 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             expected = f"at least {len(values)}, as many as there are values: else no trace tells"
             raise InvalidConfig.of("cache.max_keys", cache.max_keys, expected)
 
+    def _require_limits(self) -> None:
+        if self.cache is not None:
+            raise InvalidConfig.of("limits", self.limits, "none where results are cached")
+        is_shared = self.form != "coroutine" or self.batch is not None
+        if is_shared and any(each.told for each in self.limits):
+            expected = "without costs that calls tell, but in coroutine form and without batches"
+            raise InvalidConfig.of("limits", self.limits, expected)
+        if self.batch is not None and any(each.by for each in self.limits):
+            raise InvalidConfig.of("limits", self.limits, "without keys where calls are batched")
+
     def config(self, crash: Crash | None = None) -> OperatorConfig:
-        """Return the operator's configuration, as changed by `crash`."""
+        """Return the operator's configuration without its limits, as changed by `crash`."""
         mode, capacity = self.mode, self.capacity
         if crash is not None:
             mode = mode if crash.mode is None else crash.mode
@@ -299,7 +314,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         """
         sharing = self.batch is not None or self.cache is not None
         is_told = sharing or self.retry is not None or self.failures_handled
-        return is_told or "key-ordered" in self.modes
+        return is_told or bool(self.limits) or "key-ordered" in self.modes
 
     @cached_property
     def modes(self) -> frozenset[Mode]:
@@ -321,6 +336,24 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         if self.is_uncopied(value):
             return Step("raise")
         return plan.steps[min(ordinal, len(plan.steps) - 1)]
+
+    def cost(self, value: Any) -> int:
+        """Return the cost of a call for `value`, as it is known before the call."""
+        plan = self.plan_of.get(identity(value))
+        return 1 if plan is None else plan.cost
+
+    def group(self, value: Any) -> str:
+        """Return the key of `value` for limits."""
+        plan = self.plan_of.get(identity(value))
+        return "" if plan is None else plan.group
+
+    def used(self, value: Any, step: Step) -> int | None:
+        """Return the cost that a call with this step tells; None for no cost."""
+        counts_costs = any(each.costs or each.told for each in self.limits)
+        if not counts_costs or self.form != "coroutine" or self.batch is not None:
+            return None
+        is_told = any(each.told for each in self.limits)
+        return self.cost(value) if step.used is None and is_told else step.used
 
     def has_no_copy(self, step: Step) -> bool:
         """Whether a call with this step is planned to find no copy of its value.
@@ -394,6 +427,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         if self.batch is not None:
             attempts = 1 if self.retry is None else self.retry.max_attempts
             longest += attempts * self.batch.max_wait
+        attempts = 1 if self.retry is None else self.retry.max_attempts
+        longest += attempts * sum(each.lasts for each in self.limits)
         longest += sum(plan.handler.blocks + plan.failure.blocks for plan in self.plans)
         last = self.inputs[-1].at if self.inputs else 0
         pauses = sum(step.n for step in self.sink if step.does in {"pause", "block", "give_up"})

@@ -246,6 +246,7 @@ class FiguresRead(
         max_in_flight: highest `in_flight` so far.
         max_held: highest `held` so far.
         oldest: ms since the first call of the record in flight that was called first.
+        waiting_for_permits: records that wait for each limit.
     """
 
     at: Moment
@@ -268,6 +269,7 @@ class FiguresRead(
     max_in_flight: int = 0
     max_held: int = 0
     oldest: float = 0
+    waiting_for_permits: tuple[int, ...] = ()
 
 
 class SinkWaits(Struct, frozen=True, tag="waits", forbid_unknown_fields=True):

@@ -21,7 +21,14 @@ from asyncwait.spec._elements import (
 )
 from asyncwait.spec.scenario._legs import GRID
 from asyncwait.spec.scenario._limits import LIMITS
-from asyncwait.spec.scenario._plan import FOR_THE_PROGRAM, Handler, Plan, PlannedRetry, Step
+from asyncwait.spec.scenario._plan import (
+    FOR_THE_PROGRAM,
+    Handler,
+    Plan,
+    PlannedLimit,
+    PlannedRetry,
+    Step,
+)
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
@@ -78,7 +85,8 @@ def without_cancelled_calls(scenario: Scenario) -> Scenario:
     One that only its cancellation would end comes to an end by itself, long after all others. What
     ends the program is not raised by one that may outlive its record, and be the second to fail.
     """
-    has_limit = _has_limit(scenario)
+    # A call that never ends holds its permit for ever.
+    has_limit = _has_limit(scenario) and not scenario.limits
     adapted = _with_steps(scenario, lambda _, step: _elsewhere(step, has_limit=has_limit))
     company = "none" if scenario.company == "inside" else scenario.company
     if (company, False) == (scenario.company, scenario.unshielded):
@@ -241,6 +249,7 @@ def without_batches(scenario: Scenario) -> Scenario:
 
 
 without_cache = without_field("cache", None)
+without_limits = without_field("limits", ())
 
 
 def without_callbacks(scenario: Scenario) -> Scenario:
@@ -323,7 +332,19 @@ def without_virtual_time(scenario: Scenario) -> Scenario:
     on_grid = tuple(at - at % GRID for at in scenario.figures_at)
     if on_grid != scenario.figures_at:
         scenario = replace(scenario, figures_at=on_grid)
+    limits = tuple(map(_on_grid, scenario.limits))
+    if limits != scenario.limits:
+        scenario = replace(scenario, limits=limits)
     return without_jitter(scenario)
+
+
+def _on_grid(limit: PlannedLimit) -> PlannedLimit:
+    """Return a limit whose windows begin and end on the grid."""
+    per, latency = max(GRID, limit.per - limit.per % GRID), limit.latency - limit.latency % GRID
+    burst = limit.burst
+    if burst is not None and per * burst % (GRID * limit.most):
+        burst = None
+    return replace(limit, per=per, latency=latency, burst=burst)
 
 
 def without_one_loop(scenario: Scenario) -> Scenario:

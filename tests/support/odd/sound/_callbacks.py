@@ -22,7 +22,16 @@ class _Entry(Called):
 class RunsOnCallbacks(TimingShell):
     """Does everything in callbacks of futures and timers, and looks each time what may go on."""
 
-    lacks = ("retry", "failure-handler", "max-held", "key-ordered", "contexts", "batches", "cache")
+    lacks = (
+        "retry",
+        "failure-handler",
+        "max-held",
+        "key-ordered",
+        "contexts",
+        "batches",
+        "cache",
+        "limits",
+    )
     grace, turns = 0.002, 9
 
     async def _start(self) -> None:

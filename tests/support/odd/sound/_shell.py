@@ -29,7 +29,7 @@ class Shell(ABC):
 
     lacks: tuple[str, ...] = (
         *("retry", "failure-handler", "max-held", "key-ordered", "statistics", "contexts"),
-        *("batches", "cache"),
+        *("batches", "cache", "limits"),
     )
     _inside: Collection[Any]
     """What was admitted and is not gone, each an `Entry`, in its order."""

@@ -33,6 +33,7 @@ LACKS = frozenset(
         Capability.COPIES,
         Capability.CONTEXTS,
         Capability.CACHE,
+        Capability.LIMITS,
     }
 )
 """What Spark's data path does not give: rows come when they come, nobody can ask a task for a

@@ -12,7 +12,7 @@ from asyncwait.reference import open_operator
 from asyncwait.spec import MissingExtra, OpenOperator
 
 OPERATORS: Mapping[str, tuple[OpenOperator, tuple[str, ...]]] = {
-    "emitter": (emitter.open_operator, ("cache",)),
+    "emitter": (emitter.open_operator, ("cache", "limits")),
     "pool": (pool.open_operator, ()),
     "reference": (open_operator, ()),
 }

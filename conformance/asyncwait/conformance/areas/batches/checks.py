@@ -38,7 +38,7 @@ from asyncwait.spec.scenario import Misuse
 def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
     """Yield each moment of rest at which there is a place for a batch, and who gathers."""
     planned = leg.scenario.batch
-    if planned is None:
+    if planned is None or leg.scenario.limits:  # It may wait for its permit.
         return
     every = leg.once(waits)
     for rest in leg.once(settled):
@@ -154,9 +154,12 @@ def _none_comes_back(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> 
 
 @leg_check("BAT-4")
 def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
-    """A batch that is not full goes when its first record has waited, or nothing more can come."""
+    """A batch that is not full goes when its first record has waited, or nothing more can come.
+
+    With limits it may be smaller, so as not to exceed one.
+    """
     planned = leg.scenario.batch
-    if planned is None:
+    if planned is None or leg.scenario.limits:
         return
     for batch in leg.batches:
         at = batch[0].at
@@ -223,9 +226,12 @@ def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("BAT-7")
 def a_batch_leaves_nobody_behind(leg: LegHistory) -> Iterator[Finding]:
-    """A batch that is not full holds all that gathered when time moved on to it."""
+    """A batch that is not full holds all that gathered when time moved on to it.
+
+    With limits it may be smaller, so as not to exceed one.
+    """
     planned = leg.scenario.batch
-    if planned is None:
+    if planned is None or leg.scenario.limits:
         return
     every = leg.once(waits)
     for batch in leg.batches:

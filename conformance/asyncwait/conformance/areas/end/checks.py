@@ -24,7 +24,7 @@ from asyncwait.spec.scenario import (
 @leg_check("END-1")
 def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Finding]:
     """When the stream ends, the source has ended and no record is undecided."""
-    if not leg.ran_to_its_end:
+    if not leg.ran_to_its_end or leg.may_stop:
         return
     if leg.source_ended is None or leg.source_ended.at > leg.end_at:
         yield "the stream ended before its source", leg.end_at
@@ -155,6 +155,8 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     ended = leg.source_ended
     if (ended is not None and ended.raised) or leg.scenario.source_error == "no-element":
         wrong.add(_OF_A_SOURCE.get(leg.scenario.source_error, ""))
+    if leg.scenario.limits:
+        wrong |= {"CallFailed", "BudgetSpent"}  # of records that were not called
     if leg.is_shielded and leg.scenario.retry is not None:
         wrong |= {"CallFailed", "CallTimedOut"}  # of attempts that nobody follows any more
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
@@ -379,11 +381,17 @@ def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Findi
     """What interrupts the read of the source is that the operator is through."""
     left = next((seq for seq, _ in leg.seen(SinkLeft)), len(leg.facts.leg.events))
     for seq, event in leg.seen(Misuse):
-        if event.what == "interrupted" and seq < left and event.at < leg.may_be_over_at:
+        if event.what == "interrupted" and seq < left and event.at < _may_be_over_at(leg):
             yield "the read of the source was interrupted while the operator ran", event.at
             return
     if leg.seen(SourceAsked):
         yield None
+
+
+def _may_be_over_at(leg: LegHistory) -> float:
+    """Return when an operator may be through: a budget that is spent ends its stream, too."""
+    is_stopped = leg.may_stop and leg.ending.how in {"finished", "failed"}
+    return min(leg.may_be_over_at, leg.end_at) if is_stopped else leg.may_be_over_at
 
 
 _RAISES_ON = (SinkStep("raise"),)

@@ -191,6 +191,7 @@ def _is_explained(leg: LegHistory) -> bool:
     return (
         ending.unchanged
         or ending.error in {"TooManyAbandonedCalls", "NotAnElement"}
+        or (ending.error == "BudgetSpent" and leg.may_stop)
         or ending.error in reasons
         or bool(ending.error in _OWN and reasons & _OWN)
     )

@@ -51,7 +51,8 @@ def first_calls_of_a_key_start_in_input_order(leg: LegHistory) -> Iterator[Findi
     lost = leg.lost if leg.ran_to_its_end else ()
     for before, item in leg.pairs_of_keys:
         if item.call is not None and before.pos not in lost:
-            if _start(before) > item.call.seq:
+            is_refused = before.call is None and before.decided_at <= item.call.at
+            if _start(before) > item.call.seq and not is_refused:
                 yield f"{item} was called before {before}", item.call.at
             else:
                 yield None

@@ -35,7 +35,7 @@ def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iter
 @leg_check("ORD-4")
 def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """Before the call of each record the one of its predecessor has started."""
-    if leg.key_ordered:
+    if leg.key_ordered or leg.scenario.limits:
         return
     lost = leg.lost if leg.ran_to_its_end else ()
     for before, item in pairwise(item for item in leg.records if item.pos not in lost):
@@ -61,7 +61,7 @@ def each_record_is_called_once(leg: LegHistory) -> Iterator[Finding]:
             yield f"call {call.number} of {call.value!r} belongs to no record", call.at
         else:
             yield None
-    if leg.ran_to_its_end:
+    if leg.ran_to_its_end and not leg.may_stop:
         for item in leg.records:
-            if item.call is None:
+            if item.call is None and not item.failure:
                 yield f"{item} was never called", leg.end_at

@@ -58,6 +58,8 @@ def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Fi
     for item in leg.records:
         if not item.failure or item.results is None or item.wrong:  # It has raised besides.
             continue
+        if leg.may_be_left_out(item):
+            continue
         if leg.ending.how == "failed" and leg.named == frozenset({item}):
             yield f"{item} failed the operator, its failure was handled", leg.end_at
         elif leg.ran_to_its_end and item.given < len(item.results):
@@ -154,7 +156,7 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
         if not item.failure:
             continue
         event, causes = asked[0][1], causes_of(item, item.failure, item.failure_cause)
-        attempts = {len(item.attempts), len(item.attempts) + item.timed_out}
+        attempts = {max(1, len(item.attempts)), len(item.attempts) + item.timed_out}
         if event.error != item.failure:
             yield f"{item} failed with {item.failure}, the handler got {event.error}", event.at
         elif causes and event.cause not in causes:

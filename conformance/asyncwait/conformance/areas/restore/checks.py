@@ -39,6 +39,8 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
         if item.index is not None:
             continue
         first = fresh.get(_line_of(leg, item))
+        if item.call is None and (item.failure or leg.may_stop):
+            continue
         if item.call is None:
             if first is not None or leg.ran_to_its_end:
                 yield f"{item} was not called again", leg.end_at
@@ -49,8 +51,14 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
 
 
 def _line_of(leg: LegHistory, item: Item) -> Hashable:
-    """Return what is the same for records that have to wait for each other."""
-    return key_of(item) if leg.key_ordered else ""
+    """Return what is the same for records that have to wait for each other.
+
+    With limits of keys, a record passes another one that waits for another key.
+    """
+    if leg.key_ordered or not any(each.by for each in leg.scenario.limits):
+        return key_of(item) if leg.key_ordered else ""
+    assert isinstance(item.element, Record)
+    return leg.scenario.group(item.element.value)
 
 
 @leg_check("REST-2")
@@ -167,8 +175,9 @@ class _Kept(Struct, frozen=True):
 
 
 def _is_whole(history: History) -> bool:
-    """Whether there was a crash, and the last leg ran to its end."""
-    return len(history.legs) > 1 and history.legs[-1].ran_to_its_end
+    """Whether there was a crash, and the last leg ran to its end, which no budget has cut short."""
+    last = history.legs[-1]
+    return len(history.legs) > 1 and last.ran_to_its_end and not last.may_stop
 
 
 def _kept(history: History) -> list[_Kept]:

@@ -133,7 +133,7 @@ def an_error_tells_the_attempts(leg: LegHistory) -> Iterator[Finding]:
 
 def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
     """Yield how many attempts there were; one may be cancelled as it begins, and never be seen."""
-    yield len(item.attempts)
+    yield max(1, len(item.attempts))
     if item.timed_out and item.last is not None:
         ends = leg.outcomes(item.last, len(item.attempts))
         if any(each.since <= item.decided_at for each in ends):

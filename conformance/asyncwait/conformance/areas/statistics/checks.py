@@ -117,7 +117,9 @@ _PRESENT = ("in_flight", "waiting", "held", "oldest")
 _FALLING = ("loads", "shared")
 """Calls that are neither any more once they are given old results."""
 _LASTING = tuple(
-    name for name in FiguresRead.__struct_fields__ if name not in {"at", *_PRESENT, *_FALLING}
+    name
+    for name in FiguresRead.__struct_fields__
+    if name not in {"at", "waiting_for_permits", *_PRESENT, *_FALLING}
 )
 
 

@@ -136,7 +136,7 @@ def _late_output(leg: LegHistory, item: Item) -> Finding:
 @leg_check("TIME-7")
 def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
     """A record that waited for room is not decided by time before its call had its full time."""
-    if leg.timeout == NEVER:
+    if leg.timeout == NEVER or leg.scenario.limits:
         return
     blamed = blamed_for_timeout(leg)
     for item in leg.records:

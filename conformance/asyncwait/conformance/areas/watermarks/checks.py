@@ -127,7 +127,7 @@ def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
     came = [output for output in leg.outputs if isinstance(output.element, kind)]
     for output, item in zip_longest(came, leg.of(kind)):
         if output is None:
-            if leg.ran_to_its_end:
+            if leg.ran_to_its_end and not leg.may_stop:
                 yield f"{item} never came out", leg.end_at
         elif item is None:
             yield f"{output.element} came out once more than it went in", output.at

@@ -1,0 +1,1 @@
+"""The evidence for the chapter on limits."""

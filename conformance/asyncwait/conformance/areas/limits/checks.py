@@ -1,0 +1,287 @@
+"""LIMIT: when calls may begin, which record is next, and what becomes of the others."""
+
+from collections.abc import Callable, Iterator
+
+from asyncwait.conformance.areas.limits._permits import (
+    Load,
+    callable_since,
+    idles,
+    is_too_large,
+    loads,
+    long_waits,
+    pauses,
+    pending_retry,
+    queues,
+    runs,
+    spendings,
+    waited,
+)
+from asyncwait.conformance.judging import (
+    NEVER,
+    ROUNDING,
+    Check,
+    Finding,
+    Item,
+    LegHistory,
+    blamed_for_timeout,
+    early_timeout,
+    item_of,
+    leg_check,
+    span,
+)
+
+
+def _no_more(rule: str, applies: Callable[[Load], bool]) -> Check:
+    """Compare what some windows hold with their limits, each time a call begins."""
+
+    def look(leg: LegHistory) -> Iterator[Finding]:
+        for load in leg.once(loads):
+            if not applies(load):
+                continue
+            if load.first > load.window.most:
+                yield str(load), load.run.at
+                return
+            yield None
+
+    return leg_check(rule)(look)
+
+
+def _is_plain(load: Load) -> bool:
+    return not (load.window.limit.by or load.window.is_burst)
+
+
+no_window_holds_more_calls = _no_more(
+    "LIMIT-1",
+    lambda load: _is_plain(load) and load.window.per is not None and not load.window.limit.costs,
+)
+no_window_holds_more_cost = _no_more(
+    "LIMIT-2",
+    lambda load: _is_plain(load) and load.window.per is not None and load.window.limit.costs,
+)
+no_more_calls_run_at_a_time = _no_more(
+    "LIMIT-3", lambda load: _is_plain(load) and load.window.per is None
+)
+
+
+def _is_used(leg: LegHistory, rule: str) -> Iterator[Finding]:
+    """Find a record that waits although all limits have room for it."""
+    for idle in leg.once(idles):
+        if idle.rule != rule:
+            continue
+        if idle.unused is not None:
+            yield f"{idle.unused} is not called, and all limits have room", idle.rest.at
+            return
+        yield None
+
+
+@leg_check("LIMIT-4")
+def room_is_used(leg: LegHistory) -> Iterator[Finding]:
+    """When time goes on, no record waits for a permit that it could have."""
+    yield from _is_used(leg, "LIMIT-4")
+
+
+@leg_check("LIMIT-5")
+def what_can_not_be_called_holds_no_permit(leg: LegHistory) -> Iterator[Finding]:
+    """The same while other records wait for their keys, or back off."""
+    yield from _is_used(leg, "LIMIT-5")
+
+
+@leg_check("LIMIT-6")
+def a_permit_without_a_call_is_free(leg: LegHistory) -> Iterator[Finding]:
+    """The same when a record was decided that waited for its permit."""
+    yield from _is_used(leg, "LIMIT-6")
+
+
+@leg_check("LIMIT-7")
+def repeated_calls_count_and_go_first(leg: LegHistory) -> Iterator[Finding]:
+    """No limit is exceeded by repeated calls, and no first call begins while such a call waits."""
+    if leg.scenario.retry is None:
+        return
+    for load in leg.once(loads):
+        if load.held > load.window.most >= load.first:
+            yield f"{load}, repeated calls among them", load.run.at
+            return
+        if load.held > load.first:
+            yield None
+    if leg.scenario.batch is not None or any(each.by for each in leg.scenario.limits):
+        return
+    for run in leg.once(runs):
+        if not run.is_retry and (item := pending_retry(leg, run)) is not None:
+            yield f"{run} began while {item} waited to be called again", run.at
+            return
+
+
+@leg_check("LIMIT-8")
+def no_record_passes_another(leg: LegHistory) -> Iterator[Finding]:
+    """First calls begin in the order in which records wait, but for other keys of limits."""
+    if not leg.scenario.limits or leg.scenario.batch is not None:
+        return
+    since = callable_since(leg)
+    by = any(each.by for each in leg.scenario.limits)
+    open_items = [item for item in leg.records if item.pos not in leg.lost]
+    for call in leg.calls:
+        item = item_of(leg, call)
+        if item is None or item.call is not call or item not in open_items:
+            continue
+        open_items.remove(item)
+        for other in open_items:
+            if other.pos > item.pos:
+                break
+            is_before = since[other] < since[item] if leg.key_ordered else True
+            is_same = not by or _group(leg, other) == _group(leg, item)
+            if is_before and is_same and since[other] <= call.at < other.decided_at:
+                yield f"{item} was called before {other}, which waited", call.at
+                return
+        if waited(leg, call):
+            yield None
+
+
+def _group(leg: LegHistory, item: Item) -> str:
+    return leg.scenario.group(item.element.value)  # type: ignore[union-attr]
+
+
+@leg_check("LIMIT-9")
+def the_deadline_runs_from_the_first_call(leg: LegHistory) -> Iterator[Finding]:
+    """A record that waited for its permit is not decided by time before its call had its time."""
+    if leg.timeout == NEVER or not leg.scenario.limits:
+        return
+    blamed = blamed_for_timeout(leg)
+    for item in leg.records:
+        if item.call is not None and item.call.at == item.at:
+            continue
+        if (early := early_timeout(leg, item, blamed)) is not None:
+            yield f"{item} timed out before its time since its call", early
+        elif item.decided_at != NEVER:
+            yield None
+
+
+@leg_check("LIMIT-10")
+def keys_have_room_of_their_own(leg: LegHistory) -> Iterator[Finding]:
+    """No limit is exceeded for a key, and no record waits for the room of another key."""
+    for load in leg.once(loads):
+        if load.window.limit.by and not load.window.is_burst:
+            if load.first > load.window.most:
+                yield str(load), load.run.at
+                return
+            yield None
+    yield from _is_used(leg, "LIMIT-10")
+
+
+no_more_calls_start_together = _no_more("LIMIT-11", lambda load: load.window.is_burst)
+
+
+@leg_check("LIMIT-12")
+def the_figure_tells_who_waits(leg: LegHistory) -> Iterator[Finding]:
+    """There is one number for each limit; in all they are as many as there are records waiting."""
+    limits = len(leg.scenario.limits)
+    for figures, least, most in leg.once(queues):
+        read = figures.waiting_for_permits
+        text = f"waiting_for_permits is {read}"
+        if len(read) != limits:
+            yield f"{text}, and there are {limits} limits", figures.at
+            return
+        if sum(read) < least or max(read) > most:
+            yield f"{text}, expected {span(least, most)} records", figures.at
+            return
+        yield None
+
+
+@leg_check("LIMIT-13")
+def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
+    """A record whose call exceeds a limit is not called, and fails in the instant of its turn."""
+    large = [item for item in leg.records if is_too_large(leg, item)]
+    since = callable_since(leg)
+    for item in large:
+        if item.call is not None:
+            yield f"{item} was called, and its cost exceeds a limit", item.call.at
+            return
+        cause = item.failure_cause or item.cause
+        if item.decided_at < NEVER and cause != "CostTooLarge":
+            yield f"{item} failed by {cause}, expected CostTooLarge", item.decided_at
+            return
+        for rest in leg.rests if leg.scenario.batch is None else ():
+            is_admitted = rest.present <= leg.capacity and item.seq <= rest.seq
+            is_late = since[item] <= rest.at < item.decided_at
+            if is_admitted and is_late and rest.waiting and not rest.failed:
+                yield f"{item} waits, and its cost exceeds a limit", rest.at
+                return
+        if item.decided_at < NEVER:
+            yield None
+
+
+@leg_check("LIMIT-14")
+def a_budget_is_kept(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins that a budget does not pay for, by what is known of all calls."""
+    for each in leg.once(spendings):
+        all_costs = each.charged + each.estimate
+        if all_costs > each.budget.most:
+            yield f"{each.run} makes {all_costs:g} of a budget of {each.budget.most}", each.run.at
+            return
+        if each.budget.told and not (each.is_known or each.is_alone):
+            yield f"{each.run} begins beside another one, and no cost is known", each.run.at
+            return
+        yield None
+
+
+@leg_check("LIMIT-15")
+def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
+    """Only records behind the last called one are left out, and the stream ends as planned."""
+    budgets = [each for each in leg.scenario.limits if each.kind == "budget"]
+    is_spent = "BudgetSpent" in {leg.ending.error, leg.ending.cause}
+    if not budgets or not (leg.ran_to_its_end or is_spent):
+        return
+    is_named = leg.ending.cause == "BudgetSpent"  # One error names one record.
+    last = max((item.pos for item in leg.records if item.call is not None), default=-1)
+    for item in leg.records:
+        if item.decided_at > leg.end_at and item.pos <= last and not is_named:
+            what = "was called before" if item.call is not None else "is in front of one called"
+            yield f"{item} {what}, and is left out", leg.end_at
+            return
+    left = [item for item in leg.records if item.call is None and not item.failure]
+    rest = leg.source_ended is None or leg.source_ended.at > leg.end_at
+    then = {each.then for each in budgets}
+    if leg.ran_to_its_end and then == {"fail"} and (left or rest):
+        yield "the budget is spent, and the stream just ended", leg.end_at
+    elif leg.ending.error == "BudgetSpent" and then == {"stop"}:
+        yield "the stream was to stop, and failed", leg.end_at
+    elif left or rest or is_spent:
+        yield None
+
+
+@leg_check("LIMIT-16")
+def an_open_breaker_lets_no_call_begin(leg: LegHistory) -> Iterator[Finding]:
+    """After too many failures no call begins during the rest; then one call probes the service."""
+    for breaker in leg.scenario.limits:
+        if breaker.kind != "breaker":
+            continue
+        for at, seq, until in pauses(leg, breaker):
+            later = [run for run in leg.once(runs) if run.seq > seq and run.at > at]
+            early = [run for run in later if run.at < until - ROUNDING]
+            beside = [run for run in later[1:] if run.seq < later[0].ended_seq]
+            if early:
+                text = f"{early[0]} begins, though {breaker.most} calls had failed by {at:g}"
+                yield text, early[0].at
+                return
+            if beside and later[0].at >= at + breaker.rest - ROUNDING:
+                yield f"{beside[0]} begins beside the call that probes", beside[0].at
+                return
+            if later:
+                yield None
+
+
+@leg_check("LIMIT-17")
+def no_record_waits_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]:
+    """A record fails when it has waited for its permit as long as it may, and not before."""
+    most = {each.max_wait for each in leg.scenario.limits if each.max_wait is not None}
+    if not most:
+        return
+    for item in leg.records:
+        if (item.failure_cause or item.cause) == "PermitTimedOut":
+            if item.decided_at < item.at + min(most) - ROUNDING:
+                yield f"{item} failed before it had waited {min(most)} ms", item.decided_at
+                return
+            yield None
+    for item, since, until in leg.once(long_waits):
+        if until > since + max(most) + ROUNDING:
+            yield f"{item} waits for its permit since {since:g}", since + max(most)
+            return

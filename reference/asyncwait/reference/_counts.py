@@ -1,0 +1,421 @@
+"""Counts of limits: the calls that each limit counts, and the room that they leave.
+
+Each limit object has one count, which all operators share that are given the object (LIMIT-1). A
+count is a list of calls, and adds up what it needs each time.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyio import current_time
+from anyio.lowlevel import current_token
+from msgspec.structs import replace
+
+from asyncwait.reference._outcomes import Outcome, Raised, Returned
+from asyncwait.spec import (
+    Adaptive,
+    AnyLimit,
+    Breaker,
+    BreakerOpen,
+    Budget,
+    Cost,
+    CostMistold,
+    CostTooLarge,
+    CostUnknown,
+    InFlight,
+    InvalidConfig,
+    Limit,
+    RetryAfter,
+)
+from asyncwait.toolkit import causes, reraise_fatal, status_of, transient
+
+if TYPE_CHECKING:
+    from asyncwait.reference._gate import Gate, Permit
+
+ROUNDING = 1e-9
+"""Seconds, and shares of a limit, by which sums of floats may be off."""
+
+
+@dataclass(eq=False)
+class Need:
+    """Room that one call takes of one limit.
+
+    Args:
+        count: count of that limit.
+        size: calls, cost or weight; the cost is an estimate until the call has ended.
+        key: key of the call's value, which has room of its own; None for no key.
+        is_alone: whether the size is unknown, so that no other call runs beside this one.
+    """
+
+    count: Count
+    size: float
+    key: Any = None
+    is_alone: bool = False
+
+    @property
+    def place(self) -> Any:
+        """What a call without room reserves: the limit, or the limit for its key (LIMIT-8)."""
+        return self.count, self.key
+
+
+@dataclass(eq=False)
+class Count:
+    """Calls that one limit counts; subclasses say for how long, and how much.
+
+    Args:
+        limit: a copy of the limit, so that this count does not keep the limit itself alive.
+        calls: the calls with a permit, and what each needs.
+        gates: the gates of the operators that share the limit.
+        loop: on which the operators run.
+    """
+
+    limit: Any
+    calls: dict[Permit, Need] = field(default_factory=dict)
+    gates: dict[Gate, None] = field(default_factory=dict)
+    loop: Any = None
+
+    @property
+    def most(self) -> float:
+        """Largest size of a call, and of all calls together."""
+        return math.inf
+
+    def need(self, values: Sequence[Any]) -> Need:
+        """Return what a call for some values needs.
+
+        Raises:
+            CostUnknown: a function of the limit raises, or gives no such number.
+            CostTooLarge: the call exceeds the limit alone (LIMIT-13).
+        """
+        need = Need(self, self.size_of(values), self.key_of(values[0]))
+        if need.size > self.most:
+            text = f"the call needs {need.size:g}, and {self.limit} allows {self.most:g}"
+            raise CostTooLarge(text)
+        return need
+
+    def size_of(self, _values: Sequence[Any]) -> float:
+        """Return the size of a call for some values."""
+        return 1
+
+    def key_of(self, value: Any) -> Any:
+        """Return the key of a value, which can be hashed."""
+        by = getattr(self.limit, "by", None)
+        if by is None:
+            return None
+        try:
+            key = by(value)
+            hash(key)
+        except Exception as error:
+            raise CostUnknown(f"the key of the call for {self.limit} is unknown") from error
+        return key
+
+    def has_room(self, need: Need) -> bool:
+        """Whether a call may begin now, as far as this limit goes."""
+        raise NotImplementedError
+
+    def changes_at(self) -> float:
+        """Return when time alone may make room, in seconds; infinity for never."""
+        return math.inf
+
+    def ended(self, permit: Permit) -> None:
+        """Take note that a call has ended, with the cost that it told."""
+
+
+def _sum_of(function: Any, values: Sequence[Any], limit: Any) -> float:
+    """Return the sum of what a function of a limit gives for values."""
+    try:
+        sizes = [function(value) for value in values]
+    except BaseException as error:
+        reraise_fatal(error)
+        raise CostUnknown(f"the cost of the call for {limit} is unknown") from error
+    if not all(map(_is_size, sizes)):
+        raise CostUnknown(f"the cost of a call for {limit} must be a number >= 0, got {sizes}")
+    return math.fsum(sizes)
+
+
+def _is_size(size: Any) -> bool:
+    is_number = isinstance(size, int | float) and not isinstance(size, bool)
+    return is_number and 0 <= size < math.inf
+
+
+def _is_same(key: Any, other: Any) -> bool:
+    """Whether two keys are one object or equal, as in a dict."""
+    return (key,) == (other,)
+
+
+def _fits(sizes: list[float], most: float) -> bool:
+    return math.fsum(sizes) <= most * (1 + ROUNDING)
+
+
+class WindowCount(Count):
+    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2, LIMIT-11)."""
+
+    @property
+    def most(self) -> float:
+        return min(most for most, _, _ in self.windows)
+
+    @property
+    def windows(self) -> list[tuple[float, float, float]]:
+        """The windows: how much each allows, its length and its latency in seconds."""
+        limit = self.limit
+        windows = [(limit.most, limit.per, limit.arrives_in)]
+        if limit.burst is not None:
+            windows.append((limit.burst, limit.per * limit.burst / limit.most, 0.0))
+        return windows
+
+    def size_of(self, values: Sequence[Any]) -> float:
+        return 1 if self.limit.cost is None else _sum_of(self.limit.cost, values, self.limit)
+
+    def has_room(self, need: Need) -> bool:
+        return all(
+            _fits([need.size, *self.counted(need.key, per, latency)], most)
+            for most, per, latency in self.windows
+        )
+
+    def counted(self, key: Any, per: float, latency: float) -> list[float]:
+        """Return the sizes of the calls that a window counts now."""
+        now = current_time()
+        return [
+            need.size
+            for permit, need in self.calls.items()
+            if _is_same(need.key, key) and self.until(permit, per, latency) > now + ROUNDING
+        ]
+
+    def until(self, permit: Permit, per: float, latency: float) -> float:
+        """Return until when a window counts a call: `per` after the service has surely got it."""
+        return min(permit.ended, permit.begun + latency) + per
+
+    def changes_at(self) -> float:
+        now = current_time()
+        times = {p: [self.until(p, per, late) for _, per, late in self.windows] for p in self.calls}
+        self.calls = {p: self.calls[p] for p in self.calls if max(times[p]) > now + ROUNDING}
+        later = [at for each in times.values() for at in each if at > now + ROUNDING]
+        return min(later, default=math.inf)
+
+    def ended(self, permit: Permit) -> None:
+        need = self.calls.get(permit)
+        if need is not None and self.limit.cost is not None:
+            need.size = _cost(permit.used, self.limit.unit, need.size)
+
+
+class InFlightCount(Count):
+    """Calls at a time (LIMIT-3)."""
+
+    @property
+    def most(self) -> float:
+        return float(self.limit.calls)
+
+    def size_of(self, values: Sequence[Any]) -> float:
+        return 1 if self.limit.weight is None else _sum_of(self.limit.weight, values, self.limit)
+
+    def has_room(self, need: Need) -> bool:
+        running = [each.size for each in self.calls.values() if _is_same(each.key, need.key)]
+        return _fits([need.size, *running], self.most)
+
+    def ended(self, permit: Permit) -> None:
+        del self.calls[permit]
+
+
+@dataclass(eq=False)
+class BudgetCount(Count):
+    """Costs of a `Budget`: of ended calls as they were, of running ones as estimated (LIMIT-14).
+
+    Args:
+        spent: cost of the ended calls.
+        largest: largest cost of a call, which is the estimate where there is no other; None before
+            a call has told its cost.
+    """
+
+    spent: float = 0.0
+    largest: float | None = None
+
+    @property
+    def most(self) -> float:
+        return float(self.limit.amount)
+
+    @property
+    def learns(self) -> bool:
+        """Whether calls tell their costs, and nothing else does."""
+        return self.limit.cost is None and self.limit.unit != "calls"
+
+    def need(self, values: Sequence[Any]) -> Need:
+        if self.learns:
+            return Need(self, self.largest or 0.0, is_alone=self.largest is None)
+        return super().need(values)
+
+    def size_of(self, values: Sequence[Any]) -> float:
+        return 1 if self.limit.cost is None else _sum_of(self.limit.cost, values, self.limit)
+
+    def has_room(self, need: Need) -> bool:
+        if self.learns:
+            need.size, need.is_alone = self.largest or 0.0, self.largest is None
+        running = list(self.calls.values())
+        if running and (need.is_alone or any(each.is_alone for each in running)):
+            return False
+        return _fits([need.size, self.taken], self.most) and not self.is_spent_for(need)
+
+    @property
+    def taken(self) -> float:
+        """Cost of the ended calls and estimates of the running ones."""
+        return math.fsum([self.spent, *(each.size for each in self.calls.values())])
+
+    def is_spent_for(self, need: Need) -> bool:
+        """Whether a call would not be paid for even if all running calls turned out to be free."""
+        running = len(self.calls) if self.limit.unit == "calls" else 0
+        is_paid = _fits([need.size, self.spent + running], self.most)
+        return not is_paid or (self.learns and self.spent >= self.most)
+
+    def ended(self, permit: Permit) -> None:
+        cost = self.calls.pop(permit).size
+        if self.limit.unit != "calls":
+            is_free = is_refused(permit.outcome) and self.limit.refused == "free"
+            cost = _cost(permit.used, self.limit.unit, 0.0 if is_free else cost)
+        if permit.used is not None:
+            self.largest = max(self.largest or 0.0, cost)
+        self.spent = math.fsum([self.spent, cost])
+
+
+@dataclass(eq=False)
+class BreakerCount(Count):
+    """Failures of calls, and the pause after too many of them (LIMIT-16).
+
+    Args:
+        failed: times of the failures, in seconds.
+        opened: when the present pause began; None for no pause.
+        well: when a call has succeeded last, or the first one began.
+    """
+
+    failed: list[float] = field(default_factory=list)
+    opened: float | None = None
+    well: float = math.inf
+
+    def has_room(self, need: Need) -> bool:
+        """Whether there is no pause, or it is time for the one call that probes the service.
+
+        Raises:
+            BreakerOpen: no call has succeeded for longer than allowed.
+        """
+        del need
+        now = current_time()
+        if self.opened is None:
+            return True
+        if self.limit.longest is not None and now >= self.well + self.limit.longest - ROUNDING:
+            raise BreakerOpen(f"no call has succeeded for {now - self.well:g} s: {self.limit}")
+        return now >= self.opened + self.limit.rest - ROUNDING and not self.calls
+
+    def changes_at(self) -> float:
+        now = current_time()
+        if self.opened is None:
+            return math.inf
+        times = [self.opened + self.limit.rest, self.well + (self.limit.longest or math.inf)]
+        return min((at for at in times if at > now + ROUNDING), default=math.inf)
+
+    def ended(self, permit: Permit) -> None:
+        del self.calls[permit]
+        self.well = min(self.well, permit.begun)
+        if not has_failed(permit.outcome):
+            self.well, self.opened = permit.ended, None
+            return
+        since = permit.ended - self.limit.over + ROUNDING
+        self.failed = [*(at for at in self.failed if at > since), permit.ended]
+        if self.opened is not None or len(self.failed) >= self.limit.failures:
+            self.opened, self.failed = permit.ended, []
+
+
+def is_refused(outcome: Outcome | None) -> bool:
+    """Whether the service has refused a call: too many calls came."""
+    if not isinstance(outcome, Raised):
+        return False
+    return any(isinstance(e, RetryAfter) or status_of(e) == 429 for e in causes(outcome.error))  # noqa: PLR2004 - the HTTP status
+
+
+def has_failed(outcome: Outcome | None) -> bool:
+    """Whether a call is a failure of the service: it took too long, or has a transient error."""
+    if outcome is None:
+        return True
+    return (
+        isinstance(outcome, Raised) and not is_refused(outcome) and bool(transient(outcome.error))
+    )
+
+
+def _cost(used: Any, unit: str, estimate: float) -> float:
+    """Return the cost that a call has told in a unit; its estimate if it told no such cost."""
+    cost = used.get(unit, estimate) if isinstance(used, Mapping) else used
+    return estimate if cost is None else float(cost)
+
+
+def read_cost(outcome: Outcome | None, counts: Sequence[Count]) -> tuple[Outcome | None, Any]:
+    """Return what a call came to without its cost, and that cost; None for no cost.
+
+    A call that returns an invalid cost, or none where a budget knows no other, has failed.
+    """
+    if isinstance(outcome, Raised):
+        cost = getattr(outcome.error, "cost", None)
+        used = cost.used if isinstance(cost, Cost) else None
+        return outcome, used if _is_valid(used) else None
+    if outcome is None or outcome.is_supplied:
+        return outcome, None
+    has_cost = isinstance(outcome.given, Cost)
+    used = outcome.given.used if has_cost else None
+    if has_cost and not _is_valid(used):
+        text = f"Cost.used must be numbers >= 0, or one of them by unit, got {used!r}"
+        return Raised(CostMistold(text), outcome.at), None
+    for count in counts:
+        learns = isinstance(count, BudgetCount) and count.learns
+        if learns and _cost(used, count.limit.unit, -1) < 0:
+            return Raised(
+                CostMistold(f"a call told no cost, which {count.limit} needs"), outcome.at
+            ), None
+    return Returned(outcome.given.result, outcome.at) if has_cost else outcome, used
+
+
+def _is_valid(used: Any) -> bool:
+    costs = used.values() if isinstance(used, Mapping) else (used,)
+    return all(map(_is_size, costs))
+
+
+_KINDS: Mapping[type, type[Count]] = {
+    Limit: WindowCount,
+    InFlight: InFlightCount,
+    Budget: BudgetCount,
+    Breaker: BreakerCount,
+}
+
+_COUNTS: dict[int, Count] = {}
+"""The count of each limit object that is alive, by its id."""
+
+
+def count_of(limit: AnyLimit) -> Count:
+    """Return the count of a limit object, the same one for each operator.
+
+    Raises:
+        InvalidConfig: the reference does not have such a limit, or counts it on another loop.
+    """
+    if isinstance(limit, Adaptive) or (isinstance(limit, Budget) and limit.path is not None):
+        expected = "a limit of fixed numbers without a file: the reference operator has no other"
+        raise InvalidConfig.of("limits", limit, expected)
+    count = _COUNTS.get(id(limit))
+    if count is None:
+        count = _COUNTS[id(limit)] = _KINDS[type(limit)](replace(limit))
+        weakref.finalize(limit, _COUNTS.pop, id(limit), None)
+    if count.gates and count.loop != current_token():
+        expected = "a limit of operators on one loop: the reference operator shares no others"
+        raise InvalidConfig.of("limits", limit, expected)
+    count.loop = current_token()
+    return count
+
+
+def require_own(limits: Any) -> Sequence[AnyLimit]:
+    """Return limits that no ledger outside of the operator counts.
+
+    Raises:
+        InvalidConfig: a ledger does.
+    """
+    if not isinstance(limits, list | tuple):
+        expected = "a list of limits: the reference operator knows no ledger"
+        raise InvalidConfig.of("limits", limits, expected)
+    return limits
