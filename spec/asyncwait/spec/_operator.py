@@ -58,9 +58,6 @@ class Statistics(Struct, frozen=True, kw_only=True):
     """Highest `in_flight` so far."""
     max_held: int = 0
     """Highest `held` so far."""
-    waiting_for_permits: tuple[int, ...] = ()
-    """For each of the limits, how many calls wait for it now; a call that waits behind another one
-    waits for the same limit."""
     oldest: float = 0.0
     """Seconds since the first call of the record in flight that was called first; 0 for none."""
     waiting_for_permits: tuple[int, ...] = ()
