@@ -112,7 +112,7 @@ def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result
                 ) as spent:
                     await anext(results)
                 reported = () if on_error is not None else (0,)
-                assert spent.value.stopped == (5, 6, 7, 8, *reported)
+                assert spent.value.stopped == (*reported, 5, 6, 7, 8)
                 assert on_error is not None or isinstance(spent.value.__cause__, ValueError)
             # The attempt that could not be paid is no call.
             assert (results.statistics().calls, results.statistics().retries) == (5, 0)

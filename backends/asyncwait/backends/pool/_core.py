@@ -192,10 +192,10 @@ class Core(State):
         self.last_called = max(self.last_called, entry.number)
 
     def uncalled(self, about: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return the undecided records without a call.
+        """Return the undecided records without a call that do not wait for their keys.
 
         Returns:
-            Those behind the last call, and of the rest those that do not wait for their keys.
+            Those behind the last call, and the rest.
 
         Args:
             about: records whose calls are about to begin, which count as called.
@@ -205,10 +205,8 @@ class Core(State):
         for entry in self._line:
             if entry.started is not None or entry.results is not None or entry in about:
                 continue
-            if entry.number > self.last_called:
-                behind.append(entry)
-            elif self._lines is None or entry.line is not None:
-                before.append(entry)
+            if self._lines is None or entry.line is not None:
+                (behind if entry.number > self.last_called else before).append(entry)
         return behind, before
 
     @property

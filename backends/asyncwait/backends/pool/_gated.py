@@ -1,7 +1,9 @@
 """Records that wait for permits: what stands between their admission and their calls."""
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from operator import itemgetter
 from types import CoroutineType
 from typing import Any
 
@@ -47,6 +49,7 @@ class Refusals:
         """Called with a record that is decided without its call."""
         self._spent: BudgetSpent | None = None
         self._refused: list[Entry] = []
+        self._stopped: list[tuple[int, Any]] = []
         self.is_spending = False
         """Whether records are being decided because a budget is spent."""
         self.about: Callable[[], Collection[Entry]] = tuple
@@ -74,8 +77,7 @@ class Refusals:
     def _spend(self, entries: Iterable[Entry], error: BudgetSpent) -> None:
         """Read nothing more; omit the records behind the last call, and report all others.
 
-        A record that waits for its key is reported when its turn comes: its result keeps the order
-        of the key.
+        A record that waits for its key is decided when its turn comes, in the order of the key.
         """
         self._refused.extend(entries)
         if self.is_spending:  # To decide a record has let others in.
@@ -91,10 +93,8 @@ class Refusals:
                 self._refused.clear()
                 if not (omitted or reported):
                     break
-                self._spent.stopped += tuple(entry.value for entry in omitted)
                 for entry in omitted:
-                    self._mark(entry)
-                    core.decide(entry, ())
+                    self._stop(entry)
                 for entry in reported:
                     if entry.results is None and not core.closed:
                         self._report(entry, error)
@@ -111,13 +111,20 @@ class Refusals:
             core.fail_for(entry, call_failed(core.record(entry), own))
             return
         assert self._spent is not None
-        self._spent.stopped += (entry.value,)
         if self._spent.__cause__ is None:
             self._spent.__cause__ = entry.error
             after = "" if entry.attempts < 1 else f" after {entry.attempts} call(s)"
             self._spent.args = (f"{self._spent}; it stopped {core.record(entry)}{after}",)
         core.halt(self._spent)
-        core.decide(entry, ())
+        self._stop(entry)
+
+    def _stop(self, entry: Entry) -> None:
+        """Omit a record, and note its value in the order of the input."""
+        assert self._spent is not None
+        insort(self._stopped, (entry.number, entry.value), key=itemgetter(0))
+        self._spent.stopped = tuple(value for _, value in self._stopped)
+        self._mark(entry)
+        self._core.decide(entry, ())
 
 
 class Limited:
