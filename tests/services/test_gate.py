@@ -1,0 +1,255 @@
+"""When calls start under limits, with calls of seconds to an hour, on the virtual clock."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from counting import run
+
+from asyncwait.backends import pool
+from asyncwait.backends.services import (
+    Breaker,
+    BreakerOpen,
+    Budget,
+    BudgetSpent,
+    Cost,
+    InFlight,
+    Limit,
+    PermitTimedOut,
+    transient,
+)
+from asyncwait.conformance.harness import run_virtual
+from asyncwait.spec import OperatorError, Retry
+
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+
+
+class Service:
+    """A service that notes the starts of calls, in seconds.
+
+    Args:
+        takes: duration of a call for a value.
+        fails: returns the error of the call with this number, or None.
+    """
+
+    def __init__(
+        self,
+        takes: Callable[[Any], float] = lambda _: 1,
+        fails: Callable[[int], BaseException | None] = lambda _: None,
+    ) -> None:
+        self._takes, self._fails = takes, fails
+        self.starts: list[tuple[float, Any]] = []
+        self.began: float | None = None
+
+    async def __call__(self, value: Any) -> Any:
+        """Serve a call."""
+        now = anyio.current_time()
+        self.began = now if self.began is None else self.began
+        self.starts.append((round(now - self.began, 6), value))
+        error = self._fails(len(self.starts))
+        await anyio.sleep(self._takes(value))
+        if error is not None:
+            raise error
+        return value
+
+    def at(self) -> list[float]:
+        """The starts alone."""
+        return [at for at, _ in self.starts]
+
+
+class Refused(Exception):
+    """A refusal of a service that is called too often."""
+
+    status_code = 429
+
+
+@LOOPS
+def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
+    """A call counts until `per` after its start plus the latency, however long it takes."""
+    service = Service(lambda _: 10)
+    run(service, range(20), loop, limits=[Limit(calls=5, per=1, latency=0.25)])
+    assert service.at() == pytest.approx([1.25 * (number // 5) for number in range(20)])
+
+
+@LOOPS
+def test_a_call_that_hangs_stops_no_other(loop: str) -> None:
+    """It leaves its window like all others."""
+    service = Service(lambda value: 3600 if value == 0 else 0.01)
+    run(service, range(6), loop, wait=pool.unordered_wait, limits=[Limit(calls=1, per=0.1)])
+    assert service.at()[-1] < 1
+
+
+@LOOPS
+def test_a_busy_key_holds_no_permit(loop: str) -> None:
+    """Other keys have it; and a record of a hot key goes before others that came later."""
+    values = [("hot", number) for number in range(20)] + [(f"k{n}", 0) for n in range(64)]
+    service = Service(lambda _: 10)
+    options: dict[str, Any] = {"key": lambda value: value[0], "capacity": 1000}
+    run(service, values, loop, pool.key_ordered_wait, limits=[InFlight(16)], **options)
+    assert service.at().count(0) == 16
+    assert [at for at, value in service.starts if value[0] == "hot"] == [*range(0, 200, 10)]
+    assert max(at for at, value in service.starts if value[0] != "hot") == 40
+
+
+def test_one_limit_object_is_shared_by_all_operators() -> None:
+    """By identity: an equal object is another limit, and a budget stays spent."""
+    limits = [InFlight(5), Limit(calls=10, per=1), Budget(20)]
+    running = most = 0
+
+    async def ask(value: int) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await anyio.sleep(0.01)
+        running -= 1
+        return value
+
+    async def handler() -> int:
+        async with pool.unordered_wait(range(10), ask, limits=limits) as results:
+            return len([value async for value in results])
+
+    async def main(_: object) -> tuple[list[Any], float]:
+        began = anyio.current_time()
+        counts = await asyncio.gather(*(handler() for _ in range(5)), return_exceptions=True)
+        return counts, anyio.current_time() - began
+
+    counts, took = run_virtual(main)
+    assert sum(count for count in counts if isinstance(count, int)) == 20
+    assert sum(isinstance(count, BudgetSpent) for count in counts) == 3
+    assert (most, took > 1) == (5, True)
+    with pytest.raises(BudgetSpent):
+        run(ask, range(1), limits=limits[2:])
+    assert run(ask, range(1), limits=[Budget(20)]) == [0]
+
+
+@pytest.mark.parametrize("then", ["fail", "stop"])
+def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
+    """Its further attempt is not paid: the failure handler gets the last error as a cause."""
+    errors: list[BaseException | None] = []
+
+    def dead(value: str, error: OperatorError) -> str:
+        errors.append(error.__cause__)
+        return value
+
+    busy = {"b"}
+
+    async def ask(value: str) -> str:
+        if value in busy:
+            busy.discard(value)
+            raise ConnectionError("refused")
+        return value.upper()
+
+    options: dict[str, Any] = {"limits": [Budget(4, then=then)], "retry": Retry(initial=0.05)}
+
+    async def main(_: object) -> None:
+        async with pool.ordered_wait("abcdef", ask, on_error=dead, **options) as results:
+            assert [await anext(results) for _ in range(4)] == ["A", "b", "C", "D"]
+            with pytest.raises(StopAsyncIteration if then == "stop" else BudgetSpent) as end:
+                await anext(results)
+            assert then == "stop" or end.value.stopped == ("e", "f")
+
+    run_virtual(main)
+    assert [type(error) for error in errors] == [BudgetSpent]
+    assert isinstance(errors[0] and errors[0].__cause__, ConnectionError)
+
+
+@pytest.mark.parametrize(("refused", "answers"), [("free", 10), ("charged", 5)])
+def test_a_refused_call_costs_nothing_unless_it_is_charged(refused: Any, answers: int) -> None:
+    """No provider bills a 429."""
+    service = Service(fails=lambda number: Refused() if number % 2 == 0 else None)
+    budget = Budget(1.0, "USD", cost=lambda _: 0.1, then="stop", refused=refused)
+    options: dict[str, Any] = {"retry": Retry(on_error=transient, initial=0.1), "capacity": 1}
+    got = run(service, range(99), limits=[budget], on_error="skip", **options)
+    assert len(got) == answers
+
+
+def test_an_error_may_tell_its_cost() -> None:
+    """By a `Cost` as its attribute `cost`."""
+
+    async def ask(value: int) -> Cost[int]:
+        if value == 0:
+            error = ValueError(value)
+            error.cost = Cost(None, {"USD": 4})  # type: ignore[attr-defined]
+            raise error
+        return Cost(value, {"USD": 1})
+
+    budget = Budget(6, "USD", cost=lambda _: 1, then="stop")
+    assert run(ask, range(9), limits=[budget], on_error="skip", capacity=1) == [1, 2]
+
+
+@LOOPS
+def test_each_key_has_a_window_and_calls_at_a_time_of_its_own(loop: str) -> None:
+    """Records of other keys pass those that wait."""
+    values = [("a", n) for n in range(4)] + [("b", n) for n in range(2)]
+    for limit in (
+        Limit(calls=2, per=10, latency=0, by=lambda value: value[0]),
+        InFlight(2, by=lambda value: value[0]),
+    ):
+        service = Service(lambda _: 10)
+        run(service, values, loop, limits=[limit])
+        assert service.at() == [0, 0, 0, 0, 10, 10]
+
+
+def test_a_burst_bounds_the_calls_that_start_together() -> None:
+    """The others follow at an even pace."""
+    service = Service()
+    run(service, range(6), limits=[Limit(calls=10, per=10, burst=2)])
+    assert service.at() == pytest.approx([0, 0, 2, 2, 4, 4])
+
+
+def test_a_heavy_call_waits_for_room_that_no_light_one_takes() -> None:
+    """Those behind it wait, too; one that is too heavy fails alone, at once."""
+    service = Service()
+    weights = [1, 1, 4, 1, 1, 9, 1]
+    limits = [InFlight(4, weight=weights.__getitem__)]
+    assert run(service, range(7), limits=limits, on_error="skip") == [0, 1, 2, 3, 4, 6]
+    assert service.starts == [(0, 0), (0, 1), (1, 2), (2, 3), (2, 4), (2, 6)]
+
+
+@LOOPS
+def test_a_breaker_pauses_calls_and_probes_with_one(loop: str) -> None:
+    """Its first success lets all others go on."""
+    down = ConnectionError("down")
+    service = Service(fails=lambda number: down if number <= 6 else None)
+    options: dict[str, Any] = {"retry": Retry(max_attempts=9, initial=0.1), "capacity": 4}
+    breaker = Breaker(failures=3, over=10, rest=20)
+    assert run(service, range(8), loop, limits=[breaker], **options) == [*range(8)]
+    assert service.at()[:8] == pytest.approx([0, 0, 0, 0, 21, 42, 63, 64])
+
+
+def test_a_service_that_stays_down_ends_the_stream() -> None:
+    """After the longest pause; no value is to blame."""
+    service = Service(fails=lambda _: ConnectionError("down"))
+    breaker = Breaker(failures=3, over=10, rest=20, longest=50)
+    options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
+    with pytest.raises(BreakerOpen, match="down for"):
+        run(service, range(8), limits=[breaker], **options)
+
+
+@LOOPS
+def test_a_wait_for_a_limit_may_be_bounded(loop: str) -> None:
+    """The value fails then, and says which limit had no room."""
+    service, errors = Service(), []
+
+    def late(value: int, error: OperatorError) -> int:
+        errors.append(error.__cause__)
+        return -value
+
+    limits = [Limit(calls=2, per=2_592_000, max_wait=60)]
+    assert run(service, range(4), loop, limits=limits, on_error=late) == [0, 1, -2, -3]
+    assert [type(error) for error in errors] == [PermitTimedOut] * 2
+    assert "no permit within 60 s: Limit(calls=2" in str(errors[0])
+
+
+def test_figures_tell_how_many_calls_wait_for_each_limit() -> None:
+    """A call that waits behind another one waits for the same limit."""
+
+    async def main(_: object) -> tuple[int, ...]:
+        limits = [InFlight(9), Limit(calls=2, per=100)]
+        async with pool.ordered_wait(range(8), Service(), limits=limits) as results:
+            await anext(results)
+            return results.statistics().waiting_for_permits
+
+    assert run_virtual(main) == (0, 6)
