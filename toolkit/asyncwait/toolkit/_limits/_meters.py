@@ -123,37 +123,35 @@ class Window(Meter):
             self._total -= use.amount
             self._open -= 1
             return
-        self._forget(now)
-        use.ended = now
         if told is not None:
-            if self._leaves(use) > now:
+            self._forget(now)
+            if min(now, use.began + self._latency) + self._per > now:
                 self._total += told - use.amount
             use.amount = told
-        if self._is_short(use):
+        use.ended = now
+        if now < use.began + self._latency:
             self._short.append(use)
-
-    def _is_short(self, use: Use) -> bool:
-        return use.ended < use.began + self._latency
-
-    def _leaves(self, use: Use) -> float:
-        return min(use.ended, use.began + self._latency) + self._per
 
     def _forget(self, now: float) -> None:
         """Stop counting the calls that left the window."""
-        begun, short = self._begun, self._short
-        while begun and (self._is_short(begun[0]) or self._leaves(begun[0]) <= now):
-            use = begun.popleft()
-            if not self._is_short(use):
+        begun, short, latency, per = self._begun, self._short, self._latency, self._per
+        while begun:
+            use = begun[0]
+            if use.ended >= (arrived := use.began + latency):
+                if arrived + per > now:
+                    break
                 self._total -= use.amount
-        while short and self._leaves(short[0]) <= now:
+            begun.popleft()
+        while short and short[0].ended + per <= now:
             self._total -= short.popleft().amount
-        if self.is_idle:
+        if not (self._open or begun or short):
             self._total = 0.0  # without what rounding has left
 
     def _next(self) -> float:
         """Return when the next call leaves."""
-        firsts = [uses[0] for uses in (self._begun, self._short) if uses]
-        return min(map(self._leaves, firsts), default=inf)
+        begun, short = self._begun, self._short
+        begun_next = begun[0].began + self._latency + self._per if begun else inf
+        return min(begun_next, short[0].ended + self._per) if short else begun_next
 
     @property
     def is_idle(self) -> bool:
