@@ -91,7 +91,10 @@ class Attempt(TaskCall):
     def permitted(self, permit: Permit | None) -> None:
         """Have the function called, in either form: all limits have room for it."""
         self.permit = permit
-        if self.operator.function.invoke is not None:
+        gate, is_late = self.operator.gate, self.operator.clock() > self.handler.due
+        if gate is not None and permit is not None and is_late:
+            gate.withdraw(permit)  # Nothing begins after the deadline, which is next (RETRY-11).
+        elif self.operator.function.invoke is not None:
             self.start_callback(self.operator.function.invoke)
         else:
             self.start_alone()

@@ -11,7 +11,8 @@ flaky   calls that fail or hang, and are repeated after milliseconds, before the
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
 batched records that share calls, with all that other profiles bring
-limited records that wait for their permits, with nearly all that other profiles bring
+limited records that wait for their permits, with nearly all that other profiles bring; but no budget,
+        which ends a stream in the middle
 cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
@@ -508,19 +509,16 @@ def _limited(rng: Random, size: int) -> Scenario:
         if _maybe(rng, share):
             base = put_on(rng, base)
     batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
-    told = batch is None and base.form == "coroutine"
     number = rng.choice([1, 1, 2])
-    # Of records whose next call no budget pays for, one error names one.
-    traits = {"keyed": batch is None, "told": told, "is_repeated": base.retry is not None}
-    limits = tuple(_limit(rng, **traits) for _ in range(number))
+    limits = tuple(_limit(rng, keyed=batch is None) for _ in range(number))
     plans = tuple(_costing(rng, plan, limits) for plan in base.plans)
     return replace(base, plans=plans, batch=batch, limits=limits)
 
 
-def _limit(rng: Random, *, keyed: bool, told: bool, is_repeated: bool) -> PlannedLimit:
+def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
     """Return a limit; a window ends half a step behind all else, so that there are no ties."""
-    if _maybe(rng, 0.2):
-        return _other_limit(rng, told=told, is_repeated=is_repeated)
+    if _maybe(rng, 0.1):
+        return _breaker(rng)
     costs = _maybe(rng, 0.4)
     most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
     by = keyed and _maybe(rng, 0.25)
@@ -533,14 +531,9 @@ def _limit(rng: Random, *, keyed: bool, told: bool, is_repeated: bool) -> Planne
     return replace(window, max_wait=wait)
 
 
-def _other_limit(rng: Random, *, told: bool, is_repeated: bool) -> PlannedLimit:
-    """Return a budget, or a breaker."""
-    if is_repeated or _maybe(rng, 0.3):
-        return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
-    kind, most = rng.choice(["calls", "costs", "told"]), rng.choice([3, 6, 10, 20])
-    is_told = told and kind == "told"
-    budget = PlannedLimit("budget", most, costs=kind == "costs", told=is_told)
-    return replace(budget, then="stop") if _maybe(rng, 0.5) else budget
+def _breaker(rng: Random) -> PlannedLimit:
+    """Return a breaker, whose times end beside all else."""
+    return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
 
 
 def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:

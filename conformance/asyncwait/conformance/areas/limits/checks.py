@@ -257,7 +257,8 @@ def an_open_breaker_lets_no_call_begin(leg: LegHistory) -> Iterator[Finding]:
         for at, seq, until in pauses(leg, breaker):
             later = [run for run in leg.once(runs) if run.seq > seq and run.at > at]
             early = [run for run in later if run.at < until - ROUNDING]
-            beside = [run for run in later[1:] if run.seq < later[0].ended_seq]
+            is_closed = until < at + breaker.rest - ROUNDING
+            beside = [run for run in later[1:] if run.seq < later[0].ended_seq and not is_closed]
             if early:
                 text = f"{early[0]} begins, though {breaker.most} calls had failed by {at:g}"
                 yield text, early[0].at
