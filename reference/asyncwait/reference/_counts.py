@@ -17,7 +17,8 @@ from anyio.lowlevel import current_token
 from msgspec.structs import replace
 
 from asyncwait.reference._outcomes import Outcome, Raised, Returned
-from asyncwait.spec import (
+from asyncwait.spec import InvalidConfig, RetryAfter
+from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
     Breaker,
@@ -28,9 +29,7 @@ from asyncwait.spec import (
     CostTooLarge,
     CostUnknown,
     InFlight,
-    InvalidConfig,
     Limit,
-    RetryAfter,
 )
 from asyncwait.toolkit import causes, reraise_fatal, status_of, transient
 

@@ -19,7 +19,8 @@ from asyncwait.reference._counts import (
     read_cost,
 )
 from asyncwait.reference._mailbox import Mail
-from asyncwait.spec import BudgetSpent, NotCalled, PermitTimedOut, Record
+from asyncwait.spec import Record
+from asyncwait.spec.limits import BudgetSpent, NotCalled, PermitTimedOut
 from asyncwait.toolkit import isolated
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from asyncwait.reference._operator import AsyncWaitOperator
     from asyncwait.reference._outcomes import Outcome
     from asyncwait.reference._timers import Timer
-    from asyncwait.spec import AnyLimit, OperatorError
+    from asyncwait.spec import OperatorError
+from asyncwait.spec.limits import AnyLimit
 
 
 class Caller(Protocol):

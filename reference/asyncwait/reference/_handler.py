@@ -14,7 +14,8 @@ import anyio
 from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
-from asyncwait.spec import BudgetSpent, CostMistold, NotCalled, OperatorError, Record
+from asyncwait.spec import OperatorError, Record
+from asyncwait.spec.limits import BudgetSpent, CostMistold, NotCalled
 from asyncwait.toolkit import (
     CallScope,
     attempt_timed_out,

@@ -1,13 +1,12 @@
 """How an operator is configured: modes, capacity, times; whether a call is repeated, and when."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
-from asyncwait.spec._limits import AnyLimit, InFlight, Limit, SharedLimits, require_limits
 from asyncwait.spec._sharing import Batch, Cache
 from asyncwait.spec.checks import (
     at_most_infinite,
@@ -18,6 +17,7 @@ from asyncwait.spec.checks import (
     require_timeout,
     require_whole,
 )
+from asyncwait.spec.limits import InFlight, Limit, require_limits
 
 
 class RetryAfter(AsyncWaitError):
@@ -162,7 +162,7 @@ class OperatorConfig(Struct, frozen=True):
     copy: Callable[[Any], Any] | None = None
     batch: Batch | None = None
     cache: Cache | None = None
-    limits: Sequence[AnyLimit] | SharedLimits | None = None
+    limits: Any = None
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):

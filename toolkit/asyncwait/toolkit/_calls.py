@@ -12,7 +12,6 @@ from asyncwait.spec import (
     AsyncWaitError,
     CallFailed,
     CallTimedOut,
-    CostMistold,
     FailureHandler,
     InvalidResult,
     OperatorError,
@@ -21,6 +20,7 @@ from asyncwait.spec import (
     RetryAfter,
 )
 from asyncwait.spec.checks import at_most_infinite, is_number
+from asyncwait.spec.limits import CostMistold
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio

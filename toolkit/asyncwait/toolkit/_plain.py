@@ -8,7 +8,6 @@ from functools import wraps
 from typing import Any, Literal, NoReturn, overload
 
 from asyncwait.spec import (
-    AnyLimit,
     Batch,
     Cache,
     FailureHandler,
@@ -18,9 +17,9 @@ from asyncwait.spec import (
     OperatorConfig,
     Record,
     Retry,
-    SharedLimits,
 )
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.limits import AnyLimit, SharedLimits
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
 from asyncwait.toolkit._plain_parts import (

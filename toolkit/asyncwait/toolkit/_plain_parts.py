@@ -17,7 +17,6 @@ from typing import (
 )
 
 from asyncwait.spec import (
-    Cost,
     FailureHandler,
     InvalidConfig,
     OperatorError,
@@ -25,6 +24,7 @@ from asyncwait.spec import (
     Record,
     Statistics,
 )
+from asyncwait.spec.limits import Cost
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._batches import answers_of
 from asyncwait.toolkit._calls import KeeperLost, not_awaitable

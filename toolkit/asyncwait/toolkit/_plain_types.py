@@ -27,15 +27,14 @@ from typing import (
 )
 
 from asyncwait.spec import (
-    AnyLimit,
     Batch,
     Cache,
     OperatorConfig,
     OperatorError,
     Retry,
-    SharedLimits,
     Statistics,
 )
+from asyncwait.spec.limits import AnyLimit, SharedLimits
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 
 A = TypeVar("A")

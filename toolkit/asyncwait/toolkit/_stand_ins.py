@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from asyncwait.spec import InvalidConfig, NotCalled
-from asyncwait.spec._limits import is_finite
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.limits import NotCalled, is_finite
 from asyncwait.toolkit._calls import KeeperLost, not_awaitable
 from asyncwait.toolkit._function import FunctionParts
 from asyncwait.toolkit._limits import HELD_LIMITS, IN_HAND

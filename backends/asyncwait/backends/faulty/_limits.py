@@ -21,7 +21,7 @@ from asyncwait.reference import (
     ResultHandler,
     WindowCount,
 )
-from asyncwait.spec import BudgetSpent, CostTooLarge
+from asyncwait.spec.limits import BudgetSpent, CostTooLarge
 
 
 @breaks("LIMIT-1")

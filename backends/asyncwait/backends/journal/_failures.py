@@ -12,7 +12,13 @@ from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._format import KEY_BYTES
 from asyncwait.backends.journal._keys import keys_after
 from asyncwait.backends.services._causes import cause_named, kind_of, status_behind
-from asyncwait.spec import AsyncWaitError, CallFailed, NotCalled, OperatorError, RetryAfter
+from asyncwait.spec import (
+    AsyncWaitError,
+    CallFailed,
+    OperatorError,
+    RetryAfter,
+)
+from asyncwait.spec.limits import NotCalled
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit import cause_or_self, causes, status_of
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import CostMistold
+from asyncwait.spec.limits import CostMistold
 from asyncwait.toolkit import Gate, Permit, reraise_fatal, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]

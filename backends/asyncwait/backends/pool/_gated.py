@@ -10,8 +10,8 @@ from typing import Any
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import (
-    AsyncWaitError,
+from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.limits import (
     BreakerOpen,
     Budget,
     BudgetSpent,

@@ -1,7 +1,8 @@
 """What calls of a service need, whichever operator makes them."""
 
 from asyncwait.backends.services._redis import RedisLimits
-from asyncwait.spec import (
+from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.limits import (
     Adaptive,
     Breaker,
     BreakerOpen,
@@ -15,7 +16,6 @@ from asyncwait.spec import (
     Limit,
     PermitTimedOut,
 )
-from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit import Hedge, HedgeFigures, Limits, StandIns, status_of, transient
 
 __all__ = [

@@ -11,18 +11,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from asyncwait.spec import (
+from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
     Breaker,
     Budget,
     InFlight,
-    InvalidConfig,
     LedgerLost,
     Limit,
-    MissingExtra,
+    require_limits,
 )
-from asyncwait.spec._limits import require_limits
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import Ledger, Reply, Told
 

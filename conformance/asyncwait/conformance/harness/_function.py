@@ -16,12 +16,12 @@ from asyncwait.conformance.harness._run import loop_door
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
-    Cost,
     InvalidConfig,
     Record,
     ResultFuture,
     RetryAfter,
 )
+from asyncwait.spec.limits import Cost
 from asyncwait.spec.scenario import Handler, HookRun, PlannedBatch, Scenario, Step
 from asyncwait.spec.texts import shown
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from asyncwait.spec._config import Retry, RetryAfter
 from asyncwait.spec._errors import InvalidConfig
-from asyncwait.spec._limits import AnyLimit, Breaker, Budget, InFlight, Limit
 from asyncwait.spec._sharing import Batch, Cache
+from asyncwait.spec.limits import AnyLimit, Breaker, Budget, InFlight, Limit
 from asyncwait.spec.scenario._limits import (
     Items,
     OneOrMore,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeGuard
 
-from asyncwait.spec import (
+from asyncwait.spec.limits import (
     AnyLimit,
     Budget,
     Cost,

@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.spec import AsyncWaitError, BudgetSpent, LedgerLost
+from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.limits import BudgetSpent, LedgerLost
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit._limits._lines import Permit
 

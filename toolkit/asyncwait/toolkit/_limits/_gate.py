@@ -8,18 +8,17 @@ from math import inf
 from threading import Lock, get_ident
 from typing import Any
 
-from asyncwait.spec import (
+from asyncwait.spec import AsyncWaitError, InvalidConfig
+from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
-    AsyncWaitError,
     Breaker,
     Budget,
     Cost,
     InFlight,
-    InvalidConfig,
     NotCalled,
+    require_limits,
 )
-from asyncwait.spec._limits import require_limits
 from asyncwait.toolkit._limits._costs import Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._ledger import Limits
@@ -358,8 +357,7 @@ class Gate(Asker):
 
         It runs in a task of the operator: no worker can be started elsewhere.
         """
-        import anyio
-
+        anyio: Any = sys.modules["anyio"]  # whose task it is
         while not self._is_closed:
             with anyio.CancelScope(deadline=self._due) as nap:
                 if not (self._posted or self._left):

@@ -5,8 +5,8 @@ from math import inf, isfinite
 from time import monotonic
 from typing import Any
 
-from asyncwait.spec import AnyLimit, AsyncWaitError, BudgetSpent
-from asyncwait.spec._limits import require_limits
+from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.limits import AnyLimit, BudgetSpent, require_limits
 from asyncwait.toolkit._limits._exchange import Reply, Told
 from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Permit, Stop, order_of
 

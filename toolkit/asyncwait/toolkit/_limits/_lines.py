@@ -25,14 +25,13 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.spec import (
+from asyncwait.spec import AsyncWaitError, InvalidConfig
+from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
-    AsyncWaitError,
     Breaker,
     Budget,
     InFlight,
-    InvalidConfig,
     LedgerLost,
     Limit,
     PermitTimedOut,
@@ -79,9 +78,9 @@ class Permit(Struct, eq=False):
         number: id of this permit in a shared ledger; 0 if no ledger counts the limits.
     """
 
-    line: "Line"
+    line: Any
     amounts: Sequence[float]
-    answer: "Callable[[Permit, AsyncWaitError | None], object]"
+    answer: Callable[[Any, AsyncWaitError | None], object]
     order: Order
     subject: Any = None
     is_waiting: bool = True

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from math import ceil, inf
 
-from asyncwait.spec import BreakerOpen, Budget, BudgetSpent, InvalidConfig, RetryAfter
+from asyncwait.spec import InvalidConfig, RetryAfter
 from asyncwait.spec.checks import require_posix
+from asyncwait.spec.limits import BreakerOpen, Budget, BudgetSpent
 from asyncwait.toolkit._transient import status_of, transient
 
 ROUNDING = 1 + 1e-9

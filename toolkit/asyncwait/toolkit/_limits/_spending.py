@@ -7,7 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from math import isfinite
 
-from asyncwait.spec import InvalidConfig, LedgerLost
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.limits import LedgerLost
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._file_lock import is_locked_within
 

@@ -16,13 +16,13 @@ from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
 from asyncwait.spec import (
     CallFailed,
-    Cost,
     InvalidResult,
     OperatorConfig,
     OperatorError,
     RetryAfter,
 )
 from asyncwait.spec.carry import InFlight
+from asyncwait.spec.limits import Cost
 from asyncwait.toolkit import (
     Gate,
     PlainOne,

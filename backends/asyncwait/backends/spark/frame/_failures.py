@@ -12,7 +12,8 @@ from asyncwait.backends.spark.frame._errors import TooManyFailed, cause_behind
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress._figures import NAMED
-from asyncwait.spec import CallFailed, NotCalled, OperatorError, Retry
+from asyncwait.spec import CallFailed, OperatorError, Retry
+from asyncwait.spec.limits import NotCalled
 
 _MOST_CAUSES = 1_000
 """Different ones that a task tells apart: a function may make a class for each error."""

@@ -14,7 +14,7 @@ from asyncwait.backends.services import Limits
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.backends.spark.progress._progress import Reach
 from asyncwait.backends.spark.progress._server import listening
-from asyncwait.spec import AnyLimit
+from asyncwait.spec.limits import AnyLimit
 from asyncwait.toolkit import Ledger, Reply, Told
 
 _PREFIX = 4

@@ -12,8 +12,16 @@ from asyncwait.backends.services import Limits
 from asyncwait.backends.spark.frame._ledger import ProcessLimits, serve
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import reach_of
-from asyncwait.spec import Adaptive, AnyLimit, Breaker, Budget, InFlight, InvalidConfig, Limit
-from asyncwait.spec._limits import require_limits
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.limits import (
+    Adaptive,
+    AnyLimit,
+    Breaker,
+    Budget,
+    InFlight,
+    Limit,
+    require_limits,
+)
 from asyncwait.toolkit import Ledger
 
 

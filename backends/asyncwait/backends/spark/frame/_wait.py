@@ -13,7 +13,6 @@ from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import (
-    AnyLimit,
     Batch,
     Cache,
     InvalidConfig,
@@ -21,10 +20,9 @@ from asyncwait.spec import (
     OperatorConfig,
     OperatorError,
     Retry,
-    SharedLimits,
 )
-from asyncwait.spec._limits import require_limits
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.limits import AnyLimit, SharedLimits, require_limits
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import (
     FunctionParts,

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.exports import claim_exports
 
 T = TypeVar("T")
 
@@ -366,3 +367,27 @@ def _require_max_wait(name: str, seconds: Any) -> None:
 
 def _is_function(function: Any) -> bool:
     return function is None or is_plain_function(function)
+
+
+__all__ = [
+    "Adaptive",
+    "AnyLimit",
+    "Breaker",
+    "BreakerOpen",
+    "Budget",
+    "BudgetSpent",
+    "Cost",
+    "CostMistold",
+    "CostTooLarge",
+    "CostUnknown",
+    "InFlight",
+    "LedgerLost",
+    "Limit",
+    "NotCalled",
+    "PermitTimedOut",
+    "SharedLimits",
+    "is_finite",
+    "require_limits",
+]
+
+claim_exports(__name__)
