@@ -32,8 +32,7 @@ SCARCE = {
     "LIMIT-16": 0,
     "LIMIT-17": 0,
 }
-"""Wrong arguments are not drawn, nor cancelled tasks and budgets; the others need two rare things at
-once."""
+"""Wrong arguments are not drawn, nor cancelled tasks, nor budgets; others need two rare things."""
 
 
 def sharing(seed: int) -> list[Scenario]:
