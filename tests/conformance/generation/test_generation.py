@@ -25,8 +25,14 @@ SCARCE = {
     "STAT-5": 7,
     "BAT-12": 0,
     "BAT-14": 0,
+    "LIMIT-6": 0,
+    "LIMIT-13": 0,
+    "LIMIT-14": 0,
+    "LIMIT-15": 0,
+    "LIMIT-16": 0,
+    "LIMIT-17": 0,
 }
-"""Wrong arguments are not drawn, nor cancelled tasks; the others need two rare things at once."""
+"""Wrong arguments are not drawn, nor cancelled tasks, nor budgets; others need two rare things."""
 
 
 def sharing(seed: int) -> list[Scenario]:

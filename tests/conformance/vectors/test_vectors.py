@@ -74,7 +74,7 @@ def test_another_sound_operator_comes_to_the_same() -> None:
         found = list(run_vectors(backend, all_vectors()))
 
     left = [(each.vector.name, each.why) for each in found if each.kind != "pass"]
-    assert [name for name, why in left if why != ("cache",)] == []
+    assert [name for name, why in left if why not in {("cache",), ("limits",)}] == []
     assert sum(each.vector.outcome is not None for each in found) > len(found) // 2
 
 

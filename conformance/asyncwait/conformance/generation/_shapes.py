@@ -11,8 +11,8 @@ flaky   calls that fail or hang, and are repeated after milliseconds, before the
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
 batched records that share calls, with all that other profiles bring
-limited records that wait for their permits, with nearly all that other profiles bring; but no
-        budget, which ends a stream in the middle
+limited records that wait for permits, with nearly all that other profiles bring, but no budgets,
+        which end streams in the middle
 cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.

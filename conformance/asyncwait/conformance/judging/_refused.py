@@ -47,7 +47,8 @@ def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
 
     The error of the leg names one record, and that of another one if it came first.
     """
-    if not any(each.kind == "budget" for each in facts.scenario.limits):
+    has_budget = any(each.kind == "budget" for each in facts.scenario.limits)
+    if not has_budget or facts.leg.ending.how == "finished":
         return
     asked = {facts.numbers.of(e, identity(e.value)) for _, e in facts.seen(HandlerAsked)}
     told = {*asked, *facts.despite, facts.leg.ending.number}

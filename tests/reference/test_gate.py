@@ -1,0 +1,179 @@
+"""The gate of the reference: what no scenario can show, and what several operators share."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from asyncwait.conformance.harness import run_virtual
+from asyncwait.reference import open_operator
+from asyncwait.spec import (
+    Adaptive,
+    Batch,
+    Breaker,
+    BreakerOpen,
+    Budget,
+    BudgetSpent,
+    Cache,
+    CallFailed,
+    Cost,
+    CostMistold,
+    CostUnknown,
+    InFlight,
+    InvalidConfig,
+    Limit,
+    OperatorConfig,
+    Record,
+    Retry,
+)
+
+
+class Played:
+    """What became of a stream: its results, the starts of its calls in ms, and its error."""
+
+    def __init__(self) -> None:
+        self.results: list[Any] = []
+        self.starts: list[tuple[Any, int]] = []
+        self.error: BaseException | None = None
+
+
+async def _values(values: Any) -> AsyncIterator[Record]:
+    for value in values:
+        yield Record(value)
+
+
+async def _play(config: OperatorConfig, values: Any, fn: Callable[[Any], Any]) -> Played:
+    played, began = Played(), anyio.current_time()
+
+    async def noted(value: Any) -> Any:
+        played.starts.append((value, round((anyio.current_time() - began) * 1000)))
+        return await fn(value)
+
+    try:
+        async with open_operator(config, noted, _values(values)) as results:
+            async for each in results:
+                assert isinstance(each, Record)
+                played.results.append(each.value)
+    except Exception as error:
+        played.error = error
+    return played
+
+
+def _played(values: Any, fn: Callable[[Any], Any], **options: Any) -> Played:
+    """Play a stream on a clock that jumps."""
+
+    async def main(_spin: Any) -> Any:
+        return await _play(OperatorConfig(**options), values, fn)
+
+    played: Played = run_virtual(main, "asyncio")
+    return played
+
+
+async def _slow(value: Any) -> list[Any]:
+    await anyio.sleep(0.05)
+    return [value]
+
+
+def test_two_operators_share_a_limit_object() -> None:
+    """A copy, or an equal object, would be another limit."""
+
+    async def main(_spin: Any) -> Any:
+        limit, found = InFlight(1), []
+
+        async def one(name: str) -> None:
+            played = await _play(OperatorConfig(limits=[limit]), [name], _slow)
+            found.extend(played.starts)
+
+        began = anyio.current_time()
+        async with anyio.create_task_group() as group:
+            group.start_soon(one, "a")
+            group.start_soon(one, "b")
+        return found, anyio.current_time() - began
+
+    found, lasted = run_virtual(main, "asyncio")
+
+    assert sorted(at for _, at in found) == [0, 50]
+    assert lasted == pytest.approx(0.1)
+
+
+def test_a_budget_stays_spent_for_the_next_operator() -> None:
+    """The object remembers it."""
+    budget = Budget(2)
+
+    first = _played("ab", _slow, limits=[budget])
+    second = _played("cd", _slow, limits=[budget])
+
+    assert first.results == ["a", "b"]
+    assert isinstance(second.error, BudgetSpent)
+    assert second.error.stopped == ("c",)
+    assert second.starts == []
+
+
+def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:
+    """The deadline of a record that waits for a load begins with that load."""
+    cache = Cache(9, 99)
+    played = _played("abab", _slow, limits=[InFlight(1)], cache=cache, timeout=0.08)
+
+    assert played.starts == [("a", 0), ("b", 50)]
+    assert sorted(played.results) == ["a", "a", "b", "b"]
+    assert played.error is None
+
+
+def test_a_batch_is_made_smaller_so_as_to_fit() -> None:
+    """Its cost is the sum of the costs of its values."""
+
+    async def fn(values: Any) -> Any:
+        return [[value] for value in values]
+
+    limit = Limit(cost=float, up_to=4, per=1, latency=0)
+    options = {"limits": [limit], "batch": Batch(max_size=3, max_wait=0.01)}
+    played = _played([2, 2, 2], fn, **options)
+
+    assert played.starts == [([2, 2], 0), ([2], 1000)]
+
+
+@pytest.mark.parametrize("used", [-1, float("nan"), "1", {"cost": None}], ids=repr)
+def test_an_invalid_cost_fails_the_record_without_another_attempt(used: Any) -> None:
+    """It is a mistake of the function, and would be made again."""
+
+    async def fn(value: Any) -> Any:
+        return Cost([value], used)
+
+    played = _played("a", fn, limits=[Budget(9, "cost", float)], retry=Retry(initial=0.01))
+    told = _played([1], fn, limits=[Budget(9, "cost", float)], retry=Retry(initial=0.01))
+
+    assert isinstance(played.error, CallFailed)
+    assert isinstance(played.error.__cause__, CostUnknown)
+    assert isinstance(told.error, CallFailed)
+    assert isinstance(told.error.__cause__, CostMistold)
+    assert len(told.starts) == 1
+
+
+def test_a_call_that_tells_no_cost_fails_where_nothing_else_tells_it() -> None:
+    """A budget without estimates can't count it."""
+    played = _played("a", _slow, limits=[Budget(9, "cost")])
+
+    assert isinstance(played.error, CallFailed)
+    assert isinstance(played.error.__cause__, CostMistold)
+
+
+def test_a_stream_ends_when_a_breaker_was_open_for_too_long() -> None:
+    """No record is to blame."""
+
+    async def fn(_value: Any) -> Any:
+        raise ConnectionError
+
+    breaker = Breaker(failures=1, over=9, rest=0.1, longest=0.25)
+    played = _played("a", fn, limits=[breaker], retry=Retry(max_attempts=9, initial=0.01))
+
+    assert isinstance(played.error, BreakerOpen)
+    assert [at for _, at in played.starts] == [0, 100, 200]
+
+
+@pytest.mark.parametrize("limit", [Adaptive(), Budget(2, path="costs")], ids=["adaptive", "file"])
+def test_what_the_reference_does_not_count_is_refused(limit: Any) -> None:
+    """It searches for no number, and writes no file."""
+    played = _played("a", _slow, limits=[limit])
+
+    assert isinstance(played.error, InvalidConfig)
