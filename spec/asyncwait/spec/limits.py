@@ -238,13 +238,12 @@ AnyLimit: TypeAlias = Limit | InFlight | Adaptive | Breaker | Budget
 
 
 class SharedLimits(Protocol):
-    """Limits that a ledger outside of the operator counts, for several operators.
+    """Limits that a ledger outside of the operator counts, for several operators."""
 
-    Attributes:
-        limits: the limits.
-    """
-
-    limits: Sequence[AnyLimit]
+    @property
+    def limits(self) -> Sequence[AnyLimit]:
+        """The limits."""
+        ...
 
     def ledger(self) -> Any:
         """Return the ledger for one more operator; see `asyncwait.toolkit.Ledger`."""

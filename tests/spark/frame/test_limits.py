@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 
 from asyncwait.backends.pool import unordered_wait
-from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits
+from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits, MachineLimits
 from asyncwait.backends.spark.frame._ledger import DriverLimits, serve
 from asyncwait.backends.spark.frame._limits import (
     Ceilings,
@@ -209,6 +209,16 @@ def test_tasks_that_can_not_reach_the_driver_share_limits_out() -> None:
         Kept((Adaptive(),), keeper="each task for itself"),
     )
     assert Ceilings(None, None, None, False, None).kept(None, 7, on_hosts=False) == (7, Kept())
+
+
+@pytest.mark.parametrize("kind", [list, Limits])
+def test_call_hosts_of_a_machine_have_limits_together(kind: Any) -> None:
+    """Of all queries, as their drivers may be gone."""
+    limits = (Limit(calls=7, per=1), InFlight(3))
+    kept = Ceilings(kind(limits), None, None, False, None).kept(None, 9, on_hosts=True)
+    keeper = "each machine, for all queries"
+    assert kept == (9, Kept(limits, MachineLimits(limits), keeper))
+    assert pickle.loads(cloudpickle.dumps(kept)) == kept  # noqa: S301 - ours
 
 
 @pytest.mark.parametrize(

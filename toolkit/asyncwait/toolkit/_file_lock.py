@@ -1,7 +1,9 @@
-"""A lock of a file that several processes of a machine share; where there are such locks."""
+"""Files that several processes of a machine share: their locks, where the system has them."""
 
 import fcntl
+import os
 import time
+from pathlib import Path
 
 
 def is_locked_within(file: int, seconds: float) -> bool:
@@ -23,3 +25,10 @@ def is_locked_within(file: int, seconds: float) -> bool:
             time.sleep(0.001)
         else:
             return True
+
+
+def is_private(folder: Path) -> bool:
+    """Make a folder if it is missing, and return whether only this user can enter it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    return found.st_uid == os.getuid() and not found.st_mode & 0o077 and not folder.is_symlink()

@@ -1,5 +1,6 @@
 """What calls of a service need, whichever operator makes them."""
 
+from asyncwait.backends.services._machine import MachineLimits
 from asyncwait.backends.services._redis import RedisLimits
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.limits import (
@@ -33,6 +34,7 @@ __all__ = [
     "LedgerLost",
     "Limit",
     "Limits",
+    "MachineLimits",
     "PermitTimedOut",
     "RedisLimits",
     "StandIns",

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Struct
 
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.limits import BudgetSpent, LedgerLost
+from asyncwait.spec.limits import BudgetSpent, LedgerLost, PermitTimedOut
 from asyncwait.spec.texts import one_line
 from asyncwait.toolkit._limits._lines import Permit
 
@@ -242,7 +242,8 @@ class Exchange:
         for permit, answered in granted:
             answered(permit, None)
         for permit, answered in refused:
-            answered(permit, BudgetSpent(reply.refused[permit.number]))
+            kind, _, reason = reply.refused[permit.number].partition("PermitTimedOut: ")
+            answered(permit, PermitTimedOut(reason) if reason else BudgetSpent(kind))
 
     def _give_up(self, error: Exception, seconds: float) -> None:
         with self._news:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from asyncwait.spec import AsyncWaitError
+from asyncwait.toolkit._file_lock import is_private
 
 STARTING = 60.0
 """Seconds that a host is given to begin to answer."""
@@ -43,9 +44,7 @@ class HostFolder:
             NoCallHost: somebody else owns the folder in which all of them lie.
         """
         base = _short_base() / f"asyncwait-{os.getuid()}"
-        base.mkdir(mode=0o700, exist_ok=True)
-        found = base.lstat()
-        if found.st_uid != os.getuid() or found.st_mode & 0o077 or base.is_symlink():
+        if not is_private(base):
             text = f"expected a folder that only this user can enter, got {base}; remove it"
             raise NoCallHost(text)
         return cls(base / name)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.backends.services import Limits
+from asyncwait.backends.services import Limits, MachineLimits
 from asyncwait.backends.spark.frame._ledger import ProcessLimits, serve
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import reach_of
@@ -74,7 +74,7 @@ class Ceilings(Struct, frozen=True):
         Args:
             df: its session tells who can keep them.
             capacity: what a task may have without these ceilings.
-            on_hosts: all calls of a machine are made by one process, which keeps them.
+            on_hosts: whether call hosts make the calls: each machine counts those of its hosts.
 
         Raises:
             InvalidConfig: they are no limits; or there are more tasks than calls, or nobody knows
@@ -93,7 +93,7 @@ class Ceilings(Struct, frozen=True):
         if together is not None and not isinstance(together, Limits):
             return capacity, Kept(asked, together, type(together).__name__)
         if on_hosts:
-            return capacity, Kept(asked, keeper="each machine for itself")
+            return capacity, Kept(asked, MachineLimits(asked), "each machine, for all queries")
         reach = reach_of(getattr(df, "sparkSession", None))
         if self.max_tasks is None and reach.is_certain:
             at_driver = serve(together or Limits(asked), reach)

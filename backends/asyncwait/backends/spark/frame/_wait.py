@@ -145,10 +145,11 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
             row.
         limits: what the service allows, and what may be spent, in the whole job: a list of
             `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, or what
-            several jobs share: `Limits` in this process, `RedisLimits` elsewhere. Rows wait for
-            their turns before their deadlines run, but for those of a batch or a cache; further
-            attempts wait, too. The driver keeps the limits, exactly, for all tasks; with
-            `carry` it is each machine for itself. `Adaptive` is for each task by itself: it
+            several jobs share: `Limits` in this process, `MachineLimits` on this machine,
+            `RedisLimits` elsewhere. Rows wait for their permits before their deadlines run, but
+            for those of a batch or a cache; further attempts wait, too. The driver keeps the
+            limits, exactly, for all tasks; with `carry`, each machine counts the calls of all its
+            queries, as `MachineLimits` does. `Adaptive` is for each task by itself: it
             looks for the limit of the service, from 4 calls at a time up to `capacity`; without
             `retry` a 429 is final. A budget has to end the job, with then="fail".
         max_in_flight: the same as `InFlight` among the limits.
