@@ -9,23 +9,25 @@ import pytest
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.reference import open_operator
 from asyncwait.spec import (
-    Adaptive,
     Batch,
+    Cache,
+    CallFailed,
+    InvalidConfig,
+    OperatorConfig,
+    Record,
+    Retry,
+)
+from asyncwait.spec.limits import (
+    Adaptive,
     Breaker,
     BreakerOpen,
     Budget,
     BudgetSpent,
-    Cache,
-    CallFailed,
     Cost,
     CostMistold,
     CostUnknown,
     InFlight,
-    InvalidConfig,
     Limit,
-    OperatorConfig,
-    Record,
-    Retry,
 )
 
 

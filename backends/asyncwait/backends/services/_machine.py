@@ -15,9 +15,16 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from asyncwait.spec import AnyLimit, Budget, InFlight, InvalidConfig, LedgerLost, Limit
-from asyncwait.spec._limits import require_limits
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import require_posix
+from asyncwait.spec.limits import (
+    AnyLimit,
+    Budget,
+    InFlight,
+    LedgerLost,
+    Limit,
+    require_limits,
+)
 from asyncwait.toolkit import Ledger, Reply, Told
 
 _FORMAT = "asyncwait limits 1"
