@@ -156,4 +156,20 @@ a-wait-that-is-short-enough: LIMIT-17
     b waits for 80 ms, and c for longer.
     unordered; capacity 8; failures_handled; limits in-flight 1 max_wait=120; 0: a b c;
     a b c: 80 gives *1, failed gives *!
+a-breaker-opens-before-the-last-record: LIMIT-16
+    There is room for two records; the third is called at 280.
+    capacity 2; failures_handled; limits breaker 2 400 rest=240; 0: a b c;
+    a b: 40 raises own, failed gives *!; c: 40 gives c1
+records-wait-between-two-calls: LIMIT-12
+    At 120 and at 360 nothing else happens.
+    capacity 8; limits window 1 240; 0: a b c; a b c: 40 gives *1; figures_at 120 360;
+    source_ends_at 600
+a-deadline-while-a-retry-waits-in-order: LIMIT-6
+    The second call of a would begin at 200; its time is over at 120, and c begins at 200.
+    capacity 8; timeout 120; handled; retry initial=40; limits window 2 200;
+    0: a b; 40: c d; a: 40 raises, late gives a?; b c d: 40 gives *1
+records-that-wait-too-long-in-order: LIMIT-17
+    c waits for longer than 120 ms.
+    capacity 8; failures_handled; limits in-flight 1 max_wait=120; 0: a b c;
+    a b c: 80 gives *1, failed gives *!
 """)
