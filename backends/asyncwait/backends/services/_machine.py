@@ -17,14 +17,7 @@ from msgspec import Struct
 
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import require_posix
-from asyncwait.spec.limits import (
-    AnyLimit,
-    Budget,
-    InFlight,
-    LedgerLost,
-    Limit,
-    require_limits,
-)
+from asyncwait.spec.limits import AnyLimit, Budget, InFlight, LedgerLost, Limit, require_limits
 from asyncwait.toolkit import Ledger, Reply, Told
 
 _FORMAT = "asyncwait limits 1"
