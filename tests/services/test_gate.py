@@ -21,7 +21,7 @@ from asyncwait.backends.services import (
     transient,
 )
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import OperatorError, Retry
+from asyncwait.spec import OperatorConfig, OperatorError, Record, Retry, Watermark
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -253,3 +253,67 @@ def test_figures_tell_how_many_calls_wait_for_each_limit() -> None:
             return results.statistics().waiting_for_permits
 
     assert run_virtual(main) == (0, 6)
+
+
+@LOOPS
+def test_a_breaker_counts_calls_whose_time_is_over(loop: str) -> None:
+    """A service that hangs is down."""
+    service = Service(lambda _: 0.1 if len(service.starts) > 2 else 3600)
+    retry = Retry(max_attempts=5, initial=0.1, attempt_timeout=1)
+    breaker = Breaker(failures=2, over=10, rest=20)
+    run(service, range(2), loop, limits=[breaker], retry=retry, capacity=2)
+    assert service.at() == pytest.approx([0, 0, 21, 21.1])
+
+
+class Silent:
+    """A function in callback form whose first call never has an outcome."""
+
+    def __init__(self) -> None:
+        self.called: list[int] = []
+
+    def async_invoke(self, value: int, result: Any) -> None:
+        """Complete all records but the first."""
+        self.called.append(value)
+        if value:
+            result.complete([value])
+
+    def timeout(self, value: int) -> list[int]:
+        """Give a result in place of the one that is late."""
+        return [-1 - value]
+
+
+def test_a_call_in_callback_form_ends_with_its_record() -> None:
+    """Its permit is free at the deadline: nothing else may ever tell that it is over."""
+
+    async def records() -> Any:
+        for value in range(3):
+            yield Record(value)
+
+    async def main(_: object) -> list[Any]:
+        config, fn = OperatorConfig(timeout=5, limits=[InFlight(1)]), Silent()
+        async with pool.open_operator(config, fn, records()) as results:
+            return [element.value async for element in results]
+
+    assert run_virtual(main) == [-1, 1, 2]
+
+
+def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None:
+    """The output ends in front of the record."""
+
+    async def elements() -> Any:
+        for element in (Record(0), Record(1), Watermark(5), Record(2), Watermark(9)):
+            yield element
+
+    async def fn(value: int) -> list[int]:
+        await anyio.sleep(1)
+        return [value]
+
+    async def main(config: OperatorConfig) -> list[Any]:
+        async with pool.open_operator(config, fn, elements()) as results:
+            return [element async for element in results]
+
+    for capacity in (2, 8):
+        for mode in ("ordered", "unordered"):
+            limits = [Budget(1, then="stop")]
+            config = OperatorConfig(mode, capacity, limits=limits)  # type: ignore[arg-type]
+            assert run_virtual(lambda _, config=config: main(config)) == [Record(0)]

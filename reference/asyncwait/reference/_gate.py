@@ -44,16 +44,20 @@ class Caller(Protocol):
     @property
     def values(self) -> Sequence[Any]:
         """The values of the call, as it would be made now."""
+        ...
 
     @property
     def handlers(self) -> Sequence[ResultHandler]:
         """The handlers of the records that wait for the call."""
+        ...
 
     def permitted(self, permit: Permit) -> None:
         """Have the function called: all limits have room for it."""
+        ...
 
     def is_refused(self) -> None:
         """Take note that the call will not be made."""
+        ...
 
 
 @dataclass(eq=False)

@@ -198,7 +198,7 @@ def _joined(figures: list[Statistics]) -> Statistics:
     sums = {
         name: sum(getattr(each, name) for each in figures)
         for name in Statistics.__struct_fields__
-        if name != "oldest"
+        if name not in ("oldest", "waiting_for_permits")
     }
     return Statistics(**sums, oldest=max((each.oldest for each in figures), default=0.0))
 

@@ -57,8 +57,10 @@ class CallbackCrew(Crew):
             return
         future = self._inbox.future(entry)
         if self._gate is not None and entry.permit is not None:
-            future.hold(self._gate, entry.permit, starts=self._core.begun is None)
-            entry.permit = None
+            starts = self._core.begun is None
+            future.hold(self._gate, entry.permit, starts=starts)
+            if not starts:  # A thread ends it, and nothing else does.
+                entry.permit = None
         try:
             call = self._function(entry.value, future)
             if isinstance(call, RunningCall):

@@ -187,6 +187,15 @@ class Core(State):
         self._source_error = self._source_error if error is None else error.with_traceback(None)
         self.output.ring()
 
+    def cut(self, entry: Entry) -> None:
+        """Leave out whatever is no record behind `entry`, the first record that is omitted."""
+        self.is_cut, is_behind = True, False
+        for each in self._line:
+            is_behind = is_behind or each is entry
+            if is_behind and each.results and isinstance(each.element, Watermark | WatermarkStatus):
+                each.results = ()
+                self._empty += 1
+
     def calls_of(self, entry: Entry) -> None:
         """Note that a record is called, or is about to be."""
         self.last_called = max(self.last_called, entry.number)
@@ -300,6 +309,8 @@ class Core(State):
         self.on_pending()
 
     def _admit_fence(self, fence: Stored) -> None:
+        if self.is_cut:
+            return
         entry = Entry(None, fence, (fence,))
         self._line.append(entry)
         self._inside += 1

@@ -3,6 +3,7 @@
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from math import inf
 from operator import itemgetter
 from types import CoroutineType
 from typing import Any
@@ -93,6 +94,8 @@ class Refusals:
                 self._refused.clear()
                 if not (omitted or reported):
                     break
+                if omitted and not core.is_cut:
+                    core.cut(omitted[0])
                 for entry in omitted:
                     self._stop(entry)
                 for entry in reported:
@@ -233,10 +236,13 @@ class Gated(deque[Entry]):
             self.append(entry)
 
     def forget(self, entry: Entry) -> None:
-        """Give the permit of a record back that is decided before its call."""
+        """Give the permit of a record back that is decided without its call, or before its end."""
         if isinstance(entry.permit, Permit):
             permit, entry.permit = entry.permit, None
-            self._gate.give_back(permit)
+            if permit.began < inf:
+                self._gate.ended(permit, TimeoutError("no outcome within its time"))
+            else:
+                self._gate.give_back(permit)
 
 
 class GatedCrew(CoroutineCrew):

@@ -123,6 +123,7 @@ class State:
         "failure_handler",
         "failures_handled",
         "gathers",
+        "is_cut",
         "kept_for",
         "last_called",
         "numbers",
@@ -198,6 +199,8 @@ class State:
         """Numbers a record that waits for its key, so that it keeps its place at the gate."""
         self.numbers: Iterator[int] | None = None if config.limits is None else count(1)
         """Numbers the records, so that a budget omits only the end of the input."""
+        self.is_cut = False
+        """Whether a budget has omitted a record, so that nothing behind it comes out."""
         self.last_called = 0
         """The largest number of a record that was called, or is about to be."""
         self.waiting_for_permits: Callable[[], tuple[int, ...]] = tuple

@@ -245,11 +245,11 @@ class _AtRedis:
             )
         if self._generation != said["generation"]:
             self._generation, self._ahead = said["generation"], -inf
-        spent = said["spent"]
+        spent: str = said["spent"]
         if spent:
             spent += " are spent, as the Redis has it: the next call is not made"
         granted, refused = asked[: said["granted"]], asked[said["granted"] :] if spent else ()
-        return Reply([*granted], float(said["wait"]), dict.fromkeys(refused, spent))
+        return Reply([*granted], float(said["wait"]), dict.fromkeys(refused, f"{spent}"))
 
     def close(self) -> None:
         """Leave, and close the connection; what has not ended counts until its time is over."""

@@ -182,8 +182,9 @@ class Gate(Asker):
             self._exchange.begin(permit)
 
     def ended(self, permit: Permit, error: BaseException | None = None) -> None:
-        """Note that a call has failed, from any thread."""
+        """Note that a call has failed, or was cancelled as its time was over, from any thread."""
         if error is not None:
+            error = error if isinstance(error, Exception) else TimeoutError("it was cancelled")
             permit.told = self.costs.told_by(error)
         self._end(permit, error)
 
@@ -212,6 +213,8 @@ class Gate(Asker):
             self._exchange.end(permit)
 
     def _end(self, permit: Permit, error: BaseException | None) -> None:
+        if not permit.uses and permit.line.stops:  # It has ended before.
+            return
         if self.costs.has_units or permit.given is not None:
             spent = self.costs.spent(permit.amounts, permit.told, permit.given)
             with self._spending:
@@ -325,8 +328,8 @@ class Gate(Asker):
         try:
             self._loop.call_soon_threadsafe(self._bell.ring)
         except RuntimeError:  # The loop is closed: no call starts there.
-            self._posted.clear()
-            self.hand_out(self.withdraw(permit))
+            while self._posted:
+                self.hand_out(self.withdraw(self._posted.popleft()[0]))
 
     def answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
         """Call the `answer` of a permit, on the loop of its operator."""

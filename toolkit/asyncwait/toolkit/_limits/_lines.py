@@ -15,7 +15,7 @@ import weakref
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from heapq import heappop, heappush
 from itertools import count, pairwise
 from math import inf
@@ -375,7 +375,8 @@ class Line:
                     if lacking is None:
                         self.take(permit, now)
             except AsyncWaitError as error:
-                self.asker.release(permit)
+                with suppress(LedgerLost):  # of another file than the one that is lost
+                    self.asker.release(permit)
                 self._pop(permit)
                 answers.append((permit, error))
                 continue
