@@ -317,3 +317,88 @@ def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None
             limits = [Budget(1, then="stop")]
             config = OperatorConfig(mode, capacity, limits=limits)  # type: ignore[arg-type]
             assert run_virtual(lambda _, config=config: main(config)) == [Record(0)]
+
+
+def test_no_call_starts_behind_the_first_that_a_budget_can_not_pay_for() -> None:
+    """However cheap it is: its result would follow a hole."""
+    called: list[int] = []
+
+    async def ask(value: tuple[int, float]) -> Cost[int]:
+        called.append(value[0])
+        await anyio.sleep(1)
+        return Cost(value[0], value[1])
+
+    budget = Budget(10, "USD", cost=lambda value: value[1], then="stop")
+    assert run(ask, list(enumerate([5, 9, 5, 5])), limits=[budget]) == [0]
+    assert called == [0]
+
+
+def test_many_keys_leave_no_trace_and_exceed_no_limit() -> None:
+    """A key that comes back while its call runs finds the count of that call."""
+    running: dict[Any, int] = {}
+    most = 0
+
+    async def ask(value: Any) -> Any:
+        nonlocal most
+        running[value] = running.get(value, 0) + 1
+        most = max(most, running[value])
+        await anyio.sleep(1 if value == "hot" else 0.001)
+        running[value] -= 1
+        return value
+
+    async def source() -> Any:
+        yield "hot"
+        await anyio.sleep(2)
+        for key in range(300):
+            yield key
+        await anyio.sleep(1)
+        for _ in range(2):
+            yield "hot"
+        await anyio.sleep(1.5)
+        yield "hot"
+
+    for limit in (
+        InFlight(1, by=lambda value: value),
+        Limit(calls=9, per=1, by=lambda value: value),
+    ):
+        most = 0
+        got = run(ask, source(), wait=pool.unordered_wait, limits=[limit])
+        assert (len(got), most == 1) == (304, isinstance(limit, InFlight))
+
+
+def test_a_wait_for_another_limit_is_not_bounded() -> None:
+    """The longest wait is that for its own limit."""
+    limits = [InFlight(1), Limit(calls=5, per=7, latency=0, max_wait=3)]
+    assert run(Service(), range(6), limits=limits) == [*range(6)]
+
+
+def test_a_breaker_probes_after_a_quiet_time() -> None:
+    """No call has shown that the service was down meanwhile."""
+
+    async def ask(value: int) -> int:
+        if value == 0:
+            raise ConnectionError("down")
+        return value
+
+    async def source() -> Any:
+        yield 0
+        await anyio.sleep(3600)
+        yield 1
+
+    breaker = Breaker(failures=1, over=10, rest=5, longest=20)
+    assert run(ask, source(), limits=[breaker], on_error="skip") == [1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (Limit(cost=lambda value: value["n"], up_to=9, per=1), "`cost` of Limit raised KeyError"),
+        (InFlight(9, weight=lambda value: value["n"]), "`weight` of InFlight raised KeyError"),
+        (InFlight(9, by=lambda value: value["n"]), "`by` of a limit raised KeyError"),
+        (InFlight(9, weight=lambda _: 10**400), "expected a number >= 0"),
+    ],
+)
+def test_an_error_of_a_function_of_a_limit_names_it(limit: Any, said: str) -> None:
+    """With its class."""
+    with pytest.raises(OperatorError, match=said):
+        run(Service(), [{}], limits=[limit])

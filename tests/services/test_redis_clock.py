@@ -68,8 +68,8 @@ class World:
     def call(self, client: Ledger) -> int:
         """Ask for six calls, make those that are granted, and return their number."""
         first = self._numbers.get(id(client), 0) + 1
-        asked = [(first + each, [1.0]) for each in range(6)]
-        granted = self.exchange(client, Told([], [], None, asked)).granted
+        asked = [(first + each, [1.0], None, False) for each in range(6)]
+        granted = len(self.exchange(client, Told([], [], None, asked)).granted)
         self._numbers[id(client)] = first + granted
         self.now += 0.01
         numbers = range(first, first + granted)

@@ -14,7 +14,7 @@ from asyncwait.spec.limits import (
     InFlight,
     Limit,
 )
-from asyncwait.spec.texts import one_line, shown
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit._keys import stand_in
 from asyncwait.toolkit._limits._meters import ROUNDING, says_too_many
 
@@ -58,7 +58,7 @@ class Costs:
     def _amount(self, limit: AnyLimit, values: Sequence[Any]) -> float:
         function = _function_of(limit)
         if function is not None:
-            return sum(_asked(function, value) for value in values)
+            return sum(_asked(limit, function, value) for value in values)
         return 0.0 if isinstance(limit, Budget) and limit.unit != "calls" else 1.0
 
     def fitting(self, calls: Sequence[Sequence[Any]], most: Sequence[float] | None = None) -> int:
@@ -95,7 +95,7 @@ class Costs:
             keys = tuple(None if by is None else stand_in(by(value)) for by in self._by)
             hash(keys)
         except Exception as error:
-            raise CostUnknown(f"`by` of a limit raised: {one_line(error)}") from error
+            raise CostUnknown(f"`by` of a limit raised {shown(error)}") from error
         return keys
 
     def told(self, given: Any) -> Sequence[float | None]:
@@ -209,12 +209,18 @@ def _too_large(limit: AnyLimit, amount: float, values: Sequence[Any]) -> CostToo
     )
 
 
-def _asked(function: Callable[[Any], Any], value: Any) -> float:
+def _asked(limit: AnyLimit, function: Callable[[Any], Any], value: Any) -> float:
     """Return the amount that a function of the user's returns for a value."""
+    name = "weight" if isinstance(limit, InFlight) else "cost"
     try:
-        return _require_cost(function(value), value)
+        amount = function(value)
     except Exception as error:
-        raise CostUnknown(f"the cost of a call is unknown: {one_line(error)}") from error
+        what = f"`{name}` of {type(limit).__name__} raised {shown(error)}"
+        raise CostUnknown(f"the {name} of a call is unknown: {what}") from error
+    try:
+        return _require_cost(amount, value)
+    except TypeError as error:
+        raise CostUnknown(f"the {name} of a call is unknown: {error}") from None
 
 
 def _require_told(amount: Any, of: Any) -> float:
@@ -227,6 +233,10 @@ def _require_told(amount: Any, of: Any) -> float:
 def _require_cost(amount: Any, of: Any) -> float:
     # Numbers of NumPy, decimals and fractions are costs, too.
     is_one = hasattr(amount, "__float__") and not isinstance(amount, bool)
-    if not is_one or not 0 <= float(amount) < inf:
+    try:
+        is_one = is_one and 0 <= float(amount) < inf
+    except (OverflowError, ValueError):
+        is_one = False
+    if not is_one:
         raise TypeError(f"expected a number >= 0 as the cost of {shown(of)}, got {shown(amount)}")
     return float(amount)

@@ -155,6 +155,7 @@ class Exchange:
             for permit in [each for each in self._open.values() if each.began == inf]:
                 self._ended.append((permit.number, False, []))  # Its call does not start.
                 del self._open[permit.number]
+            self._waiting.clear()  # A permit that is on its way goes back at once.
             self._is_closed = True
             self._tell()
         if self._thread is None:

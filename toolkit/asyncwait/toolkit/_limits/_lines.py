@@ -31,6 +31,7 @@ from asyncwait.spec.limits import (
     AnyLimit,
     Breaker,
     Budget,
+    BudgetSpent,
     InFlight,
     LedgerLost,
     Limit,
@@ -117,7 +118,7 @@ class Stop(Struct, eq=False, frozen=True):
 class Parking:
     """A meter, and the lines that are parked at it."""
 
-    __slots__ = ("due", "last", "lines", "meter")
+    __slots__ = ("due", "last", "lines", "meter", "users")
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
@@ -125,6 +126,8 @@ class Parking:
         """A heap of the lines that are parked here, and of places that they have left."""
         self.due = inf
         """When its first line may go on; infinity if that depends on the end of a call."""
+        self.users = 0
+        """Lines whose calls need it."""
         self.last = -inf
         """The latest time that it has seen; a timer may come a rounding error early."""
 
@@ -176,6 +179,8 @@ class Asker:
         self.limits = tuple(limits)
         self.clock = clock
         self.lines: dict[Any, Line] = {}
+        self.spent: BudgetSpent | None = None
+        """Why no further call starts; None while calls go on."""
         now = clock()
         with LOCK:
             self._shared = [
@@ -185,15 +190,16 @@ class Asker:
             ]
         files = [purse.file for _, shared, _ in self._shared for purse in shared.purses]
         self._files = sorted(filter(None, files), key=lambda file: file.identity)
-        self._is_plain = not self._files
-        """Whether a call that finds room in all meters may start: nothing else is to be done."""
-        meters = (meter.meter for _, shared, _ in self._shared for meter in shared.meters(None))
-        self._notes_starts = any(not isinstance(each, Room) for each in meters)
         """Files of budgets, in one order for all operators: two never wait for each other."""
         for one, other in pairwise(self._files):
             if one.identity == other.identity:
                 expected = f"another file than {one.path!r}, which is of another Budget here"
                 raise InvalidConfig.of("Budget.path", other.path, expected)
+        self._is_plain = not self._files
+        """Whether a call that finds room in all meters may start: nothing else is to be done."""
+        shared = (meters for _, each, _ in self._shared for meters in each.meters(None, -inf))
+        self._notes_starts = any(not isinstance(each.meter, Room) for each in shared)
+        """Whether a meter has to hear of the starts of calls."""
 
     def line(self, keys: Any) -> "Line":
         """Return the line of calls with these keys, one for each limit."""
@@ -202,7 +208,7 @@ class Asker:
             stops = [
                 Stop(meter, offset, place, getattr(self.limits[place], "max_wait", None))
                 for place, shared, offset in self._shared
-                for meter in shared.meters(keys[place] if keys else None)
+                for meter in shared.meters(keys[place] if keys else None, self.clock() + offset)
             ]
             line = self.lines[keys] = Line(self, keys, [*stops, *self.further_stops()])
         return line
@@ -218,7 +224,12 @@ class Asker:
         """
         line = permit.line
         permit.since = now = self.clock()
+        if self.spent is not None:
+            permit.is_waiting = False
+            return [(permit, self.spent)]
         with LOCK:
+            if line.keys is not None:  # Another thread may have removed it.
+                permit.line = line = self.line(line.keys)
             if line.stop is None and self._is_plain and line.takes(permit, now):
                 permit.is_waiting = False
                 return _NONE
@@ -289,6 +300,9 @@ class Asker:
         for use, stop in zip(uses, permit.line.stops, strict=False):
             amount = told[stop.place] if told and stop.place < len(told) else None
             stop.meter.meter.end(use, now + stop.offset, amount, error)
+        if uses:
+            permit.line.open -= 1
+            permit.line.forget_if_idle()
         uses.clear()
 
     def files(self) -> AbstractContextManager[object]:
@@ -340,7 +354,10 @@ def _locked(files: Sequence[Any]) -> Generator[None]:
 class Line:
     """Calls of one operator that need the same meters."""
 
-    __slots__ = ("asker", "first_calls", "keys", "order", "retries", "stamp", "stop", "stops")
+    __slots__ = (
+        "asker", "first_calls", "keys", "open", "order", "parked_at", "parked_since", "retries",
+        "stamp", "stop", "stops",
+    )  # fmt: skip
 
     def __init__(self, asker: Asker, keys: Any, stops: Sequence[Stop]) -> None:
         self.asker = asker
@@ -352,6 +369,12 @@ class Line:
         """Where it is parked; None while no call waits."""
         self.order: Order = (False, 0)
         """That of its first call when it was parked."""
+        self.open = 0
+        """Calls with permits."""
+        self.parked_at, self.parked_since = -1, 0.0
+        """For which limit it waits, and since when, if it does."""
+        for stop in stops:
+            stop.meter.users += 1
         self.stamp = 0
         """Number of its place among the parked lines."""
 
@@ -369,6 +392,10 @@ class Line:
         now = self.asker.clock()
         while (permit := self.first()) is not None:
             self.stop = None  # It reserves nothing from itself.
+            if (spent := self.asker.spent) is not None:
+                self._pop(permit)
+                answers.append((permit, spent))
+                continue
             try:
                 with self.asker.files():
                     lacking = self._lacking(permit, now)
@@ -379,15 +406,26 @@ class Line:
                     self.asker.release(permit)
                 self._pop(permit)
                 answers.append((permit, error))
+                if isinstance(error, BudgetSpent):  # No later call may start, however cheap it is.
+                    self.asker.spent = error
+                    for line in [*self.asker.lines.values()]:
+                        line.advance(answers)
                 continue
             if lacking is not None:
                 self._park(permit, lacking)
                 return
             self._pop(permit)
             self.asker.granted(permit, answers)
-        self.stop = None
-        if self.keys and self.asker.lines.get(self.keys) is self:
-            del self.asker.lines[self.keys]  # There may be as many lines as keys.
+        self.stop, self.parked_at = None, -1
+        self.forget_if_idle()
+
+    def forget_if_idle(self) -> None:
+        """Leave the operator if no call waits or runs: there may be as many lines as keys."""
+        is_idle = self.keys is not None and not self.open and self.first() is None
+        if is_idle and self.asker.lines.get(self.keys) is self:
+            del self.asker.lines[self.keys]
+            for stop in self.stops:
+                stop.meter.users -= 1
 
     def takes(self, permit: Permit, now: float) -> bool:
         """Take the limits of a call that finds room in all of them, without a wait."""
@@ -406,6 +444,7 @@ class Line:
         uses = permit.uses
         for stop in stops:
             uses.append(stop.meter.meter.take(amounts[stop.place], now + stop.offset))
+        self.open += 1
         return True
 
     def _lacking(self, permit: Permit, now: float) -> Stop | None:
@@ -430,19 +469,22 @@ class Line:
     def take(self, permit: Permit, now: float) -> None:
         """Count a call in all of its meters."""
         amounts, uses = permit.amounts, permit.uses
+        self.open += 1
         for stop in self.stops:
             amount = amounts[stop.place] if stop.place < len(amounts) else 1.0
             uses.append(stop.meter.meter.take(amount, now + stop.offset))
 
     def _park(self, permit: Permit, stop: Stop) -> None:
         self.stop, self.order = stop, permit.order
+        if stop.place != self.parked_at:
+            self.parked_at, self.parked_since = stop.place, self.asker.clock()
         parking = stop.meter
         parking.park(self)
         if parking.due < inf and parking.first() is self:
             self.asker.wake_at(stop, parking.due - stop.offset)
         if stop.max_wait is not None:
             oldest = min(calls[0].since for calls in (self.retries, self.first_calls) if calls)
-            self.asker.wake_at(stop, oldest + stop.max_wait)
+            self.asker.wake_at(stop, max(oldest, self.parked_since) + stop.max_wait)
 
     def _pop(self, permit: Permit) -> None:
         permit.is_waiting = False
@@ -453,8 +495,9 @@ class Line:
         stop = self.stop
         assert stop is not None
         assert stop.max_wait is not None
+        last = now - stop.max_wait if self.parked_since <= now - stop.max_wait else -inf
         for calls in (self.retries, self.first_calls):
-            while calls and (not calls[0].is_waiting or calls[0].since + stop.max_wait <= now):
+            while calls and (not calls[0].is_waiting or calls[0].since <= last):
                 permit = calls.popleft()
                 if permit.is_waiting:
                     permit.is_waiting = False
@@ -492,16 +535,21 @@ class Shared:
     @property
     def purses(self) -> Sequence[Purse]:
         """The meters of a budget."""
-        meters = (each.meter for each in self.meters(None))
+        meters = (each.meter for each in self.meters(None, -inf))
         return [meter for meter in meters if isinstance(meter, Purse)]
 
-    def meters(self, key: Any) -> tuple[Parking, ...]:
-        """Return the meters for a key."""
+    def meters(self, key: Any, now: float) -> tuple[Parking, ...]:
+        """Return the meters for a key.
+
+        Args:
+            key: the key; None without keys.
+            now: the present time, by the clock of the limit.
+        """
         found = self._by_key.get(key)
         if found is None:
             if len(self._by_key) >= self._most:  # Keys of which no call counts need no meter.
                 kept = self._by_key.items()
-                self._by_key = {each: meters for each, meters in kept if not _are_idle(meters)}
+                self._by_key = {k: meters for k, meters in kept if not _are_idle(meters, now)}
                 self._most = max(64, 2 * len(self._by_key))
             found = self._by_key[key] = tuple(map(Parking, self._make()))
         return found
@@ -528,8 +576,8 @@ class Shared:
         return offset
 
 
-def _are_idle(meters: tuple[Parking, ...]) -> bool:
-    return all(each.meter.is_idle and each.first() is None for each in meters)
+def _are_idle(meters: tuple[Parking, ...], now: float) -> bool:
+    return all(not each.users and each.meter.is_idle(now) for each in meters)
 
 
 def _maker(limit: AnyLimit, capacity: int, now: float) -> Callable[[], Sequence[Meter]]:

@@ -73,9 +73,9 @@ class Meter(ABC):
             error: what the call has raised.
         """
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no call counts."""
+    def is_idle(self, now: float) -> bool:
+        """Return whether no call counts any more."""
+        del now
         return False
 
 
@@ -154,8 +154,8 @@ class Window(Meter):
         begun_next = begun[0].began + self._latency + self._per if begun else inf
         return min(begun_next, short[0].ended + self._per) if short else begun_next
 
-    @property
-    def is_idle(self) -> bool:
+    def is_idle(self, now: float) -> bool:
+        self._forget(now)
         return not (self._open or self._begun or self._short)
 
 
@@ -187,8 +187,8 @@ class Room(Meter):
         self._open -= 1
         self._total = self._total - use.amount if self._open else 0.0
 
-    @property
-    def is_idle(self) -> bool:
+    def is_idle(self, now: float) -> bool:
+        del now
         return not self._open
 
 
@@ -299,6 +299,8 @@ class Circuit(Meter):
         self._since = 0.0
         """When the present pause began."""
         self._probe: Use | None = None
+        self._is_dead = False
+        """Whether a probe has failed after the longest pause."""
         self._reason: BaseException | None = None
 
     def delay(self, amount: float, now: float) -> float:
@@ -308,7 +310,7 @@ class Circuit(Meter):
         if self._probe is not None:
             return inf
         longest = self._longest
-        if longest is not None and now - self._since >= longest:
+        if self._is_dead and longest is not None:
             error = BreakerOpen(
                 f"the service was down for {now - self._since:.10g} s, and the Breaker allows "
                 f"{longest:.10g} s"
@@ -332,6 +334,7 @@ class Circuit(Meter):
             self._probe = None
             if has_failed:
                 self._reason, self._open_until = error, now + self._rest
+                self._is_dead = self._longest is not None and now - self._since >= self._longest
             elif use.began < inf:
                 self._open_until = None
         elif has_failed and self._open_until is None:
