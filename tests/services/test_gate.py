@@ -402,3 +402,17 @@ def test_an_error_of_a_function_of_a_limit_names_it(limit: Any, said: str) -> No
     """With its class."""
     with pytest.raises(OperatorError, match=said):
         run(Service(), [{}], limits=[limit])
+
+
+def test_what_a_function_has_already_comes_out_though_the_budget_is_spent() -> None:
+    """Up to the first value that needs a call."""
+
+    class Half(Service):
+        def is_paid(self, value: int) -> bool:
+            return value < 3 or value == 5
+
+    budget = Budget(1, then="stop")
+    assert run(Service(), range(3), limits=[budget]) == [0]
+    service = Half()
+    assert run(service, range(9), limits=[budget]) == [0, 1, 2]
+    assert service.at() == [0, 0, 0]

@@ -149,7 +149,7 @@ class Gate(Asker):
             is_retry: whether the call goes before first calls.
             arrival: see `Permit`.
             subject: the record, or whatever the call is for.
-            is_free: whether the call needs no room: it only keeps its place behind earlier ones.
+            is_free: see `Permit`.
 
         Returns:
             The permit; `answer` is called later if it `is_waiting`.
@@ -160,11 +160,11 @@ class Gate(Asker):
             NotCalled: a limit refuses the call for good.
         """
         costs = self.costs
-        amounts = [0.0] * len(self.limits) if is_free else costs.of(values)
+        amounts = () if is_free else costs.of(values)
         keys = costs.keys(values[0]) if costs.has_keys else None
         line = self.lines.get(keys) or self.line(keys)
         order = (not is_retry, arrive() if arrival is None else arrival)
-        permit = Permit(line, amounts, answer, order, subject)
+        permit = Permit(line, amounts, answer, order, subject, is_free)
         if answers := self.enter(permit):
             mine = next((each for each in answers if each[0] is permit), None)
             self.hand_out([each for each in answers if each is not mine])
@@ -286,7 +286,7 @@ class Gate(Asker):
     # Answers.
 
     def granted(self, permit: Permit, answers: Answers) -> None:
-        if self._exchange is None:
+        if self._exchange is None or permit.is_free:
             answers.append((permit, None))
         else:
             permit.is_waiting = True

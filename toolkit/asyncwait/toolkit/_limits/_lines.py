@@ -69,6 +69,7 @@ class Permit(Struct, eq=False):
             why it never may. Not called if the permit is there when `enter` returns.
         order: its place among the calls that wait; see `order_of`.
         subject: the record, or whatever the call is for.
+        is_free: whether the call needs no room: it only keeps its place behind earlier calls.
         is_waiting: whether the call may not start yet.
         is_withdrawn: whether the call does not start.
         since: time of the request.
@@ -84,6 +85,7 @@ class Permit(Struct, eq=False):
     answer: Callable[[Any, AsyncWaitError | None], object]
     order: Order
     subject: Any = None
+    is_free: bool = False
     is_waiting: bool = True
     is_withdrawn: bool = False
     since: float = 0.0
@@ -396,6 +398,10 @@ class Line:
                 self._pop(permit)
                 answers.append((permit, spent))
                 continue
+            if permit.is_free:
+                self._pop(permit)
+                self.asker.granted(permit, answers)
+                continue
             try:
                 with self.asker.files():
                     lacking = self._lacking(permit, now)
@@ -429,6 +435,8 @@ class Line:
 
     def takes(self, permit: Permit, now: float) -> bool:
         """Take the limits of a call that finds room in all of them, without a wait."""
+        if permit.is_free:
+            return True
         amounts, stops = permit.amounts, self.stops
         try:
             for stop in stops:
