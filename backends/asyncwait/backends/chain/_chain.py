@@ -195,7 +195,7 @@ class ChainResults:
 
 
 def _joined(figures: list[Statistics]) -> Statistics:
-    sums = {
+    sums: dict[str, Any] = {
         name: sum(getattr(each, name) for each in figures)
         for name in Statistics.__struct_fields__
         if name not in ("oldest", "waiting_for_permits")
