@@ -78,6 +78,8 @@ def slips_in_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> Iterato
             yield f"{InvalidConfig.of(name, value, keys[name].expected)}{near}"
 
 
-def figure_text(figure: float) -> str:
+def figure_text(figure: float | tuple[int, ...]) -> str:
     """Return a figure as it is told; a program may tell an integer that no float can hold."""
+    if isinstance(figure, tuple):  # one for each limit
+        return "+".join(map(str, figure))
     return str(figure) if isinstance(figure, int) else f"{figure:g}"

@@ -76,7 +76,11 @@ def ending_of(ending: Ending) -> str:
 def figures(event: FiguresRead) -> str:
     """Return the figures that were read, but for those that are 0."""
     told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
-    there = [f"{name} {figure_text(figure)}" for name, figure in told.items() if figure]
+    there = [
+        f"{name} {figure_text(figure)}"
+        for name, figure in told.items()
+        if (any(figure) if isinstance(figure, tuple) else figure)
+    ]
     return ", ".join(there) or "all 0"
 
 
