@@ -93,6 +93,7 @@ FAILING = Scenario(
 OF_A_DATA_PATH = {
     *(Capability.TIMED_INPUT, Capability.ON_DEMAND_SNAPSHOT, Capability.CANCELLATION_SEEN),
     *(Capability.COPIES, Capability.CONTEXTS, Capability.ONE_LOOP, Capability.CACHE),
+    Capability.LIMITS,
 }
 OF_ROWS = {
     *(Capability.CALLBACKS, Capability.EVENT_TIME, Capability.SNAPSHOTS),
