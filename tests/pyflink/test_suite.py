@@ -43,6 +43,7 @@ def test_what_it_lacks_is_this() -> None:
         "copies",
         "batches",
         "cache",
+        "limits",
         "statistics",
         "callbacks",
         "event-time",
