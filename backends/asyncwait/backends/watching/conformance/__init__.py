@@ -11,10 +11,11 @@ from asyncwait.conformance.harness import LoopName
 from asyncwait.reference import open_operator
 from asyncwait.spec import MissingExtra, OpenOperator
 
+# What is shown of an operator does not name the limits that calls wait for.
 OPERATORS: Mapping[str, tuple[OpenOperator, tuple[str, ...]]] = {
     "emitter": (emitter.open_operator, ("cache", "limits")),
-    "pool": (pool.open_operator, ()),
-    "reference": (open_operator, ()),
+    "pool": (pool.open_operator, ("limits",)),
+    "reference": (open_operator, ("limits",)),
 }
 
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
