@@ -268,7 +268,7 @@ class Asking:
                 self.queue.append(load)
 
     def _refused(self, load: Load, error: AsyncWaitError) -> None:
-        """Decide the records of a load that gets no permit; one that runs ahead is left out."""
+        """Decide the records of a load without a permit; a load ahead of time is left out."""
         assert self._limited is not None
         entries = [each for each in load.entries if each.worker is load and each.results is None]
         load.permit = None

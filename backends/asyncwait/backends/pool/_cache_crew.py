@@ -102,7 +102,7 @@ class CacheCrew(Crew):
         load.began = self._clock()
         permit, load.permit = load.permit, None
         if self._limited is not None:
-            for entry in [*load.entries]:  # Those that have waited for the permit begin now.
+            for entry in [*load.entries]:  # The records that waited for the permit.
                 if entry.worker is load and entry.results is None:
                     self._core.calls_of(entry)
                     self._sweep.begin(entry)

@@ -147,7 +147,7 @@ class Limited:
         self._makes_several = getattr(fn, "makes_several", False) or isinstance(
             getattr(fn, "call", fn), StandIns
         )
-        """Whether the function makes several calls, each with a permit of its own."""
+        """Whether the function makes several calls, and each call has its own permit."""
         self.is_simple = self.is_free is _never and not self._makes_several
         """Whether each call needs its permit, and no other."""
 

@@ -116,7 +116,7 @@ class Gate(Asker):
             self._exchange = Exchange(together.ledger())
         self._thread = get_ident()
         self.loop = getattr(self.clock, "__self__", self.clock)
-        """What tells the loop of the operator from others."""
+        """Identity of the operator's loop."""
         self._posted: deque[tuple[Permit, AsyncWaitError | None]] = deque()
         """Answers that other threads have found."""
         self._alarms: dict[Stop, float] = {}
@@ -125,7 +125,7 @@ class Gate(Asker):
         self._is_closed = False
         self.defers = defers
         self._left: dict[Parking, None] = {}
-        """Meters with room that no waiting call was given yet."""
+        """Meters with room that the gate has not given to waiting calls yet."""
         self.on_lost: Callable[[AsyncWaitError], object] = lambda _: None
         """Called when nothing more can be counted."""
 
