@@ -32,7 +32,6 @@ def version(request: pytest.FixtureRequest) -> Path:
 
 
 def test_every_file_is_read_and_says_what_it_said(version: Path) -> None:
-    """Values, order, keys, failures, verdicts and ids are the same as when it was written."""
     told = json.loads((version / "told.json").read_text(encoding="utf-8"))
 
     found = read(version)
@@ -42,7 +41,6 @@ def test_every_file_is_read_and_says_what_it_said(version: Path) -> None:
 
 
 def test_what_is_lost_is_found_out() -> None:
-    """A field may come; one that is gone, or another value, or one value fewer, is told."""
     told = {"a": [1, {"b": None}], "c": "x"}
 
     assert list(lost(told, {"a": [1, {"b": None, "new": 1}], "c": "x"})) == []
@@ -55,7 +53,6 @@ def test_what_is_lost_is_found_out() -> None:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_operator_goes_on_from_the_snapshots_of_each(version: Path, name: str) -> None:
-    """Each record that was in flight comes out once."""
     goes.set()
     files = sorted(version.glob("snapshots/*.snapshot"))
     snapshots = {file.stem: decode_snapshot(file.read_bytes()) for file in files}
@@ -100,6 +97,5 @@ def same(found: list[Any], values: Any) -> bool:
 
 
 def test_no_version_is_written_anew(version: Path) -> None:
-    """What users have does not change when the code does."""
     with pytest.raises(FileExistsError):
         write(version)

@@ -65,20 +65,17 @@ def missed(jobs: ModuleType, chosen: Iterable[Any], backend: str) -> dict[str, A
 
 
 def test_realistic_jobs_end_in_nearly_the_least_time(jobs: ModuleType) -> None:
-    """Nothing is lost, repeated or out of order, no limit is exceeded, no room stays unused."""
     chosen = [job for job in jobs.realistic() if job.count <= MOST_VALUES]
     assert len(chosen) >= 60
     assert missed(jobs, chosen, "pool") == {}
 
 
 def test_each_option_and_each_pair_of_options_costs_no_time(jobs: ModuleType) -> None:
-    """The same holds for each option alone and for each pair."""
     assert missed(jobs, [*jobs.alone(), *jobs.pairs()], "pool") == {}
 
 
 @pytest.mark.parametrize("backend", ["threads", "reference"])
 def test_other_backends_are_as_fast(jobs: ModuleType, backend: str) -> None:
-    """A sample shows it."""
     everything = [*jobs.realistic(), *jobs.alone(), *jobs.pairs()]
     chosen = [job for job in everything if job.name in SAMPLE]
     assert len(chosen) == len(SAMPLE)
@@ -86,14 +83,12 @@ def test_other_backends_are_as_fast(jobs: ModuleType, backend: str) -> None:
 
 
 def test_jobs_by_chance_use_all_room_and_no_more(jobs: ModuleType) -> None:
-    """Sixty draws of two to four options are right."""
     drawn = [jobs.draw(1, number) for number in range(60)]
     found = {each.job().name: jobs.wrong(each, "pool") for each in drawn}
     assert {name: problem for name, (refused, problem) in found.items() if problem} == {}
 
 
 def test_the_checks_find_what_is_wrong(jobs: ModuleType) -> None:
-    """A run that lost a result, repeated a call or started one too early or too late fails."""
     job = next(job for job in jobs.pairs() if job.name == "unordered + calls")
     run = jobs.play(job, "pool")
     assert jobs.problems(job, run) == []

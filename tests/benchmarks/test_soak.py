@@ -43,7 +43,6 @@ def readings(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_run_that_is_killed_goes_on_from_its_last_crash(tmp_path: Path, start: Start) -> None:
-    """Nothing is done twice, a line that was torn off is no line, and nothing counts as lost."""
     with start("pool-asyncio ordered") as killed:
         while len(readings(tmp_path)) < 3:
             assert killed.poll() is None
@@ -74,7 +73,6 @@ def test_a_run_that_is_killed_goes_on_from_its_last_crash(tmp_path: Path, start:
 def test_an_operator_that_restores_wrongly_is_told(
     tmp_path: Path, start: Start, fault: str, count: str
 ) -> None:
-    """The command fails, and the page says what was broken."""
     assert start(f"faulty-{fault} ordered").wait() == 1
 
     assert readings(tmp_path)[-1][count] > 0
@@ -82,7 +80,6 @@ def test_an_operator_that_restores_wrongly_is_told(
 
 
 def test_a_part_that_fails_is_told_and_the_next_one_is_done(tmp_path: Path, start: Start) -> None:
-    """It is unfinished, and so is the whole."""
     assert start("nobody ordered", "pool-asyncio unordered").wait() == 3
 
     assert "Not begun are `nobody ordered`" in (tmp_path / "page.md").read_text()
@@ -90,7 +87,6 @@ def test_a_part_that_fails_is_told_and_the_next_one_is_done(tmp_path: Path, star
 
 
 def test_memory_is_flat_where_it_is_the_same_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the medians of quarters, without the first tenth; few readings say nothing."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     from _soak_records import flat
 

@@ -53,7 +53,6 @@ A, B, C = item("a"), item("b"), item("c")
 
 
 def test_a_key_has_one_call_and_its_failure_holds_the_next() -> None:
-    """Which is told, and called again, before any behind it."""
     calls = Calls("key-ordered")
     order = (item("a", b"k"), item("b", b"k"), item("c", b"l"))
     calls.asked(*order)
@@ -68,7 +67,6 @@ def test_a_key_has_one_call_and_its_failure_holds_the_next() -> None:
 
 
 def test_a_key_is_busy_with_a_call_that_a_visit_has_kept() -> None:
-    """Though nobody wants its result any more."""
     calls = Calls("key-ordered")
     first, second = item("a", b"k"), item("b", b"k")
     calls.asked(first)

@@ -44,7 +44,6 @@ def lane(mode: str = "ordered") -> Lane:
 
 
 def test_rows_in_a_second_visit_are_counted_on() -> None:
-    """A batch may bring a lane's rows in two parts."""
     _, state = lane().visit(LaneState(), 1, [A, A], Told())
     _, state = lane().visit(state, 1, [A], Told())
 
@@ -56,14 +55,12 @@ def test_rows_in_a_second_visit_are_counted_on() -> None:
     [("ordered", []), ("unordered", [b"2", b"3"]), ("key-ordered", [b"3"])],
 )
 def test_results_are_taken_in_their_turn(mode: str, taken: list[bytes]) -> None:
-    """Behind an open record: nothing, all, or what has another key."""
     _, state = lane(mode).visit(LaneState(), 1, [A, B, OTHER], Told(b=b"2", o=b"3"))
 
     assert [each.result for each in state.finished] == taken
 
 
 def test_a_failure_fails_the_visit_at_once() -> None:
-    """It says whose it is, and does not wait for its turn."""
     with pytest.raises(VisitFailed, match="lane l: record b'b': no such order") as caught:
         lane().visit(LaneState(), 1, [A, B], Told(a=b"1", b=Failed("no such order")))
 
@@ -73,7 +70,6 @@ def test_a_failure_fails_the_visit_at_once() -> None:
 
 
 def test_a_lane_rests_when_all_is_out() -> None:
-    """Not yet when all is finished."""
     _, finished = lane().visit(LaneState(), 1, [A], Told(a=b"1"))
     _, out = lane().visit(finished, 2, [], Told())
 
@@ -82,7 +78,6 @@ def test_a_lane_rests_when_all_is_out() -> None:
 
 
 def test_a_state_comes_back_from_its_bytes() -> None:
-    """What is no state, or of a version to come, is refused."""
     _, state = lane().visit(LaneState(), 1, [A, B], Told(a=b"1"))
 
     assert decode_lane(encode_lane(state)) == state
@@ -93,6 +88,5 @@ def test_a_state_comes_back_from_its_bytes() -> None:
 
 @pytest.mark.parametrize("wrong", [{"capacity": 0}, {"budget": -1}, {"budget": float("nan")}])
 def test_terms_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
-    """Where they are given."""
     with pytest.raises(InvalidConfig, match=next(iter(wrong))):
         Terms("1", **wrong)  # type: ignore[arg-type]

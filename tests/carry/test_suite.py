@@ -23,7 +23,6 @@ from asyncwait.spec.rules import carry_rules, mailbox_rules, rules
 
 
 def test_every_rule_has_a_check_and_holds_no_operator() -> None:
-    """They are a book of their own."""
     assert [*carry_rules()] == [f"CARRY-{number}" for number in range(1, 18)]
     assert set(CARRY_CHECKS) == set(carry_rules())
     assert set(carry_rules()) & {*rules(), *mailbox_rules()} == set()
@@ -38,19 +37,16 @@ def convicted(plans: Iterable[Plan]) -> list[object]:
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize("seed", range(100))
 def test_what_is_sound_is_never_convicted_in_random_runs(seed: int) -> None:
-    """In none of a hundred thousand."""
     assert convicted(random_plans(1_000, seed)) == []
 
 
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize("part", range(100))
 def test_what_is_sound_bears_every_placement_of_troubles(part: int) -> None:
-    """Two at most, in small runs: up to three records in three batches."""
     assert convicted(islice(small_plans(2), part, None, 100)) == []
 
 
 def test_every_rule_applies_to_random_runs() -> None:
-    """Else they would prove nothing about it."""
     applied = Counter[str]()
     for plan in random_plans(300, 7):
         for rule, judged in judge_carry(play_plan(plan)).by_rule.items():
@@ -60,7 +56,6 @@ def test_every_rule_applies_to_random_runs() -> None:
 
 
 def test_the_same_seed_gives_the_same_runs() -> None:
-    """A failure can be repeated; another seed gives others."""
     first, again, other = (list(random_plans(20, seed)) for seed in (5, 5, 6))
 
     assert first == again
@@ -89,12 +84,10 @@ def lost_or_doubled(sink: str, name: str = "") -> set[str]:
 
 @pytest.mark.parametrize("sink", SINKS)
 def test_two_phases_bear_any_sink(sink: str) -> None:
-    """Whether it runs a batch that it has, or not."""
     assert lost_or_doubled(sink) == set()
 
 
 def test_one_phase_loses_and_doubles_where_a_sink_runs_a_batch_that_it_has() -> None:
-    """What is finished now is not what was finished then; a sink that skips it is safe."""
     one_phase = "emits-what-is-finished-now"
 
     assert lost_or_doubled("ignores", one_phase) == {"CARRY-1", "CARRY-2"}

@@ -30,7 +30,6 @@ def crashing(quick_scenarios: tuple[Scenario, ...]) -> list[Scenario]:
 
 
 def test_enough_generated_scenarios_carry_a_snapshot(crashing: list[Scenario]) -> None:
-    """The test below judges something."""
     assert len(crashing) == SCENARIOS
 
 
@@ -39,7 +38,6 @@ def test_enough_generated_scenarios_carry_a_snapshot(crashing: list[Scenario]) -
 def test_a_snapshot_of_one_backend_restores_in_the_other(
     crashing: list[Scenario], first: str, other: str
 ) -> None:
-    """The legs of two backends together keep every rule."""
     traces = [play_between(leg_player(first), leg_player(other), each) for each in crashing]
 
     found = [violations(*pair) for pair in zip(crashing, traces, strict=True)]

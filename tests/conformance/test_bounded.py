@@ -35,7 +35,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
 def test_no_file_is_waited_for_or_fills_the_memory(
     files: dict[str, Path], reader: str, kind: str
 ) -> None:
-    """One line names it."""
     arguments = [each.replace("FILE", str(files[kind])) for each in READERS[reader]]
 
     done = run(*arguments)
@@ -46,7 +45,6 @@ def test_no_file_is_waited_for_or_fills_the_memory(
 
 
 def test_as_much_as_is_taken_is_read(tmp_path: Path) -> None:
-    """And not a byte more."""
     file = tmp_path / "file"
     file.write_bytes(b"12345")
 
@@ -57,7 +55,6 @@ def test_as_much_as_is_taken_is_read(tmp_path: Path) -> None:
 
 
 def test_a_pipe_where_ids_are_kept_keeps_nothing(tmp_path: Path) -> None:
-    """Nobody comes to read it."""
     os.mkfifo(tmp_path / "listed.json")
     os.mkfifo(tmp_path / ".gitignore")
 

@@ -33,7 +33,6 @@ ONE = ("--count", "1", "--rule", "END-14")
 
 @pytest.mark.parametrize("typed", ["end-14", "End-14"])
 def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
-    """Nobody looks up how ids are written."""
     judged = run("verify", "reference-asyncio", "--rule", typed, "--count", "1")
     shrunk = run(
         "play", "--shrink", "reference-asyncio", "the-last-finishes-first", "--rule", typed
@@ -45,7 +44,6 @@ def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
 
 @pytest.mark.parametrize("area", ["COPY", "copies"])
 def test_an_area_is_judged_by_its_rules(area: str) -> None:
-    """Named as in the ids, or as the chapter."""
     done = run("verify", "reference-asyncio", "--area", area, *ONE)
 
     ids = [rule for rule in rules() if rule.startswith("COPY-")]
@@ -55,7 +53,6 @@ def test_an_area_is_judged_by_its_rules(area: str) -> None:
 
 @pytest.mark.parametrize("patience", ["0", "-1", "nan", "inf", "1e9"])
 def test_a_patience_that_is_no_time_is_a_usage_error(patience: str) -> None:
-    """Whoever has none learns nothing, and whoever has it for ever waits."""
     done = run("verify", "reference-asyncio", "--patience", patience)
 
     assert (done.exit_code, done.stdout) == (2, "")
@@ -106,7 +103,6 @@ def test_playing_judges_as_verifying_does(
     scenarios: list[Scenario],
     expected: tuple[int, str, str],
 ) -> None:
-    """By what a backend declares; the worst of several runs counts."""
     outside.write("gate.py", GATE.replace("{name}", name).replace("{changes}", changes))
     outside.write("scenarios.json", scenarios_to_json(scenarios).decode())
     code, told, untold = expected
@@ -135,7 +131,6 @@ SOUND = msgspec.json.encode(play(open_operator, SCENARIO)).decode()
 def test_a_trace_of_a_foreign_program_is_judged(
     tmp_path: Path, trace: str, code: int, out: str, err: str
 ) -> None:
-    """Where it can be read, and where it can be true."""
     (tmp_path / "scenario.json").write_bytes(scenarios_to_json((SCENARIO,)))
     (tmp_path / "trace.json").write_text(trace)
 
@@ -148,7 +143,6 @@ def test_a_trace_of_a_foreign_program_is_judged(
 
 @pytest.mark.parametrize(("command", "help_"), [("zzz", ""), ("report", "report ")])
 def test_wrong_usage_is_one_line_that_names_the_help(command: str, help_: str) -> None:
-    """The line holds click's own sentence, whatever its words are."""
     done = run(command)
 
     assert (done.exit_code, done.stdout) == (2, "")
@@ -182,7 +176,6 @@ BUG = "this is a bug of asyncwait"
 def test_what_breaks_a_command_is_no_verdict(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str
 ) -> None:
-    """The command says so in one line."""
     monkeypatch.setattr(_rules, "_list_rules", raising(error))
 
     done = run("rules")
@@ -226,7 +219,6 @@ def test_a_working_directory_that_was_deleted_is_named(
 @pytest.mark.parametrize("arguments", ["--help", "rules", "verify --help", "verify nope"])
 @pytest.mark.parametrize("full", ["1>/dev/full 2>/dev/null", "1>/dev/full 2>/dev/full"])
 def test_output_that_can_not_be_written_is_no_verdict(arguments: str, full: str) -> None:
-    """Help, lists and errors alike."""
     command = f"exec {sys.executable} -m asyncwait {arguments} {full}"
     done = subprocess.run(command, shell=True, check=False)  # noqa: S602 - of a test
 
@@ -235,7 +227,6 @@ def test_output_that_can_not_be_written_is_no_verdict(arguments: str, full: str)
 
 
 def test_an_interruption_while_modules_are_imported_says_nothing() -> None:
-    """It comes as soon as the command imports the suite."""
     interrupts = """if True:
         import sys
 
@@ -289,7 +280,6 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...]) -> Non
 def test_nothing_survives_a_command_that_a_signal_ends(
     outside: Folder, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
-    """No child that spins, nothing that it started, no file; it is said that no verdict came."""
     spins = "import os, signal\n[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]\n"
     forks = "os.fork() or os.setsid()\nopen('spins', 'w').close()\nwhile True: pass\n"
     outside.write("gate.py", spins + forks)
@@ -339,7 +329,6 @@ def third():
 
 @linux
 def test_two_backends_play_at_a_time_and_an_interruption_ends_both(outside: Folder) -> None:
-    """The third waits; with one job the second does, too."""
     outside.write("gate.py", STUCK)
     names = [f"gate:{name}" for name in ("first", "second", "third")]
     command = [str(Path(sys.executable).with_name("asyncwait")), "verify", *names]
@@ -360,7 +349,6 @@ def test_two_backends_play_at_a_time_and_an_interruption_ends_both(outside: Fold
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_a_missing_extra_is_named(outside: Folder, missing: str) -> None:
-    """Without what a command needs, one line says what to install."""
     outside.block(missing)
 
     done = outside.asyncwait("verify", "reference-trio")
@@ -376,7 +364,6 @@ SOME = ("flink", "pool-asyncio", "pool-plain-trio", "reference-trio", "spark-str
 def test_all_goes_on_past_what_is_not_installed(
     outside: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is missing is named, and is not green; what is asked for by name has to be there."""
     outside.block("trio", "pyarrow", "jpype")
     monkeypatch.setattr(_verify, "shipped_backends", lambda: SOME)
 
@@ -408,7 +395,6 @@ def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 
 
 def test_backends_are_listed_without_those_that_are_made_to_break_a_rule() -> None:
-    """Who looks for a backend finds it; the others have a list of their own, with their rules."""
     sound, faulty = (run("backends", *more).stdout.splitlines() for more in ((), ("--faulty",)))
 
     assert "pool-asyncio" in sound
@@ -418,7 +404,6 @@ def test_backends_are_listed_without_those_that_are_made_to_break_a_rule() -> No
 
 
 def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stands among the others in the help, and is loaded when it is wanted."""
     bring(monkeypatch, extra="outside_command:extra", rules="outside_command:extra")
 
     assert (run("backends").exit_code, run("backends").stderr) == (0, "")
@@ -445,7 +430,6 @@ def extra_command() -> None:
 def test_a_broken_subcommand_is_one_clear_error(
     monkeypatch: pytest.MonkeyPatch, value: str, why: str
 ) -> None:
-    """When it is run, whatever its arguments are; the others are listed all the same."""
     bring(monkeypatch, extra=value)
 
     done, listed = run("extra", "--deep", "x"), run("--help")
@@ -461,7 +445,6 @@ def test_a_broken_subcommand_is_one_clear_error(
     ("script", "code"), [("yes", 2), ("echo; yes", 3), ("echo; exit 3", 3), ("echo; sleep 60", 3)]
 )
 def test_what_is_wrong_with_a_foreign_program_is_no_verdict(script: str, code: int) -> None:
-    """Wrong usage where it never was a backend, else an error; never a broken rule."""
     program = f"sh -c {shlex.quote(script)}"
 
     done = run("verify", "--exec", program, "--patience", "0.2", "--jobs", "1", *ONE)

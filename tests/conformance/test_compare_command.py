@@ -68,7 +68,6 @@ def test_a_difference_that_nothing_explains_is_drawn_as_two_timelines(outside: F
 
 
 def test_a_known_departure_explains_what_differs(outside: Folder) -> None:
-    """Its reason stands in a table; all else of two that share no code is equal, or a tie."""
     outside.write("gate.py", HASTY)
 
     done = outside.here("compare", "gate:known", "pool-asyncio", *SIX)

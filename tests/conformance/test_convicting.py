@@ -71,7 +71,6 @@ def run(*arguments: str) -> tuple[int, str]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("faulty", SAMPLE, ids=lambda faulty: faulty.name)
 def test_no_conviction_is_lost(faulty: Faulty) -> None:
-    """Each rule that convicts an operator anywhere does so where it is played alone, too."""
     found, kept = set(), set()
     area = rules()[faulty.rule].area
     its_own = [
@@ -91,7 +90,6 @@ def test_no_conviction_is_lost(faulty: Faulty) -> None:
 
 @pytest.mark.parametrize("rule", PREMISES)
 def test_what_a_check_looks_for_is_there_where_it_is_said_to_be(rule: str) -> None:
-    """A scenario that is left out is none in which the check finds a spot to judge."""
     spared = [scenario for scenario, _ in PLAYED if not PREMISES[rule](scenario)]
     check = {rule: CHECKS[rule]}
     applied = [
@@ -105,7 +103,6 @@ def test_what_a_check_looks_for_is_there_where_it_is_said_to_be(rule: str) -> No
 
 @pytest.mark.parametrize("rule", rules())
 def test_generated_scenarios_are_played_for_a_rule_where_they_may_show_it(rule: str) -> None:
-    """There are some, and of some rules not all of them."""
     there = [scenario for scenario in drawn() if can_convict(rules()[rule], scenario)]
 
     assert there or rule == "END-19"  # wrong arguments are not drawn
@@ -114,7 +111,6 @@ def test_generated_scenarios_are_played_for_a_rule_where_they_may_show_it(rule: 
 
 
 def test_what_breaks_a_rule_by_hand_can_convict_by_it() -> None:
-    """Its own witness, and those of other rules that break it, too."""
     lost = [
         (witness.rule, rule)
         for witness in all_witnesses()
@@ -139,7 +135,6 @@ def test_what_breaks_a_rule_by_hand_can_convict_by_it() -> None:
     ids=repr,
 )
 def test_what_nobody_has_planned_can_convict(odd: Event, mode: Mode) -> None:
-    """A rule on fences, snapshots or deadlines can be broken where there are none."""
     plain = Scenario(mode, inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40),)),))
     events = (SourceAsked(0), Taken(0, 0), CallStarted(0, 0, "a"), SinkWaits(0), odd)
     trace = Trace((Leg(Ending("finished", 40), events, abandoned=1),))
@@ -151,7 +146,6 @@ def test_what_nobody_has_planned_can_convict(odd: Event, mode: Mode) -> None:
 
 
 def test_a_rule_is_played_where_it_can_be_shown() -> None:
-    """The verdict says how many scenarios that are, and of how many."""
     code, out = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "40")
 
     assert code == 0, out
@@ -161,7 +155,6 @@ def test_a_rule_is_played_where_it_can_be_shown() -> None:
 
 
 def test_the_examples_about_a_rule_come_first() -> None:
-    """So that whoever has broken it hears of it at once."""
     plan = Coverage(count=1, rules=("ORD-1",), fails_fast=True, jobs=1)
     verdict = verify("faulty-knows-one-mode", plan)
 
@@ -171,7 +164,6 @@ def test_the_examples_about_a_rule_come_first() -> None:
 
 
 def test_nothing_more_is_played_once_a_must_is_broken() -> None:
-    """The verdict says how much was not."""
     code, out = run("verify", "faulty-knows-one-mode", "--fail-fast", "--count", "1", "--jobs", "1")
 
     assert code == 1
@@ -182,7 +174,6 @@ def test_nothing_more_is_played_once_a_must_is_broken() -> None:
 
 
 def test_a_should_stops_nothing() -> None:
-    """Only what speaks against the backend does."""
     should = next(f for f in FAULTY if rules()[f.rule].level == "SHOULD" and not f.blocks)
     code, out = run(
         "verify", f"faulty-{should.name}", "--rule", should.rule, "--fail-fast", "--count", "1"

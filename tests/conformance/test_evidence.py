@@ -26,28 +26,23 @@ from asyncwait.spec.scenario import (
 
 
 def test_every_rule_has_a_check() -> None:
-    """A rule that nobody judges is advice, and a check without a rule is an opinion."""
     assert set(CHECKS) == set(rules())
 
 
 def test_every_check_has_one_witness() -> None:
-    """Two hand-written runs show where the border of a check lies."""
     assert Counter(witness.rule for witness in all_witnesses()) == Counter(list(rules()))
 
 
 def test_every_rule_has_an_example() -> None:
-    """At least one scenario is about it by name."""
     assert {rule for example in EXAMPLES for rule in example.rules} == set(rules())
 
 
 def test_names_of_examples_are_unique() -> None:
-    """A name stands for one example in reports and on the command line."""
     names = Counter(example.name for example in EXAMPLES)
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_examples_are_data() -> None:
-    """An example comes back equal from its JSON."""
     scenarios = tuple(example.scenario for example in EXAMPLES)
     assert scenarios_from_json(scenarios_to_json(scenarios)) == scenarios
 
@@ -104,13 +99,11 @@ def _times(scenario: Scenario) -> list[int]:
     ],
 )
 def test_what_is_no_scenario_is_refused_with_its_statement(text: str, says: str) -> None:
-    """Whoever writes an example learns which of its words nobody understands."""
     with pytest.raises(ValueError, match=re.escape(says)):
         scenario_of(text)
 
 
 def test_a_field_of_another_type_is_refused() -> None:
-    """The decoder names the field."""
     with pytest.raises(ValidationError):
         scenario_of("capacity two")
 
@@ -125,13 +118,11 @@ def test_a_field_of_another_type_is_refused() -> None:
     ],
 )
 def test_what_tells_nothing_is_refused(text: str, says: str) -> None:
-    """A slip of the pen is no event."""
     with pytest.raises(ValueError, match=re.escape(says)):
         told(text)
 
 
 def test_an_error_names_what_it_stands_in() -> None:
-    """Of many examples or witnesses in one text."""
     for read, text in (
         (examples, "fine: A-1\n    Is told.\n    0: a\nwrong: A-1\n    Is told.\n    0: a; fine"),
         (examples, "wrong: A-1\n    0: a; fine"),

@@ -44,7 +44,6 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_scenarios_are_found(
     text: str, found: tuple[Scenario, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By whatever stands for them."""
     assert keep([ONE]) == {id_of(ONE)}
     Path("some.json").write_bytes(scenarios_to_json((ONE, Scenario())))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
@@ -64,7 +63,6 @@ def test_scenarios_are_found(
     ],
 )
 def test_what_stands_for_nothing_says_what_would(text: str, said: str) -> None:
-    """And what it may have been meant to be."""
     keep([ONE])
     (FOLDER / "12345678.json").write_text("[", encoding="utf-8")
 
@@ -73,7 +71,6 @@ def test_what_stands_for_nothing_says_what_would(text: str, said: str) -> None:
 
 
 def test_the_folder_stays_out_of_a_repository(tmp_path: Path) -> None:
-    """Without a line in anybody's list of what to ignore; where nothing failed nothing is left."""
     assert keep([]) == frozenset()
     assert list(tmp_path.iterdir()) == []
 
@@ -82,7 +79,6 @@ def test_the_folder_stays_out_of_a_repository(tmp_path: Path) -> None:
 
 
 def test_the_oldest_are_dropped(tmp_path: Path) -> None:
-    """Verifying every day for a year fills no disk."""
     for number in range(MOST_KEPT):
         file = tmp_path / f"{number:08}.json"
         file.touch()
@@ -97,7 +93,6 @@ def test_the_oldest_are_dropped(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
-    """The verdict stands all the same."""
     (tmp_path / "taken").touch()
 
     assert keep([ONE], tmp_path / "taken" / "scenarios") == frozenset()

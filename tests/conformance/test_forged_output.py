@@ -189,7 +189,6 @@ def test_no_line_of_a_report_on_the_terminal_is_forged(reports: Report) -> None:
 
 
 def test_a_styled_terminal_is_sent_our_own_styles_only(reports: Report) -> None:
-    """What rich adds for colours, and nothing else."""
     out = Console(file=io.StringIO(), width=120, force_terminal=True, color_system="standard")
 
     _report._print(reports, out, every=True)
@@ -201,7 +200,6 @@ def test_a_styled_terminal_is_sent_our_own_styles_only(reports: Report) -> None:
 
 
 def test_no_line_of_a_page_of_markdown_is_forged(reports: Report) -> None:
-    """Nor is there an image, a tag or a heading of others."""
     page = to_summary(reports)
 
     assert_is_ours(page)
@@ -214,7 +212,6 @@ def test_no_line_of_a_page_of_markdown_is_forged(reports: Report) -> None:
 
 
 def test_no_line_of_junit_is_forged(reports: Report) -> None:
-    """It is XML, too."""
     text = to_junit(reports).decode()
 
     assert_is_ours(text)
@@ -222,7 +219,6 @@ def test_no_line_of_junit_is_forged(reports: Report) -> None:
 
 
 def test_no_line_of_a_web_page_is_forged(reports: Report) -> None:
-    """Nor does it hold an element of others."""
     text = html_of(reports)
 
     assert_is_ours(text)
@@ -233,7 +229,6 @@ def test_no_line_of_a_web_page_is_forged(reports: Report) -> None:
 def test_the_badge_and_the_lines_of_a_report_are_json_that_can_be_seen(
     reports: Report, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """And what is read of it is what was written."""
     assert_is_ours(to_badge(reports).decode())
     data = report_to_lines(reports)
     assert data.decode().replace("\n", "").isprintable()
@@ -355,7 +350,6 @@ def test_no_line_of_a_command_is_forged(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Whatever it tells of."""
     monkeypatch.chdir(tmp_path_factory.mktemp("here"))
     texts = forging()
     is_told = False
@@ -408,7 +402,6 @@ def errors_of(texts: Texts) -> Iterator[str]:
 
 
 def test_the_text_of_an_error_is_one_line_whatever_was_raised_and_returned() -> None:
-    """The user's own error is its cause, as it is."""
     texts = forging()
     while int(_number(next(texts))) < TEXTS:
         for said in errors_of(texts):

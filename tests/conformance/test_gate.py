@@ -45,7 +45,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_without_names_the_project_says_all(project: Path) -> None:
-    """And the line says what it has said."""
     gate = gate_of([], project / "below")
 
     entries = read_entries(project / "known.toml")
@@ -71,7 +70,6 @@ def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path)
 
 
 def test_another_backend_has_nothing_to_do_with_it(project: Path) -> None:
-    """Nothing is taken, and nothing said."""
     gate = gate_of(["pool-asyncio"], project / "below")
 
     assert gate.terms("pool-asyncio") == Terms()
@@ -80,7 +78,6 @@ def test_another_backend_has_nothing_to_do_with_it(project: Path) -> None:
 
 
 def test_beside_another_backend_its_own_count_for_it_alone(project: Path) -> None:
-    """Of the scenarios there is one choice for all, so it stays that of the command."""
     gate = gate_of(["a:one", "pool-asyncio"], project)
 
     assert gate.terms("a:one").spec == "0.1"
@@ -89,7 +86,6 @@ def test_beside_another_backend_its_own_count_for_it_alone(project: Path) -> Non
 
 
 def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
-    """In place of the project's."""
     other = project / "other.toml"
     other.write_text(ENTRIES.replace("ORD-1", "ORD-3"))
 
@@ -101,7 +97,6 @@ def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
 
 
 def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
-    """Whoever names it elsewhere need not repeat it."""
     (tmp_path / "pyproject.toml").write_text("[tool.asyncwait]\nspec = '0.1'\n")
 
     gate = gate_of(["pool-asyncio"], tmp_path)
@@ -111,14 +106,12 @@ def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
 
 
 def test_entries_of_other_backends_are_strays(project: Path) -> None:
-    """They may be slips."""
     assert gate_of([], project).strays == ()
     (stray,) = gate_of(["a:one"], project).strays
     assert stray.startswith("known.toml: entry 2 (END-4): the backend 'a:two' ")
 
 
 def test_entries_that_do_not_say_how_are_told(project: Path) -> None:
-    """They hide any failure of their rule, if they are of a backend that is verified."""
     assert gate_of([], project).unsaid.startswith("known.toml: ORD-1, END-4: ")
     assert gate_of(["a:one"], project).unsaid.startswith("known.toml: ORD-1: ")
 
@@ -129,7 +122,6 @@ def test_entries_that_do_not_say_how_are_told(project: Path) -> None:
 
 
 def test_an_entry_of_no_backend_of_the_project_is_refused(project: Path) -> None:
-    """Where all of them are named, by the project or besides, nothing will ever show it."""
     (project / "known.toml").write_text(ENTRIES.replace("a:two", "a:too"))
 
     for named in ((), ("a:two", "a:one")):
@@ -139,7 +131,6 @@ def test_an_entry_of_no_backend_of_the_project_is_refused(project: Path) -> None
 
 
 def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:
-    """Any other has to."""
     (project / "known.toml").unlink()
 
     assert gate_of([], project, creates=True).entries == ()

@@ -68,7 +68,6 @@ def last(done: Done) -> str:
 
 @few
 def test_an_expected_failure_that_is_seldom_seen_may_not_show(gate: Folder) -> None:
-    """It is told in a line, and decides nothing."""
     seldom = ENTRY.replace("ORD-1", "END-14") + "seldom = true\n"
     gate.write("known.toml", ENTRY + seldom)
 
@@ -80,7 +79,6 @@ def test_an_expected_failure_that_is_seldom_seen_may_not_show(gate: Folder) -> N
 
 
 def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(gate: Folder) -> None:
-    """From red to conformant with expected failures, below the folder of the project file, too."""
     lacks = 'lacks={"copies": Lacks("not yet", "with 2.0")}'
     gate.write("gate.py", GATE.replace(lacks, 'profiles=["ordered"]'))
     file = gate.write(
@@ -116,7 +114,6 @@ def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(ga
 
 
 def test_an_expected_failure_for_a_backend_that_is_not_verified_is_told(gate: Folder) -> None:
-    """The file may serve several backends, so it decides nothing: report and exit code agree."""
     gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:other'\nrule"))
 
     done = verify(gate, "gate:backend", *KNOWN, *RULES[2:], "--report", "report")
@@ -137,7 +134,6 @@ OUT_OF_ORDER = """
 def test_single_runs_are_judged_with_the_expected_failures_of_the_project(
     gate: Folder, where: tuple[str, ...]
 ) -> None:
-    """As they are where it is verified: the file counts where it is there, and has to be right."""
     gate.write("one.json", OUT_OF_ORDER)
     gate.write(
         "pyproject.toml",
@@ -158,7 +154,6 @@ def test_single_runs_are_judged_with_the_expected_failures_of_the_project(
 
 @few
 def test_a_program_may_have_expected_failures_too(outside: Folder) -> None:
-    """By the name that its verdict has."""
     program = f"exec:{sys.executable} program.py"
     outside.write("program.py", PROGRAM)
     outside.write("known.toml", ENTRY.replace("rule", f"backend = '{program}'\nrule"))
@@ -195,7 +190,6 @@ for line in sys.stdin.buffer:
 
 @pytest.mark.parametrize(("before", "so"), [(ENTRY, "is left as it is"), (None, "is not written")])
 def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, so: str) -> None:
-    """What was not played may be broken or not; what to do is told."""
     file = outside.path / "known.toml"
     if before is not None:
         file.write_text(before)
@@ -234,7 +228,6 @@ def newer_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("few_examples", "newer_rule")
 def test_a_newer_rule_is_advisory_until_the_backend_moves(gate: Folder) -> None:
-    """It is played, judged, drawn and told; it decides for whoever claims the version."""
     table = "[tool.asyncwait]\nbackend = 'gate:backend'\nspec = '0.1'\n"
     gate.write("pyproject.toml", table)
 
@@ -252,7 +245,6 @@ def test_a_newer_rule_is_advisory_until_the_backend_moves(gate: Folder) -> None:
 
 
 def test_pytest_wants_one_backend(outside: Folder) -> None:
-    """Each has a verdict of its own."""
     outside.write("pyproject.toml", "[tool.asyncwait]\nbackend = ['a:b', 'c:d']\n")
 
     done = outside.pytest("--pyargs", "asyncwait.conformance", "--asyncwait")
@@ -262,7 +254,6 @@ def test_pytest_wants_one_backend(outside: Folder) -> None:
 
 
 def test_a_file_with_a_rule_that_there_is_not_is_not_rewritten(gate: Folder) -> None:
-    """It is refused before anything is played."""
     file = gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "END-888"))
     before = file.read_text()
 

@@ -84,7 +84,6 @@ def assert_nothing_remains(mark: str, folder: Path) -> None:
 def test_no_backend_is_green_silent_or_left_over(
     tmp_path: Path, mark: str, hostile: Hostile
 ) -> None:
-    """It is told in words what was wrong, and nothing of it is there afterwards."""
     (tmp_path / "gate.py").write_text(hostile.text, encoding="utf-8")
 
     done = verify("gate:backend", patience=hostile.patience)
@@ -99,7 +98,6 @@ def test_no_backend_is_green_silent_or_left_over(
 def test_no_program_is_green_silent_or_left_over(
     tmp_path: Path, mark: str, program: Program
 ) -> None:
-    """The same of whatever a command starts."""
     done = verify("--exec", program.command.replace("{python}", sys.executable))
 
     assert_is_told(done, program.words)
@@ -108,7 +106,6 @@ def test_no_program_is_green_silent_or_left_over(
 
 @linux
 def test_without_its_trick_it_is_conformant(tmp_path: Path, mark: str) -> None:
-    """So it is the trick that each test above sees."""
     (tmp_path / "gate.py").write_text(Hostile("none", "", {}).text, encoding="utf-8")
 
     done = verify("gate:backend", patience=10)

@@ -57,7 +57,6 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_every_kind_of_input_is_mutated() -> None:
-    """Ten thousand times in all, besides what goes through the commands."""
     assert COUNTS.keys() == mutated_input.KINDS.keys()
     assert sum(COUNTS.values()) - COUNTS["played"] - COUNTS["judged"] >= 10_000
 
@@ -66,7 +65,6 @@ def test_every_kind_of_input_is_mutated() -> None:
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", COUNTS)
 def test_mutated_input_is_read_or_refused_in_a_line(kind: str) -> None:
-    """In a process that may have a gigabyte, and a bound for each; both happen."""
     command = [sys.executable, mutated_input.__file__, kind, "0", str(COUNTS[kind])]
 
     support = {**os.environ, "PYTHONPATH": str(Path(mutated_input.__file__).parent)}
@@ -85,7 +83,6 @@ def test_mutated_input_is_read_or_refused_in_a_line(kind: str) -> None:
 def test_a_mutated_scenario_leaves_no_process_behind(
     outside: Folder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Played as users play, in children: they end, whatever was to be played."""
     monkeypatch.setenv("TEST_MARK", str(tmp_path))
     sound = [scenarios_to_json((example.scenario,)) for example in EXAMPLES[:40]]
     codes = set()
@@ -105,7 +102,6 @@ def test_a_mutated_scenario_leaves_no_process_behind(
 def test_mutated_replies_of_a_real_program_leave_no_process_behind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Every scenario has its run, be it in error, and of all the programs none is left."""
     monkeypatch.setenv("TEST_MARK", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(Path(mutated_input.__file__).parent))
     scenario = EXAMPLES[0].scenario

@@ -17,7 +17,6 @@ def registered(outside: Folder, name: str, points: str) -> None:
 
 
 def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) -> None:
-    """An installed distribution registers its backend under a name; only our own are shipped."""
     outside.write("gate.py", SOUND)
     registered(outside, "mine", "[asyncwait.backends]\nmine = gate:backend\n")
     code = "from asyncwait.conformance.running import shipped_backends; print(shipped_backends())"
@@ -41,7 +40,6 @@ def test_a_sound_operator_is_conformant_by_its_registered_name(outside: Folder) 
     ],
 )
 def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: str) -> None:
-    """It is named with what is wrong; all other names are there."""
     outside.write(
         "families.py",
         """
@@ -70,7 +68,6 @@ def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: st
 
 
 def test_a_registered_name_loads_no_family(outside: Folder) -> None:
-    """Nobody pays for what is not asked for."""
     outside.write("families.py", "print('loaded', flush=True)\ndef members(): return {}\n")
     registered(outside, "theirs", "[asyncwait.backend_families]\nwild = families:members\n")
     code = "from asyncwait.conformance.running import load_backend; load_backend('pool-asyncio')"
@@ -79,7 +76,6 @@ def test_a_registered_name_loads_no_family(outside: Folder) -> None:
 
 
 def test_a_module_of_the_present_folder_stands_in_for_no_other(outside: Folder) -> None:
-    """Neither for the command nor for the child that plays; the backend is found all the same."""
     outside.write("work/gate.py", SOUND)
     for name in ("anyio", "click", "json", "msgspec", "rich"):
         outside.write(f"work/{name}.py", "raise SystemExit('shadowed')\n")

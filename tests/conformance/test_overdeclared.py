@@ -55,14 +55,12 @@ def notes(verdict: Verdict) -> set[str]:
 
 
 def test_a_profile_that_check_arguments_may_refuse_is_told_with_the_way_to_have_it() -> None:
-    """Who has written retries, and not said so there, is not sent to leave them out."""
     told = notes(verify("lacking:refuses_retries", SOME))
     way = '; if it has, `check_arguments(..., "retry")` lets it be asked for'
     assert any(note.endswith(f"leave out retry{way}") for note in told)
 
 
 def test_who_declares_nothing_and_fails_at_a_watermark_is_told_to_declare() -> None:
-    """Beside the failure, and at the end of the verdict."""
     verdict = verify("lacking:silent", SOME)
 
     advice = (
@@ -76,7 +74,6 @@ def test_who_declares_nothing_and_fails_at_a_watermark_is_told_to_declare() -> N
 
 
 def test_who_declares_what_is_not_there_is_told_to_leave_it_out() -> None:
-    """It is not told that it declares nothing."""
     verdict = verify("lacking:declares", SOME)
 
     (note,) = notes(verdict)
@@ -87,7 +84,6 @@ def test_who_declares_what_is_not_there_is_told_to_leave_it_out() -> None:
 
 
 def test_who_declares_what_is_there_is_told_nothing() -> None:
-    """Nothing fails."""
     verdict = verify("lacking:honest", SOME)
 
     assert (verdict.failed, verdict.lacks) == ((), ())
@@ -101,7 +97,6 @@ def test_who_declares_what_is_there_is_told_nothing() -> None:
     ],
 )
 def test_a_bug_is_taken_for_no_lack(name: str) -> None:
-    """What is broken in the core, or in some scenarios of a profile, is to be mended."""
     verdict = verify(name, SOME)
 
     assert verdict.failed

@@ -50,7 +50,6 @@ def said(out: str, word: str) -> list[str]:
 
 @pytest.mark.usefixtures("few_examples")
 def test_the_commands_that_stand_with_a_failure_show_it_again(gate: Folder) -> None:
-    """By the id where it was verified; with the JSON in any folder."""
     verified = gate.here(*VERIFY)
     (violation,) = re.findall(r"^  shrunk \(\w+\): (.*) \(at \d+ ms\)$", verified.out, re.MULTILINE)
 
@@ -66,7 +65,6 @@ def test_the_commands_that_stand_with_a_failure_show_it_again(gate: Folder) -> N
 def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(
     gate: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sits there sees that something goes on, and has the folder at hand."""
     monkeypatch.setenv("FORCE_COLOR", "1")  # what there is on a terminal
 
     done = gate.here(*VERIFY)
@@ -77,7 +75,6 @@ def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(
 
 
 def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
-    """To be changed, kept, or sent to somebody; nothing is played."""
     file = tmp_path / "one.json"
 
     shown = run("play", "reference-asyncio", EXAMPLES[0].name, "--json", "-")

@@ -87,7 +87,6 @@ def left_by(folder: Folder, backend: str, typed: str) -> str:
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])
 @pytest.mark.parametrize("typed", ["q\n", "exit\n", "n\nquit\n", ""], ids=repr)
 def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend: str) -> None:
-    """However it is left, at the end of the input, too: nothing is judged, nothing is broken."""
     out = left_by(gate(outside, "breakpoint()"), backend, typed)
 
     assert out.count("(Pdb) ") == 1 + typed.startswith("n")
@@ -111,7 +110,6 @@ def test_leaving_the_debugger_ends_the_run_whatever_the_operator_does(
 
 
 def test_a_debugger_is_as_it_was_after_the_run() -> None:
-    """Whoever leaves it later leaves it as ever."""
     before = bdb.Bdb.set_quit, sys.breakpointhook
 
     with pytest.raises(DebuggerLeft), ended_by_debugger():
@@ -122,7 +120,6 @@ def test_a_debugger_is_as_it_was_after_the_run() -> None:
 
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])
 def test_where_it_hangs_is_shown(outside: Folder, backend: str) -> None:
-    """The stacks of its tasks, as they are when the harness gives it up; no rule is needed."""
     folder = gate(outside, "import anyio; await anyio.sleep_forever()")
 
     done = folder.asyncwait("play", "--here", f"gate:{backend}", ONE)
@@ -138,7 +135,6 @@ def test_where_it_hangs_is_shown(outside: Folder, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])
 def test_an_interruption_shows_where_it_stands(outside: Folder, backend: str) -> None:
-    """One that blocks its loop is ended by its author, who learns at which line."""
     there = outside.path / "there"
     # In short naps: a signal that comes in the moment before a long one would not end it.
     blocks = "any(time.sleep(0.05) for _ in range(12_000))"
@@ -171,7 +167,6 @@ def test_an_interruption_shows_where_it_stands(outside: Folder, backend: str) ->
 
 
 def test_each_leg_is_traced_for_itself() -> None:
-    """A scenario with a crash has more than one."""
     crashing = next(e for e in EXAMPLES if e.scenario.crashes)
 
     done = run("play", "reference-asyncio", crashing.name, "--trace")
@@ -183,7 +178,6 @@ def test_each_leg_is_traced_for_itself() -> None:
 
 
 def test_without_trace_events_are_drawn_at_the_end_alone() -> None:
-    """As by play."""
     played = run("play", "reference-asyncio", "the-last-finishes-first")
     replayed = run("play", "--here", "reference-asyncio", "the-last-finishes-first")
 
@@ -192,7 +186,6 @@ def test_without_trace_events_are_drawn_at_the_end_alone() -> None:
 
 
 def test_a_backend_in_threads_is_traced() -> None:
-    """Its events come from other threads; the harness hears of them all the same."""
     done = run("play", "threads", "the-last-finishes-first", "--trace")
 
     assert done.exit_code == 0, done.output

@@ -43,7 +43,6 @@ HEAVY = ("hypothesis", "rich", "click", "trio", "asyncwait.conformance.suite")
 
 
 def test_without_the_option_nothing_of_ours_is_collected(outside: Folder) -> None:
-    """Not even where the suite itself is named."""
     outside.write("test_own.py", "def test_own(): pass\n")
 
     done = outside.pytest("test_own.py", *SUITE)
@@ -53,7 +52,6 @@ def test_without_the_option_nothing_of_ours_is_collected(outside: Folder) -> Non
 
 
 def test_without_the_option_an_ordinary_run_loads_nothing_heavy(outside: Folder) -> None:
-    """Whoever has asyncwait installed pays nothing for its plug-in in other test runs."""
     outside.write(
         "test_own.py",
         f"""
@@ -71,7 +69,6 @@ def test_without_the_option_an_ordinary_run_loads_nothing_heavy(outside: Folder)
 
 
 def test_a_sound_backend_of_ones_own_passes_in_a_folder_of_its_own(outside: Folder) -> None:
-    """One module, one command, and nothing else; a report is written where that is asked for."""
     outside.write("once.py", ONCE)
     outside.write("gate.py", SOUND)
     told = outside.path / "told"
@@ -143,7 +140,6 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
 
 
 def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> None:
-    """What is not the operator's fault is no failure of a rule, and is not green either."""
     outside.write(
         "gate.py",
         """
@@ -170,7 +166,6 @@ def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> No
 
 
 def test_a_backend_that_cant_be_had_is_a_usage_error(outside: Folder) -> None:
-    """Before anything is collected, in one line."""
     done = outside.pytest(*SUITE, BACKEND, "gate:backend")
 
     assert done.code == 4

@@ -100,7 +100,6 @@ def test_an_operator_that_refuses_the_rest_conforms_and_no_rule_is_untested(name
 
 
 def test_every_ability_can_be_switched_off() -> None:
-    """The reference without it declares exactly that."""
     lacking = {
         name.removeprefix("reference-asyncio-without-"): ALL_CAPABILITIES - each().capabilities
         for name, each in family().items()
@@ -123,7 +122,6 @@ REFUSED = {
 
 @pytest.mark.parametrize(("capability", "error"), REFUSED.items())
 def test_the_refusing_operator_does_refuse(capability: Capability, error: str) -> None:
-    """What the test above plays would not get through if it had been left in a scenario."""
     scenario = next(e.scenario for e in EXAMPLES if capability in needs(e.scenario))
 
     leg = play(refusing(capability), scenario).legs[-1]
@@ -132,7 +130,6 @@ def test_the_refusing_operator_does_refuse(capability: Capability, error: str) -
 
 
 def test_the_command_knows_them_by_their_names(outside: Folder) -> None:
-    """And says what is missing, and how far away that is."""
     few = ("--count", "1", "--rule", "END-14", "--rule", "RETRY-7")
     done = outside.here("verify", "reference-asyncio-without-jitter", *few)
 

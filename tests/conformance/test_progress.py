@@ -50,7 +50,6 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> Callable[[Board, str, Callable[
 def test_areas_by_backend_are_shown_while_it_runs(
     verified: Callable[[Board, str, Callable[[], None]], None],
 ) -> None:
-    """Those that are over, the one that runs, and those that wait."""
     board = Board(NAMES, Console(file=StringIO(), force_terminal=True))
     looks: list[list[list[str]]] = []
 
@@ -82,8 +81,6 @@ def test_a_bar_says_how_much_is_done_and_how_long_the_rest_takes(
 def test_without_a_terminal_nothing_is_drawn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A log has a line for each quarter."""
-
     def verify_to_tell(_backend: Any, _plan: Any, say: Any, *, terms: Any) -> Any:
         for done in range(9):
             say("judged", done, 8)

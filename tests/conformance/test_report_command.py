@@ -26,7 +26,6 @@ def green(tmp_path: Path) -> Path:
 
 
 def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> None:
-    """With what changed, and one line for each backend."""
     done = run("report", green, red)
 
     lines = done.stdout.splitlines()
@@ -43,7 +42,6 @@ def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> Non
 
 
 def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
-    """Whoever has mistyped a name finds out."""
     done = run("report", green, green)
 
     assert done.exit_code == 0
@@ -51,7 +49,6 @@ def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
 
 
 def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Path) -> None:
-    """Not even a name is known; nor do others that are green make up for it."""
     red.write_bytes(b"")
 
     done = run("report", red)
@@ -61,7 +58,6 @@ def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Pat
 
 
 def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> None:
-    """In the same forms; and it is read again."""
     done = run("report", red, green, "--out", tmp_path / "all")
 
     assert done.stdout.endswith(f"written into {tmp_path}/all: {', '.join(FORMS)}\n")
@@ -76,7 +72,6 @@ def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> 
 def test_what_would_be_too_long_to_be_read_is_not_written(
     red: Path, green: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two files may be read that are no one file."""
     monkeypatch.setattr(_json_lines, "MOST_BYTES", max(red.stat().st_size, green.stat().st_size))
 
     done = run("report", red, green, "--out", tmp_path / "all")
@@ -87,7 +82,6 @@ def test_what_would_be_too_long_to_be_read_is_not_written(
 
 
 def test_a_file_may_stand_in_the_folder_that_it_is_merged_into(green: Path, tmp_path: Path) -> None:
-    """It is read before the folder is cleared."""
     run("report", green, "--out", tmp_path / "all")
 
     done = run("report", tmp_path / "all" / "report.jsonl", "--out", tmp_path / "all")
@@ -99,7 +93,6 @@ def test_a_file_may_stand_in_the_folder_that_it_is_merged_into(green: Path, tmp_
 def test_a_verification_writes_what_it_found(
     outside: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Into the folder that is named, and for GitHub where that asks for it."""
     outside.write("gate.py", SOUND)
     arguments = ("verify", "gate:backend", "--count", "1", "--rule", "ORD-1", "--report", "told")
 
@@ -119,7 +112,6 @@ def test_a_verification_writes_what_it_found(
 
 
 def test_wrong_usage_leaves_the_report_of_the_last_run(tmp_path: Path) -> None:
-    """It is cleared away when there is something to play, and not by a slip of the pen."""
     (tmp_path / "report.jsonl").write_text("the last one", encoding="utf-8")
 
     done = run("verify", "reference-asyncio", "--rule", "ORD-99", "--report", tmp_path)

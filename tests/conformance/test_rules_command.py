@@ -10,14 +10,12 @@ ALL = [*rules().values(), *APART.values()]
 
 
 def test_a_rule_is_shown_in_any_letters() -> None:
-    """Nobody looks up how ids are written."""
     assert run("rules", "cap-6").stdout.startswith("CAP-6 ")
     assert run("rules", "Mbx-4").stdout.startswith("MBX-4 ")
     assert run("rules", "carry-5").stdout.startswith("CARRY-5 ")
 
 
 def test_the_rules_are_listed() -> None:
-    """All of them, those of no operator last; to a backend only the others may apply."""
     assert run("rules").stdout.splitlines() == [f"{r.id:8} {r.level:6} {r.title}" for r in ALL]
     of_backend = run("rules", "--backend", "reference-asyncio").stdout
     assert "MBX" not in of_backend
@@ -27,7 +25,6 @@ def test_the_rules_are_listed() -> None:
 def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
     outside: Folder,
 ) -> None:
-    """All others stand there as ever; those of the mailbox are for no backend."""
     outside.write(
         "gate.py",
         SOUND.replace("(open_operator)", "(open_operator, profiles=['ordered', 'snapshots'])"),
@@ -60,7 +57,6 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
     ],
 )
 def test_an_area_is_listed_with_a_sentence_on_each_rule(typed: str, area: str) -> None:
-    """By the name of its chapter, too; and how there is more to see of one."""
     done = run("rules", typed)
 
     assert (done.exit_code, done.stderr) == (0, "")
@@ -72,7 +68,6 @@ def test_an_area_is_listed_with_a_sentence_on_each_rule(typed: str, area: str) -
 
 
 def test_what_others_have_made_to_break_a_rule_is_listed(outside: Folder) -> None:
-    """A family says so by two attributes of its factories; one that says nothing is none."""
     outside.write(
         "families.py",
         """

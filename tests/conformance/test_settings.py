@@ -16,7 +16,6 @@ def project(folder: Path, *lines: str) -> Path:
 
 
 def test_the_table_says_what_is_verified_and_by_what(tmp_path: Path) -> None:
-    """A path counts from the folder of the file."""
     file = project(
         tmp_path,
         "backend = ['a:b', 'c']",
@@ -32,7 +31,6 @@ def test_the_table_says_what_is_verified_and_by_what(tmp_path: Path) -> None:
 
 
 def test_the_nearest_counts(tmp_path: Path) -> None:
-    """Upwards, and as a whole; a project without a table of ours is passed over."""
     outer = project(tmp_path, "backend = 'a:b'", "seed = 7")
     below = tmp_path / "one" / "tests"
     below.mkdir(parents=True)
@@ -45,7 +43,6 @@ def test_the_nearest_counts(tmp_path: Path) -> None:
 
 
 def test_without_a_table_there_are_none(tmp_path: Path) -> None:
-    """Nobody has to have one."""
     assert find_settings(tmp_path) is None
 
 
@@ -65,7 +62,6 @@ def test_without_a_table_there_are_none(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_key_is_told_with_its_file(tmp_path: Path, line: str) -> None:
-    """In one sentence."""
     file = project(tmp_path, line)
     key = line.split(maxsplit=1)[0]
 
@@ -86,7 +82,6 @@ def test_a_wrong_key_is_told_with_its_file(tmp_path: Path, line: str) -> None:
 def test_a_file_without_a_table_that_can_be_read_is_refused(
     tmp_path: Path, text: str, said: str
 ) -> None:
-    """It says nothing."""
     file = tmp_path / "pyproject.toml"
     file.write_text(text)
 

@@ -31,14 +31,12 @@ OF_STREAMS = {"flink", "flink-keyed", "spark", "spark-dataframe", "spark-streami
 
 
 def test_the_shipped_backends_are_these() -> None:
-    """One that is shipped is in the list that the main job verifies; others have their own jobs."""
     assert set(shipped_backends()) == {*LACKED, *OF_STREAMS}
     assert "pyflink" in known_backends()
 
 
 @pytest.mark.parametrize(("name", "lacked"), LACKED.items())
 def test_what_a_backend_lacks_is_known_and_it_fails_nothing(name: str, lacked: set[str]) -> None:
-    """Every other rule applies to it."""
     backend = load_backend(name)
 
     assert ALL_CAPABILITIES - backend.capabilities == lacked

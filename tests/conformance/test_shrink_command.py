@@ -22,7 +22,6 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_nothing_can_be_left_out_of_what_it_finds() -> None:
-    """Two records are the fewest of which one can overtake the other."""
     done = run("play", "--shrink", BACKEND, EXAMPLE)
 
     *_, said, found, again = done.stdout.splitlines()
@@ -37,7 +36,6 @@ def test_nothing_can_be_left_out_of_what_it_finds() -> None:
 
 
 def test_when_the_time_is_over_the_smallest_so_far_is_shown() -> None:
-    """And how more may be had."""
     done = run("play", "--shrink", BACKEND, EXAMPLE, "--seconds", "1e-9")
 
     said = done.stdout.splitlines()[-3]
@@ -46,7 +44,6 @@ def test_when_the_time_is_over_the_smallest_so_far_is_shown() -> None:
 
 
 def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has seen enough loses nothing."""
     tried = 0
 
     def is_over(_: object) -> bool:
@@ -80,7 +77,6 @@ def test_the_rule_stays_broken_for_which_the_scenario_was_listed() -> None:
 
 
 def test_what_was_listed_for_another_backend_says_nothing() -> None:
-    """Nor does a file that somebody has broken."""
     file = Path(".asyncwait", "listed.json")
     file.parent.mkdir()
     (listed,) = find_scenarios("a-clean-up-when-a-run-crashes")
@@ -94,7 +90,6 @@ def test_what_was_listed_for_another_backend_says_nothing() -> None:
 
 
 def test_what_can_not_be_judged_can_not_be_shrunk(tmp_path: Path) -> None:
-    """A backend that breaks is no operator that breaks a rule."""
     tmp_path.joinpath("gate.py").write_text(
         "from asyncwait.conformance.running import StreamBackend\n"
         "class Broken(StreamBackend, frozen=True):\n"

@@ -38,7 +38,6 @@ def seems_there(operator: OpenOperator, profile: Capability) -> bool:
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_an_operator_that_has_everything_is_told_so(*, batch: bool) -> None:
-    """In the order in which profiles are named, whether it is asked often or once."""
     asked: list[int] = []
 
     def play(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -50,7 +49,6 @@ def test_an_operator_that_has_everything_is_told_so(*, batch: bool) -> None:
 
 
 def test_of_a_batch_only_what_fails_is_not_there() -> None:
-    """Each profile is judged by its own examples."""
     play = stream_backend(refusing(Capability.RETRY)).run
     expected = tuple(other for other in OTHERS if other != Capability.RETRY)
     assert seemingly_there(play, ORDERED, batch=True) == expected
@@ -59,7 +57,6 @@ def test_of_a_batch_only_what_fails_is_not_there() -> None:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("lacked", OTHERS)
 def test_what_is_refused_is_not_there(lacked: Capability) -> None:
-    """Though an operator that has it seems to have it."""
     assert not seems_there(refusing(lacked), lacked)
 
 
@@ -68,12 +65,10 @@ def test_what_is_refused_is_not_there(lacked: Capability) -> None:
     [({"mode": "ordered"}, Capability.UNORDERED), ({"timeout": None}, Capability.TIMEOUTS)],
 )
 def test_what_is_ignored_is_not_there(settings: Any, lacked: Capability) -> None:
-    """An operator that takes a setting and does nothing with it breaks the rules about it."""
     assert not seems_there(ignoring(**settings), lacked)
 
 
 def test_what_is_declared_is_not_tried() -> None:
-    """The verdict says all of that."""
     asked: list[Scenario] = []
 
     def play(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -88,7 +83,6 @@ def test_what_is_declared_is_not_tried() -> None:
 
 
 def test_the_verdict_tells_it_at_the_end_of_its_line() -> None:
-    """A backend that has everything and declares less is conformant in what it declares."""
     with suite.playing(suite.each_rule_once(ORDERED)):
         verdict = verify("partly:backend", Coverage(1))
 
@@ -98,7 +92,6 @@ def test_the_verdict_tells_it_at_the_end_of_its_line() -> None:
 
 @pytest.mark.usefixtures("few_examples")
 def test_nothing_is_tried_for_a_part_of_the_rules() -> None:
-    """Whoever asks for one rule gets the answer to that."""
     verdict = verify("partly:backend", Coverage(1, rules=("ORD-1",)))
 
     assert verdict.line == "partly:backend: conformant: core, ordered as to ORD-1 (1 rule passes)"

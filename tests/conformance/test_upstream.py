@@ -39,7 +39,6 @@ def shown(test: UpstreamTest, example: str) -> set[str]:
 
 
 def test_the_command_prints_the_page() -> None:
-    """Each test has its row, with what stands for it."""
     printed = subprocess.check_output(
         [sys.executable, "-m", "asyncwait.conformance.upstream"], text=True
     )
@@ -80,7 +79,6 @@ def test_its_rules_are_shown_by_its_examples(test: UpstreamTest) -> None:
 def test_a_field_that_nobody_knows_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A slip in its name would else leave a test without what it says."""
     (tmp_path / "cases.toml").write_text('[Owner.test]\nrule = "ORD-1"\n', encoding="utf-8")
     monkeypatch.setattr(_cases.resources, "files", lambda _: tmp_path)
 

@@ -76,7 +76,6 @@ def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Fold
 
 @pytest.mark.parametrize("shrinks", [True, False])
 def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder, *, shrinks: bool) -> None:
-    """The smallest failure stands in front, with what was stored. It takes time."""
     write(gate, UNORDERED)
 
     verdict = verify("gate:backend", Coverage(4, 49, ("ORD-1",), shrinks=shrinks))
@@ -92,7 +91,6 @@ def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder, *, shrinks: 
 
 
 def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
-    """With expected failures, which the line says."""
     known = ", expected_failures={'ORD-1': 'we promise no order'}"
     write(gate, UNORDERED.replace("== 6", "== 4"), known)
 
@@ -147,7 +145,6 @@ def test_scenarios_that_are_one_to_a_backend_are_played_once(
 def test_the_suite_stops_asking_a_backend_that_dies_each_time(
     gate: Folder, planned: list[Scenario], trouble: str, status: str, played: int | None
 ) -> None:
-    """After three deaths."""
     write(gate, trouble)
 
     verdict = verify("gate:backend", Coverage(1, rules=("ORD-1", "END-8")))
@@ -161,7 +158,6 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(
 
 
 def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> None:
-    """What the first child could do the next one can't: that is not the operator's fault."""
     file = write(gate, "import os; os._exit(3)")
     text = file.read_text(encoding="utf-8")
     once = (
@@ -200,7 +196,6 @@ def backend():
 def test_further_runs_of_a_backend_are_judged_with_the_others(
     gate: Folder, few_examples: tuple[Example, ...], planned: list[Scenario]
 ) -> None:
-    """They count, break rules under their own names, and may end in errors."""
     gate.write("gate.py", FURTHER)
 
     verdict = verify("gate:backend", Coverage(count=1))
@@ -217,7 +212,6 @@ def test_further_runs_of_a_backend_are_judged_with_the_others(
 
 
 def test_the_verdict_does_not_depend_on_how_many_play(gate: Folder) -> None:
-    """Rules, counts, failures and their order are the same; rules stand as in the chapters."""
     write(gate, UNORDERED.replace("== 6", "> 2"))
     rules = ("COPY-1", "ORD-1")
 

@@ -32,7 +32,6 @@ def steps() -> Iterator[Block]:
 
 @pytest.mark.sampled
 def test_a_reader_sees_what_the_tutorial_says(tmp_path: Path) -> None:
-    """Every command ends as it says, and what it quotes comes out, but for figures that grow."""
     folder, gate, codes = Folder(tmp_path), "", []
     if sample.SEED != sample.WHOLE:  # by day fewer scenarios, of which END-7 still is the cause
         folder.write("pyproject.toml", "[tool.asyncwait]\ncount = 150\n")
@@ -54,7 +53,6 @@ def test_a_reader_sees_what_the_tutorial_says(tmp_path: Path) -> None:
 
 
 def test_every_line_that_is_not_run_is_in_the_tutorial() -> None:
-    """The list holds nothing that was dropped, and no more than how to install."""
     lines = [line for step in steps() for line in step.code.splitlines()]
 
     assert all(f"$ {line}" in lines for line in NOT_RUN)
@@ -62,7 +60,6 @@ def test_every_line_that_is_not_run_is_in_the_tutorial() -> None:
 
 
 def test_the_operator_that_is_begun_with_is_short() -> None:
-    """It is what the tutorial promises: some forty lines."""
     (first, *_) = [step.code for step in steps() if step.language == "python"]
 
     assert len(first.splitlines()) <= 46

@@ -23,25 +23,21 @@ RULES = "../spec/asyncwait/spec/rules"
 def test_a_link_leads_to_where_its_target_stands_on_the_site(
     link: str, uri: str, there: str
 ) -> None:
-    """Pages, chapters, code, parts of the page itself, and what is elsewhere."""
     assert relinked(f"see [it]({link}).", uri) == f"see [it]({there})."
 
 
 def test_what_stands_in_code_is_no_link() -> None:
-    """Neither in a block nor in a line."""
     text = "`[it](pool.md)` and\n```python\na[0](pool.md)\n```\n"
 
     assert relinked(text, "tutorials/gate.md") == text
 
 
 def test_a_link_that_leads_nowhere_is_an_error() -> None:
-    """It names the page and what is not there."""
     with pytest.raises(FileNotFoundError, match=r"^docs/pool\.md: there is no docs/poole\.md$"):
         relinked("[it](poole.md)", "pool.md")
 
 
 def test_code_that_a_page_links_to_is_found() -> None:
-    """It gets a page of its own; what is one already does not."""
     text = "[a](../examples) [b](threads.md) [c](https://example.org) [d](../pyproject.toml)"
 
     assert list(code_linked(text, "pool.md")) == ["examples", "pyproject.toml"]

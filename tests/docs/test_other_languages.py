@@ -40,13 +40,11 @@ def plain(scenario: Scenario) -> Any:
 
 
 def test_every_profile_that_a_program_may_have_has_a_row() -> None:
-    """Others need objects that it can't share with the suite."""
     assert rows().keys() == {*map(str, PROFILES)} - {"copies", "contexts", "cache"}
 
 
 @pytest.mark.parametrize("name", rows())
 def test_what_a_profile_adds_goes_without_it(name: str) -> None:
-    """Some example has the field, and has not where the profile is lacking."""
     without = Capability(name).without
     pairs = ((each.scenario, without(each.scenario)) for each in EXAMPLES)
     gone = {

@@ -28,19 +28,16 @@ def test_a_picture_is_what_is_drawn_now(name: str) -> None:
 
 
 def test_every_picture_stands_in_the_page() -> None:
-    """In the order in which they are drawn, and no other."""
     assert re.findall(r"\(pictures/(.*?)\.svg\)", PAGE) == list(PICTURES)
     assert sorted(file.stem for file in FOLDER.iterdir()) == sorted(PICTURES)
 
 
 def test_the_modes_differ_as_the_page_says() -> None:
-    """In order one waits for the other."""
     assert output("ordered") == ["a1", "b1", "c1"]
     assert output("unordered") == ["b1", "c1", "a1"]
 
 
 def test_nothing_crosses_the_watermark() -> None:
-    """What is behind it comes last, though it is ready before the first."""
     (b, a, watermark, c) = output("segments")
 
     assert (b, a, c) == ("b1", "a1", "c1")
@@ -48,7 +45,6 @@ def test_nothing_crosses_the_watermark() -> None:
 
 
 def test_the_snapshot_holds_what_the_page_says() -> None:
-    """Two inputs: one whose call runs, one that is decided and held."""
     snapshot = output("snapshot")[0]
 
     assert isinstance(snapshot, Snapshot)
@@ -56,7 +52,6 @@ def test_the_snapshot_holds_what_the_page_says() -> None:
 
 
 def test_a_record_leaves_its_batch_as_the_page_says() -> None:
-    """What its handler gives comes first; the others share the second call, with their answers."""
     (leg,) = play(open_operator, PICTURES["batches"], "asyncio").legs
 
     assert output("batches") == ["a?", "b1", "c1"]

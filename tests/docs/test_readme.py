@@ -128,7 +128,6 @@ GIVEN = {
 
 @pytest.mark.parametrize("block", PYTHON)
 def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Alone, with what is given, in an empty folder; on a clock that jumps where it awaits."""
     monkeypatch.chdir(tmp_path)
     package: Any = ModuleType("mypkg")
     package.open_operator = pool.open_operator
@@ -155,7 +154,6 @@ def test_a_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_command_exits_as_it_should(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sound mailbox is conformant, what is faulty is seen; and the verdict is the one shown."""
     (told,) = {block.printed for block in BLOCKS if line in lines_of(block)}
     folder, arguments = Folder(tmp_path), shlex.split(line)[1:]
 
@@ -172,11 +170,9 @@ def test_a_command_exits_as_it_should(
 
 
 def test_every_line_is_run_or_says_why_not() -> None:
-    """The two lists hold all of them, and nothing that was dropped."""
     assert {line for block in BLOCKS for line in lines_of(block)} == {*COMMANDS, *NOT_RUN}
     assert len(NOT_RUN) == 10
 
 
 def test_the_readme_can_be_read_in_a_minute() -> None:
-    """It is short; the rest stands in the guides."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 120

@@ -16,7 +16,6 @@ PAGE = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
 
 
 def test_the_page_names_the_versions_of_today() -> None:
-    """Whoever raises one says there what it means."""
     lines = [
         line.split("|")[1:4] for line in PAGE.partition("\n## ")[0].splitlines() if "|" in line
     ]
@@ -36,7 +35,6 @@ def test_the_page_names_the_versions_of_today() -> None:
 
 
 def test_workflows_name_each_action_by_its_commit() -> None:
-    """A tag may be moved, and a commit may not: what publishes a release is what was looked at."""
     lines = [
         line.strip()
         for file in (ROOT / ".github/workflows").glob("*.yml")

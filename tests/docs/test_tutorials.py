@@ -38,7 +38,6 @@ def on_a_clock_that_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_prints_what_it_says(page: str) -> None:
-    """Its blocks run one after the other, as a reader would type them."""
     blocks = [block for section in blocks_of(DOCS / page).values() for block in section]
     names: dict[str, Any] = {"__name__": "page"}
 
@@ -49,7 +48,6 @@ def test_a_page_prints_what_it_says(page: str) -> None:
 
 
 def test_every_page_with_code_is_run_somewhere() -> None:
-    """A new page has a place in one of the lists above, which name no others."""
     with_code = {
         path.relative_to(DOCS).as_posix()
         for path in DOCS.rglob("*.md")

@@ -54,8 +54,6 @@ async def test_a_batch_goes_where_all_that_is_decided_waits_behind_it(
 
 
 async def test_a_function_may_change_the_list_that_it_is_given() -> None:
-    """The operator goes by one of its own."""
-
     async def fn(values: list[int]) -> dict[int, list[int]]:
         values.sort()
         found = {value: [10 * value] for value in values}

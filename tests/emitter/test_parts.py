@@ -17,8 +17,6 @@ async def twice(value: int) -> list[int]:
 
 
 async def test_a_consumer_that_takes_on_and_on_starves_no_barrier() -> None:
-    """What waits for the lock comes before the next record."""
-
     async def source() -> AsyncIterator[Element]:
         for number in range(9):
             yield Record(number)

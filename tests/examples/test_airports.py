@@ -34,7 +34,6 @@ def made(example: Any) -> Any:
 
 
 def test_every_airport_has_its_row_once(made: Any) -> None:
-    """In their order, with the weather that the service makes up, or an error."""
     known, weather = of("fetching").airports(AIRPORTS), of("weather")
     behaviour = weather.Behaviour(broken=0.03)
 
@@ -46,7 +45,6 @@ def test_every_airport_has_its_row_once(made: Any) -> None:
 
 
 def test_what_was_completed_is_found(made: Any) -> None:
-    """At most the calls under way at the kill are completed twice, and the log says the same."""
     assert of("figures").mismatches(made) == []
     assert of("figures").completed_twice(made.log) <= CAPACITY
     assert made.result.found >= AIRPORTS // 2 - CAPACITY
@@ -60,7 +58,6 @@ def test_everything_occurs(made: Any) -> None:
 
 
 def test_no_more_calls_are_served_in_a_second_than_may_be(made: Any) -> None:
-    """And whoever is told to come in the next one comes then, unless the job was killed."""
     served = Counter(int(call.began) for call in made.log if call.status != 429)
     ranked = sorted(made.log, key=lambda call: (call.icao, call.began))
     early = [
@@ -74,7 +71,6 @@ def test_no_more_calls_are_served_in_a_second_than_may_be(made: Any) -> None:
 
 
 def test_figures_of_a_log(example: Any) -> None:
-    """Only what was answered is completed; a call is under way until it is answered."""
     figures, call = of("figures"), of("weather").Call
     log = [
         call("EDDF", 1.0, 4.0, 200),
@@ -92,7 +88,6 @@ def test_figures_of_a_log(example: Any) -> None:
 
 
 def test_a_difference_is_told(made: Any) -> None:
-    """A row too few, an answer that nobody gave, a journal that says too much, a capacity."""
     told = of("figures").mismatches
     result, log = made.result, made.log
     good = next(row[0] for row in result.rows if row[4] is None)
@@ -132,7 +127,6 @@ def test_figures_that_differ_are_an_error(
 
 
 def test_a_job_that_fails_is_told(example: Any, tmp_path: Path) -> None:
-    """By the line that it has left, or by its exit code."""
     killing = of("killing")
     (tmp_path / "result").write_text(json.dumps({"error": "no Java here"}))
 
@@ -150,7 +144,6 @@ NEEDED |= {"rich": "'asyncwait[progress]'", "pyspark": "'asyncwait[spark]'"}
 def test_what_is_missing_is_named(
     example: Any, package: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is run."""
     told = f"{package} is not installed; try: pip install {NEEDED[package]}"
     assert said_without(package, example, NEEDED, capsys) == f"error: {told}\n"
 

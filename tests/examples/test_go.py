@@ -34,7 +34,6 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_an_operator_in_go_conforms_in_what_it_declares(program: str) -> None:
-    """Every rule that applies was seen to hold, and it seems to have nothing besides."""
     name = exec_name(program)
 
     verdict = verify(name, Coverage(300))
@@ -55,7 +54,6 @@ def replies(program: str, *requests: str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("value", ["1.0", "-0.0", "9223372036854775807", '"<\\u2028"', "1e+16"])
 def test_its_harness_keeps_values_as_they_are_written(program: str, value: str) -> None:
-    """A number that is read as another one is another value to the suite."""
     inputs = f'[{{"at":0,"element":{{"type":"record","value":{value}}}}}]'
 
     (reply,) = replies(program, f'{{"scenario":{{"inputs":{inputs}}},"number":7}}')
@@ -67,12 +65,10 @@ def test_its_harness_keeps_values_as_they_are_written(program: str, value: str) 
 
 
 def test_its_harness_refuses_what_it_does_not_play(program: str) -> None:
-    """A trace of something else would be a lie."""
     (reply,) = replies(program, '{"scenario":{"form":"callback"},"number":7}')
 
     assert reply == {"error": "this program does not declare what `form` needs", "number": 7}
 
 
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    """Whoever has Go can build it, without a network."""
     assert "require" not in (FOLDER / "go.mod").read_text("utf-8")

@@ -39,7 +39,6 @@ def said(*requests: str) -> list[dict[str, object]]:
 
 
 def test_it_conforms_in_what_it_declares() -> None:
-    """Every rule that applies was seen to hold, and it seems to have nothing besides."""
     name = exec_name(COMMAND)
 
     verdict = verify(name, Coverage(100))
@@ -52,7 +51,6 @@ def test_it_conforms_in_what_it_declares() -> None:
 
 
 def test_who_does_not_say_that_it_lacks_one_loop_is_told_to(tmp_path: Path) -> None:
-    """It is asked for what no program in another language can have."""
     folder = copytree(FOLDER, tmp_path / "program")
     main = (folder / "main.py").read_text("utf-8")
     (folder / "main.py").write_text(main.replace(', "lacks": ["one-loop"]', ""), "utf-8")
@@ -64,14 +62,12 @@ def test_who_does_not_say_that_it_lacks_one_loop_is_told_to(tmp_path: Path) -> N
 
 
 def test_it_declares_what_the_page_shows() -> None:
-    """Whoever copies the first line of the table gets as far."""
     (shown,) = re.findall(r'^\| `(\{"protocol": .*?\})` \|', PAGE.read_text("utf-8"), re.MULTILINE)
 
     assert said() == [json.loads(shown)]
 
 
 def test_it_answers_what_the_page_shows() -> None:
-    """Up to the order of events of one instant."""
     request, reply = re.findall(r"^```json\n(.*)\n```$", PAGE.read_text("utf-8"), re.MULTILINE)[:2]
     (expected,) = json.loads(reply)["trace"]["legs"]
 
@@ -84,7 +80,6 @@ def test_it_answers_what_the_page_shows() -> None:
 
 
 def test_its_harness_refuses_what_it_does_not_play() -> None:
-    """A trace of something else would be a lie."""
     _, reply = said('{"scenario":{"form":"callback"},"number":7}')
 
     assert reply == {"error": "this harness plays no form", "number": 7}
@@ -92,7 +87,6 @@ def test_its_harness_refuses_what_it_does_not_play() -> None:
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
 def test_it_imports_the_standard_library_alone(file: Path) -> None:
-    """And its own modules."""
     nodes = [*ast.walk(ast.parse(file.read_text("utf-8")))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_an_operator_in_javascript_conforms_in_what_it_declares() -> None:
-    """Every rule that applies was seen to hold, and it seems to have nothing besides."""
     name = exec_name(node("main.js"))
 
     verdict = verify(name, MANY)
@@ -32,7 +31,6 @@ def test_an_operator_in_javascript_conforms_in_what_it_declares() -> None:
 
 
 def test_its_broken_twin_is_convicted() -> None:
-    """By the rule that it breaks, in the examples alone."""
     verdict = verify(exec_name(node("broken.js")), FEW)
 
     assert verdict.claim == f"not conformant: {CLAIM}"
@@ -65,7 +63,6 @@ def test_its_harness_keeps_numbers_as_they_are_written(value: str) -> None:
 
 
 def test_its_harness_refuses_what_it_does_not_play() -> None:
-    """A trace of something else would be a lie."""
     replied = replies(
         '{"scenario":{"form":"callback"}}',
         '{"scenario":{"max_held":4}}',

@@ -30,14 +30,12 @@ def runs() -> Iterator[dict[str, Any]]:
 
 
 def test_every_order_has_its_price_once(runs: dict[str, Any]) -> None:
-    """In the order in which they came, and none is older than it may be."""
     for run in runs.values():
         assert [each.order.number for each in run.joined] == list(range(ORDERS))
         assert run.too_old() == []
 
 
 def test_a_price_that_is_too_old_is_named(runs: dict[str, Any]) -> None:
-    """One that was replaced long before the order came."""
     run = runs["neither"]
     order = run.joined[0].order
     price = run.joined[0].price
@@ -49,7 +47,6 @@ def test_a_price_that_is_too_old_is_named(runs: dict[str, Any]) -> None:
 
 
 def test_a_cache_and_batches_save_requests(runs: dict[str, Any]) -> None:
-    """A price is read once in its life at most, and several are read together."""
     ttl = of("joining").TTL
     for name in ("cache", "cache and batch"):
         orders = runs[name].joined
@@ -62,7 +59,6 @@ def test_a_cache_and_batches_save_requests(runs: dict[str, Any]) -> None:
 def test_a_machine_without_redis_is_told(
     runs: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line, and nothing is run."""
     assert runs
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
 
@@ -71,7 +67,6 @@ def test_a_machine_without_redis_is_told(
 
 
 def test_what_is_drawn_is_counted_by_time(runs: dict[str, Any]) -> None:
-    """All requests are in one bin or another."""
     run = runs["batch"]
     moments = run.moments()
 

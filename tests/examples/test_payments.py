@@ -32,7 +32,6 @@ def made(example: Any) -> Any:
 
 
 def test_the_figures_of_a_run(made: Any) -> None:
-    """An error is called again, and costs nothing."""
     assert of("figures").column(made) == {
         "payments in": "8",
         "calls under way at the kill": "1",
@@ -51,14 +50,12 @@ def test_the_figures_of_a_run(made: Any) -> None:
 
 
 def test_a_run_that_is_killed_early_has_no_latencies(made: Any) -> None:
-    """A line tells that there are none."""
     figures = of("figures").column(replace(made, killed=1.0))
 
     assert figures["fast, before the kill: median"] == "-"
 
 
 def test_a_difference_is_told(made: Any) -> None:
-    """Whatever is lost, comes twice, belongs to another, is paid twice, or overtakes."""
     scored, log = made.scored, made.log
     wrong = scored[1]._replace(score=2.0)
     cases = {
@@ -77,7 +74,6 @@ def test_a_difference_is_told(made: Any) -> None:
 
 
 def test_what_a_drained_stream_does_not_promise_is_no_difference(made: Any) -> None:
-    """It pays again for what was under way, and orders no accounts."""
     scored = [made.scored[2], made.scored[1], made.scored[0], *made.scored[3:]]
     drained = replace(made, way="drained", scored=scored, log=[*made.log, made.log[0]])
 
@@ -88,7 +84,6 @@ def test_what_a_drained_stream_does_not_promise_is_no_difference(made: Any) -> N
 def test_the_service_bills_scores_and_no_errors(
     example: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One payment in a hundred takes long, and an attempt fails or does not, always alike."""
     service = of("service")
     monkeypatch.setattr(service, "FAST", 0)
     attempts = ((each, [service.fails(each, attempt) for attempt in (1, 2)]) for each in range(100))
@@ -107,7 +102,6 @@ def test_the_service_bills_scores_and_no_errors(
 
 
 def test_payments_come_in_whole_files(example: Any, tmp_path: Path) -> None:
-    """What Spark may see is complete, and holds each payment once."""
     source = of("files").Source(tmp_path / "in")
     source.bring()
     source.bring()
@@ -126,7 +120,6 @@ NEEDED = {"httpx": "httpx", "pyspark": "'asyncwait[spark]'", "matplotlib": "matp
 def test_what_is_missing_is_named(
     example: Any, package: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is run."""
     told = f"{package} is not installed; try: pip install {NEEDED[package]}"
     assert said_without(package, example, NEEDED, capsys) == f"error: {told}\n"
 

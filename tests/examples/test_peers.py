@@ -58,7 +58,6 @@ def test_every_peer_is_measured(listed: Any) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_its_page_draws_happens(name: str, listed: Any) -> None:
-    """Each scenario breaks its rule, now and then at least, and the page draws it."""
     import peer_pages  # pyright: ignore[reportMissingImports]
 
     text = "\n".join(peer_pages.page(listed[name]))
@@ -72,7 +71,6 @@ def test_what_its_page_draws_happens(name: str, listed: Any) -> None:
 def test_a_program_still_does_what_was_measured(
     listed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Node's own map needs no package: what was drawn of it is drawn again."""
     import measure  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setenv("PATH", str(NODE.parent), prepend=os.pathsep)
@@ -88,7 +86,6 @@ def test_a_program_still_does_what_was_measured(
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", REPLAYED)
 def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the examples show broken was measured."""
     measured = listed[name]
     monkeypatch.setattr(_verify, "EXAMPLES", tuple(some(EXAMPLES, 4, name)))
     monkeypatch.setattr(_verify, "_drawn", lambda count, seed: ((), generate(count, seed)))
@@ -99,7 +96,6 @@ def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_matrix_adds_up(listed: Any) -> None:
-    """The cells of a row are all rules that apply, and lead to a section of its page."""
     import peer_pages  # pyright: ignore[reportMissingImports]
 
     for each in listed.values():
@@ -111,7 +107,6 @@ def test_the_matrix_adds_up(listed: Any) -> None:
 
 
 def test_what_is_otherwise_than_before_is_told(listed: Any) -> None:
-    """The version, and what the suite says of a rule; nothing if all is as it was."""
     import measured  # pyright: ignore[reportMissingImports]
 
     now = listed["aiostream-map-ordered"]
@@ -124,7 +119,6 @@ def test_what_is_otherwise_than_before_is_told(listed: Any) -> None:
 
 
 def test_what_is_promised_or_worth_a_report_are_rules(listed: Any) -> None:
-    """By their ids; and each library has reports, and no more than three."""
     import peer_reports  # pyright: ignore[reportMissingImports]
 
     assert all(each.peer.promised <= set(rules()) for each in listed.values())

@@ -67,7 +67,6 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Copied:
 
 @pytest.mark.sampled
 def test_the_sound_operator_is_green_after_two_commands(copied: Copied) -> None:
-    """The first installs tox; the second runs the gate, and the tests of the template."""
     install, gate = commands()
 
     assert copied.give(install).returncode == 0
@@ -79,7 +78,6 @@ def test_the_sound_operator_is_green_after_two_commands(copied: Copied) -> None:
 
 @pytest.mark.sampled
 def test_a_broken_operator_is_red_and_its_rule_is_named(copied: Copied) -> None:
-    """One change, the one that the README tells of: results lose the timestamp of their record."""
     window = copied.folder / "src" / "mypkg" / "window.py"
     sound = window.read_text(encoding="utf-8")
     broken = sound.replace("(result, record.timestamp, ", "(result, None, ")
@@ -94,5 +92,4 @@ def test_a_broken_operator_is_red_and_its_rule_is_named(copied: Copied) -> None:
 
 
 def test_the_plug_in_asks_for_no_conftest() -> None:
-    """Nor does anything else of the template: there is none."""
     assert not list(TEMPLATE.rglob("conftest.py"))

@@ -29,7 +29,6 @@ def code_of(title: str) -> list[Block]:
 
 
 def test_the_table_leads_to_every_shape() -> None:
-    """There are ten, and each has its section, in that order."""
     table = re.findall(r"^\| \[(.+?)\]\(#(.+?)\)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title, _ in table]
 
@@ -40,7 +39,6 @@ def test_the_table_leads_to_every_shape() -> None:
 
 @pytest.mark.parametrize("title", [title for title in SECTIONS if code_of(title)])
 def test_a_section_prints_what_it_says(title: str) -> None:
-    """Its blocks run one after the other, behind those that all sections share."""
     names: dict[str, Any] = {"__name__": "page"}
     shared = [] if title == COMMON else code_of(COMMON)
 
@@ -53,7 +51,6 @@ def test_a_section_prints_what_it_says(title: str) -> None:
 def test_a_timeline_is_what_the_suite_draws(
     block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A shape is played as an operator, and breaks a rule; the page may leave lines out."""
     monkeypatch.syspath_prepend(SHAPES)
     monkeypatch.chdir(tmp_path)
 
@@ -64,7 +61,6 @@ def test_a_timeline_is_what_the_suite_draws(
 
 
 def test_every_shape_that_is_an_operator_has_a_timeline() -> None:
-    """What stands in the module stands in the page, and the other way round."""
     module = (SHAPES / "shapes.py").read_text(encoding="utf-8")
 
     shapes = re.findall(r"^(\w+) = _backend", module, re.MULTILINE)
@@ -84,5 +80,4 @@ def test_every_shape_that_is_an_operator_has_a_timeline() -> None:
     ],
 )
 def test_what_a_page_leaves_out_is_marked(told: str, is_shown: bool) -> None:  # noqa: FBT001
-    """Lines are left out where it says so, and nowhere else."""
     assert shows(told, "a\nb\nc\n") is is_shown

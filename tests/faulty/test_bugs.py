@@ -16,7 +16,6 @@ RULES = {faulty.name: faulty.rule for faulty in FAULTY}
 
 @pytest.mark.parametrize(("rule", "name"), ROWS)
 def test_the_operator_beside_a_bug_is_convicted_by_that_rule(rule: str, name: str) -> None:
-    """It is in the gallery, whose tests hold it to that."""
     assert RULES[name] == rule
 
 

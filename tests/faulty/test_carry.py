@@ -15,7 +15,6 @@ each_faulty = pytest.mark.parametrize("faulty", FAULTY_CARRY, ids=lambda each: e
 
 @each_faulty
 def test_the_smallest_run_that_convicts_it_names_its_rule_first(faulty: FaultyCarry) -> None:
-    """With one trouble at most."""
     for plan in small_plans(1):
         broken = judge_carry(play_plan(plan, faulty.lane_class, faulty.table_class)).broken
         if broken:
@@ -25,14 +24,12 @@ def test_the_smallest_run_that_convicts_it_names_its_rule_first(faulty: FaultyCa
 
 
 def test_every_rule_convicts_one() -> None:
-    """A rule that convicts nobody proves nothing."""
     assert {faulty.rule for faulty in FAULTY_CARRY} == set(carry_rules())
     assert len({faulty.name for faulty in FAULTY_CARRY}) == len(FAULTY_CARRY)
 
 
 @each_faulty
 def test_it_is_one_small_change_that_says_what_it_is(faulty: FaultyCarry) -> None:
-    """One public method is replaced, in few lines, and a sentence says how."""
     methods = [name for name, value in vars(faulty.change).items() if callable(value)]
 
     assert len(methods) == 1

@@ -25,7 +25,6 @@ each_faulty = pytest.mark.parametrize(
 def test_the_rule_that_is_named_first_is_its_own_or_the_one_it_is_marked_with(
     faulty: Faulty,
 ) -> None:
-    """A mark that is not needed any more, or names another rule, fails as well."""
     first, wanted = first_named(faulty), expected(faulty)
 
     assert first == wanted, (
@@ -35,7 +34,6 @@ def test_the_rule_that_is_named_first_is_its_own_or_the_one_it_is_marked_with(
 
 
 def test_few_are_marked_as_a_consequence() -> None:
-    """Whoever reads a verdict is seldom led to another rule."""
     marked = [faulty for faulty in FAULTY if faulty.consequence_of is not None]
 
     assert len(marked) == MARKED <= len(FAULTY) / 7

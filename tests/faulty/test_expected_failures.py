@@ -131,7 +131,6 @@ def broken(name: str, settled: Settled, seed: int) -> list[str]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_the_same_rule_broken_in_another_way_is_red(one: str, other: str) -> None:
-    """The entries for the one do not speak of the other, and each has its own."""
     assert FAULTS[one].rule == FAULTS[other].rule
     assert broken(one, expected_of(one), seed=0) == []
     assert broken(other, expected_of(one), seed=0) != []
@@ -153,5 +152,4 @@ def test_what_fails_as_expected_does_so_with_every_seed(name: str, seed: int) ->
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "seed"), WHOLE)
 def test_what_comes_in_one_instant_may_come_alone_with_another_seed(name: str, seed: int) -> None:
-    """Each such rule has an entry, and says which element it was about in no kind."""
     assert broken(name, expected_of(name), seed) == []

@@ -37,7 +37,6 @@ ON_THEIR_OWN = sorted(Path(inspect.getfile(sound)).parent.glob("*.py"))
 @pytest.mark.timeout(900)  # some seconds, on a busy machine minutes
 @each_faulty
 def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
-    """Some scenario of the quick suite shows the rule broken that the operator is listed for."""
     assert is_convicted(faulty, faulty.loop, seed=0)
 
 
@@ -45,7 +44,6 @@ def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:
 @pytest.mark.timeout(300)
 @each_odd
 def test_no_rule_convicts_what_is_only_odd(odd: Variation) -> None:
-    """The examples and some generated scenarios find nothing wrong with a sound operator."""
     backend = odd.backend()
     every = some([*_examples(), *_generated(SCENARIOS_FOR_ODD)], 10, odd.name)
     scenarios = [adapted(scenario, backend.capabilities) for scenario in every]
@@ -67,7 +65,6 @@ def test_what_is_odd_can_be_told_from_the_reference(odd: Variation) -> None:
 
 
 def test_every_rule_is_broken_by_one() -> None:
-    """And each breaks a rule of the specification."""
     assert {faulty.rule for faulty in FAULTY} == set(rules())
 
 
@@ -79,7 +76,6 @@ def test_the_change_is_small() -> None:
 
 
 def test_it_overrides_what_is_public() -> None:
-    """What a variation is made of is the interface of a collaborator, and not its inside."""
     hidden = [
         f"{one.__name__}.{name}"
         for variation in VARIATIONS
@@ -96,7 +92,6 @@ def test_it_overrides_what_is_public() -> None:
 
 
 def test_it_is_described_in_a_sentence() -> None:
-    """Whoever reads a report of the gallery learns what each operator does."""
     told = {each.name: each.sentence for each in VARIATIONS}
 
     assert [n for n, said in told.items() if not said.endswith(".") or len(said) <= len(n)] == []
@@ -119,19 +114,16 @@ def test_what_has_its_own_mechanism_is_written_from_the_contract_alone() -> None
 
 
 def test_a_change_of_nothing_is_refused() -> None:
-    """A class that is no part of an operator would be ignored, and the operator be sound."""
     with pytest.raises(TypeError, match="<class 'int'> is no operator, and derived from no part"):
         varied(int)
 
 
 def test_names_are_unique() -> None:
-    """No operator hides another one."""
     assert len(gallery()) == len(FAULTY)
     assert len({variation.name for variation in VARIATIONS}) == len(VARIATIONS)
 
 
 def test_the_gallery_gives_backends_by_name() -> None:
-    """Each factory makes a backend, and its name says that it is faulty."""
     assert list(gallery()) == [f"faulty-{f.name}" for f in FAULTY]
     assert all(isinstance(factory(), Backend) for factory in gallery().values())
 

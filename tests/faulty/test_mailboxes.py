@@ -22,7 +22,6 @@ each_faulty = pytest.mark.parametrize("faulty", FAULTY_MAILBOXES, ids=lambda eac
 
 @each_faulty
 def test_an_example_convicts_it_by_its_rule(faulty: FaultyMailbox) -> None:
-    """Some example about the rule shows it broken, on some stage."""
     about = {example.name for example in MAILBOX_EXAMPLES if faulty.rule in example.rules}
     cases = [case for case in mailbox_cases(0) if case.name in about]
 
@@ -36,13 +35,11 @@ def breaks(faulty: FaultyMailbox, case: MailboxCase) -> bool:
 
 
 def test_every_rule_convicts_one() -> None:
-    """A rule that convicts nobody proves nothing."""
     assert {faulty.rule for faulty in FAULTY_MAILBOXES} == set(mailbox_rules())
     assert len(FAULTY_MAILBOXES) >= FEWEST
 
 
 def test_names_are_unique() -> None:
-    """A name stands for one mailbox."""
     names = [faulty.name for faulty in FAULTY_MAILBOXES]
 
     assert len(set(names)) == len(names)
@@ -50,7 +47,6 @@ def test_names_are_unique() -> None:
 
 @each_faulty
 def test_it_is_one_small_change_that_says_what_it_is(faulty: FaultyMailbox) -> None:
-    """One public method or one collaborator is replaced, in few lines, and a sentence says how."""
     methods = [
         name
         for name, value in vars(faulty.change).items()

@@ -9,7 +9,6 @@ QUARTER = [faulty for faulty in PLAYED if faulty.name not in listed()][::4]
 
 
 def test_what_is_listed_is_in_the_gallery_and_scarce() -> None:
-    """It is played, and few seeds have found it."""
     assert set(listed()) <= {faulty.name for faulty in PLAYED}
     assert [n for n, each in listed().items() if each["found"] / each["of"] >= ENOUGH / SEEDS] == []
     assert all(each["takes"] for each in listed().values())
@@ -18,7 +17,6 @@ def test_what_is_listed_is_in_the_gallery_and_scarce() -> None:
 @pytest.mark.sampled
 @pytest.mark.timeout(900)
 def test_generated_scenarios_find_what_is_not_listed() -> None:
-    """Without an example or a shape."""
     played = some(QUARTER, 10, "found by generated scenarios")
     missed = [faulty.name for faulty in played if not (finds(faulty, 0) or finds(faulty, 1))]
 

@@ -79,7 +79,6 @@ def test_flink_by_itself_keeps_every_rule(player: Player, crashing: list[Scenari
 def test_a_snapshot_of_one_backend_restores_in_the_other(
     player: Player, crashing: list[Scenario], first: str, other: str
 ) -> None:
-    """The legs of the two together keep every rule."""
     traces = play_all(player, first, other, crashing)
     assert handed_over(traces) >= SNAPSHOTS
     assert wrongs(crashing, traces, backend().capabilities) == [[] for _ in crashing]
@@ -103,7 +102,6 @@ KINDS: Mapping[str, Callable[[Scenario, Leg], bool]] = {
 def test_snapshots_of_many_kinds_are_handed_over(
     player: Player, crashing: list[Scenario], kind: str
 ) -> None:
-    """The test above judges more than one thing."""
     traces = play_all(player, FLINK, FLINK, crashing)
     found = [KINDS[kind](*pair) for pair in zip(crashing, (t.legs[1] for t in traces), strict=True)]
     assert sum(found) >= OF_A_KIND

@@ -8,12 +8,10 @@ SECTIONS = FLINK.sections()
 
 @pytest.mark.parametrize("section", SECTIONS, ids=FLINK.names())
 def test_a_scenario_of_the_page_shows_what_is_drawn(flink: None, section: dict[str, str]) -> None:
-    """The rule is broken, for the departure beside it, and all happens as it stands there."""
     assert FLINK.plays(section) == [section["drawn"].splitlines()]
 
 
 def test_each_departure_with_an_example_is_on_the_page() -> None:
-    """As often as it has examples."""
     planned = [known.flink for listed in FLINK.listed.values() for known, _ in listed.planned]
 
     assert [section["flink"] for section in SECTIONS] == planned

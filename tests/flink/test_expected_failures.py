@@ -34,5 +34,4 @@ KEPT_BY_KEY = (
 def test_what_is_known_shows_in_the_examples_and_nothing_else(
     opened: Callable[[], StreamBackend], known: tuple[Known, ...], kept: tuple[str, ...]
 ) -> None:
-    """So the verdict does not hang on what is generated."""
     assert_departures(known, said_of(opened()), kept)

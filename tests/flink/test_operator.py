@@ -81,7 +81,6 @@ RECORDS = tuple(Record(n, n, key=[n]) for n in range(3))
 
 
 def test_what_flink_can_not_restore_is_read_as_input() -> None:
-    """A status, and what is stored behind it."""
     stored = (RECORDS[0], WatermarkStatus(idle=True), RECORDS[1])
     found = outputs(late, restore=Snapshot(1, stored))
     assert sorted(e.value for e in found if isinstance(e, Record)) == [0, 1, 10, 11]
@@ -132,7 +131,6 @@ class Failing:
     ],
 )
 def test_failures_name_their_records_where_flink_does(how: str, error: Any, told: str) -> None:
-    """What a call has raised is the cause."""
     with pytest.raises(error, match=told) as raised:
         outputs(Failing(how), Record(5, 3), timeout=0.01)
     assert (repr(raised.value.__cause__) == "LookupError(5)") == (how == "raises")
@@ -151,7 +149,6 @@ def test_failures_name_their_records_where_flink_does(how: str, error: Any, told
     ],
 )
 def test_what_flink_has_no_word_for_is_refused(called: Any, config: Any, name: str) -> None:
-    """By name, before anything is read."""
     with pytest.raises(InvalidConfig, match=f"^{name} must be "):
         called(late, **config)
 
@@ -179,12 +176,10 @@ D, E = (Record(value, key="y") for value in "de")
     ],
 )
 def test_what_flink_can_not_store_by_keys(stored: Any, place: int) -> None:
-    """From a watermark on that opens no epoch of its own, or a status."""
     assert restorable_by_key(stored) == (stored[:place], stored[place:])
 
 
 def test_what_flink_can_not_store_is_read_as_input() -> None:
-    """A watermark behind the last record, and what is stored behind it."""
     stored = (A, Watermark(3), Watermark(5), D)
     assert keyed_outputs(at_once, restore=Snapshot(1, stored)) == list(stored)
 
@@ -198,7 +193,6 @@ class Odd:
 
 @pytest.mark.parametrize("stored", [(), (Record(1, key=Odd()),)])
 def test_a_key_that_can_not_be_looked_up(stored: Any) -> None:
-    """It fails the operator, as input or restored, and the record is named."""
     with pytest.raises(InvalidKey) as raised:
         keyed_outputs(at_once, Record(1, key=Odd()), restore=Snapshot(1, stored))
     assert raised.value.record.value == 1
@@ -206,8 +200,6 @@ def test_a_key_that_can_not_be_looked_up(stored: Any) -> None:
 
 
 def test_a_flink_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said where the operator should be."""
-
     def nothing(name: str) -> Any:
         raise TypeError(name)
 

@@ -17,7 +17,6 @@ def row_of(known: Known) -> str:
 
 
 def test_the_page_tells_how_each_departure_shows() -> None:
-    """In the order of the data, and nothing else."""
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     own = [known for known in KNOWN_KEYED if known not in KNOWN]
 

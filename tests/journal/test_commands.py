@@ -27,7 +27,6 @@ def run(*arguments: str) -> str:
 
 
 def test_a_summary_says_of_each_file_what_is_in_it(tmp_path: Path) -> None:
-    """As data; what can't be merged leaves all as it was."""
     path = str(tmp_path / "journal")
     with numbered():
         mixed(path)
@@ -46,7 +45,6 @@ def test_a_summary_says_of_each_file_what_is_in_it(tmp_path: Path) -> None:
 
 
 def test_settings_are_shown_and_that_there_were_none_yet(tmp_path: Path, old: Journal) -> None:
-    """Who is refused can look up what they were; those of an old journal nobody knows."""
     journal = Journal(f"{tmp_path}/new", "job", "1", settings=(("zone", "UTC\n"), ("many", "True")))
     journal.prepare()
     assert run("show", journal.path).splitlines()[1:3] == [r"zone: 'UTC\n'", "many: 'True'"]
@@ -55,7 +53,6 @@ def test_settings_are_shown_and_that_there_were_none_yet(tmp_path: Path, old: Jo
 
 
 def test_a_file_of_another_job_is_told_from_a_damaged_one(on_disk: Journal, tmp_path: Path) -> None:
-    """It is whole, and somebody may want it."""
     other = Journal(f"{tmp_path}/other", "other", "1")
     other.prepare()
     fill(other, entries(1))
@@ -67,7 +64,6 @@ def test_a_file_of_another_job_is_told_from_a_damaged_one(on_disk: Journal, tmp_
 
 
 def test_failures_are_shown_by_cause_and_dropped(on_disk: Journal) -> None:
-    """The most frequent first; what is there beside stays."""
     fill(on_disk, entries(1))
     with on_disk.attempt("run") as attempt:
         for number, why in enumerate(["no such city: Ys", "no such city: Thule"]):
@@ -86,7 +82,6 @@ def test_failures_are_shown_by_cause_and_dropped(on_disk: Journal) -> None:
 
 
 def test_a_failure_whose_key_is_none_is_no_failure(on_disk: Journal) -> None:
-    """Only a journal that somebody has made up has one."""
     with on_disk.attempt("run") as attempt:
         attempt.add_failure(Failure(b"", "LookupError", "no such city: Ys"))
 
@@ -96,7 +91,6 @@ def test_a_failure_whose_key_is_none_is_no_failure(on_disk: Journal) -> None:
 
 
 def test_a_name_that_is_no_text_is_written_out_in_json(on_disk: Journal) -> None:
-    """Of a file that somebody has put there."""
     fill(on_disk, entries(1))
     os.close(os.open(os.fsencode(on_disk.path) + b"/\xff.loose", os.O_CREAT))
 

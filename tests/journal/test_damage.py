@@ -174,7 +174,6 @@ def cuts(data: bytes) -> Iterator[bytes]:
 def test_a_file_may_end_at_any_byte(
     on_disk: Journal, parts: tuple[Files, Files, Files], kind: str
 ) -> None:
-    """All entries before that place are found, the one in which it lies is counted; no error."""
     files = parts[0]
     name = next(name for name in files if name.startswith("all" if kind == "old" else kind))
     right = entries(*range(30))
@@ -194,7 +193,6 @@ def test_a_file_may_end_at_any_byte(
 def test_what_stands_behind_a_damaged_entry_is_dropped(
     on_disk: Journal, parts: tuple[Files, Files, Files]
 ) -> None:
-    """Of a file without an index; with one, the others are still found."""
     files = parts[0]
     right = entries(*range(30))
     killed, sealed = (next(n for n in files if n.startswith(k)) for k in ("killed", "sealed"))
@@ -211,7 +209,6 @@ def test_what_stands_behind_a_damaged_entry_is_dropped(
 
 
 def test_a_merged_file_with_a_damaged_index_loses_nothing(on_disk: Journal) -> None:
-    """It is read through."""
     some = entries(*range(50))
     fill(on_disk, some)
     compact(on_disk.path)
@@ -228,7 +225,6 @@ def test_a_merged_file_with_a_damaged_index_loses_nothing(on_disk: Journal) -> N
 
 
 def test_a_file_without_a_header_is_refused_by_name(on_disk: Journal) -> None:
-    """Nobody deletes by himself what may have cost much."""
     fill(on_disk, entries(1, 2, 3))
     ((name, data),) = files_of(on_disk).items()
     lay_out(on_disk, {name: b"X" + data[1:]})
@@ -240,7 +236,6 @@ def test_a_file_without_a_header_is_refused_by_name(on_disk: Journal) -> None:
 
 
 def test_a_file_that_ends_in_its_header_is_passed_over(on_disk: Journal) -> None:
-    """It holds nothing; and it goes when files are merged."""
     some = entries(1, 2, 3)
     fill(on_disk, some)
     ((name, data),) = files_of(on_disk).items()
@@ -254,7 +249,6 @@ def test_a_file_that_ends_in_its_header_is_passed_over(on_disk: Journal) -> None
 
 
 def test_a_file_of_another_version_is_refused_by_name(on_disk: Journal, tmp_path: Path) -> None:
-    """Somebody has copied it here; one of other settings, too."""
     for number, (other, differs) in enumerate(
         [
             (Journal(f"{tmp_path}/other", "job", "2"), {"version": ("2", "1")}),
@@ -276,7 +270,6 @@ def test_a_file_of_another_version_is_refused_by_name(on_disk: Journal, tmp_path
 
 
 def test_other_files_in_the_folder_are_left_alone(on_disk: Journal) -> None:
-    """They are nobody's business here."""
     some = entries(1, 2, 3)
     fill(on_disk, some)
     others = (".DS_Store", "_SUCCESS", "notes.txt", "notes.tmp", "a.loose.tmp")

@@ -48,7 +48,6 @@ class NoRoom:
 def test_a_write_that_fails_leaves_what_was_there(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half an entry is taken away again, so what is added then is read."""
     some = entries(*range(20))
     full = NoRoom()
     with monkeypatch.context() as patch:
@@ -73,7 +72,6 @@ def test_a_write_that_fails_leaves_what_was_there(
 def test_a_file_that_can_not_be_mended_is_left(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is added then goes into another one."""
     some, others = entries(*range(5)), entries(*range(5, 10))
     with on_disk.attempt("part") as attempt:
         add_all(attempt, some)
@@ -93,7 +91,6 @@ def test_a_file_that_can_not_be_mended_is_left(
 def test_a_file_that_is_taken_for_a_dead_ones_is_begun_again(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between its making and its locking nobody can know better."""
     begun = []
 
     def begin(path: str) -> int:
@@ -112,7 +109,6 @@ def test_a_file_that_is_taken_for_a_dead_ones_is_begun_again(
 
 
 def test_a_folder_that_is_gone_is_an_error_at_the_next_write(on_disk: Journal) -> None:
-    """Nobody would find what went there; an attempt can be closed all the same."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=10_000)
     attempt, other = journal.attempt("part"), journal.attempt("other")
     attempt.add(key_of(1), b"one")
@@ -148,7 +144,6 @@ FORKING = dedent(
 
 
 def test_a_forked_process_is_refused_and_spoils_nothing(on_disk: Journal) -> None:
-    """Neither by its calls nor where it leaves the attempt's block."""
     run = [sys.executable, "-c", FORKING, on_disk.path]
     told = subprocess.run(run, capture_output=True, text=True, check=True).stdout
 
@@ -160,7 +155,6 @@ def test_a_forked_process_is_refused_and_spoils_nothing(on_disk: Journal) -> Non
 def test_a_folder_that_is_gone_before_closing_is_an_error_there(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If entries came too fast to look at each; its files are closed all the same."""
     monkeypatch.setattr(_local_writer, "_SOON", math.inf)
     attempt = on_disk.attempt("part")
     attempt.add(key_of(1), b"one")

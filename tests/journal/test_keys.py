@@ -16,7 +16,6 @@ def test_keys_stay_the_same() -> None:
 
 
 def test_parts_of_a_key_do_not_run_into_each_other() -> None:
-    """Nor are kinds mixed up."""
     texts = [("ab", "c"), ("a", "bc"), ("abc",), (b"ab", "c"), ("1",), ("", ""), ("",), ("\ud800",)]
     others = [(1,), (b"1",), (1, 0), (256,), (-1,), (255,), (0,), (b"\0",)]
     parts = [*texts, *others]
@@ -26,7 +25,6 @@ def test_parts_of_a_key_do_not_run_into_each_other() -> None:
 
 @pytest.mark.parametrize("parts", [(), (True,), (1.5,), (None,)])
 def test_what_is_no_part_of_a_key_is_refused(parts: Any) -> None:
-    """It would not be the same on every machine; and without any all calls would have one key."""
     wrong = parts[0] if parts else parts
     with pytest.raises(
         InvalidConfig, match=rf"{re.escape(repr(wrong))} \({type(wrong).__name__}\)"

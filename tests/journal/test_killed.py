@@ -94,7 +94,6 @@ def with_os(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 def test_a_writer_that_is_killed_loses_nothing_that_it_was_told_is_there(
     tmp_path: Path, seen: int
 ) -> None:
-    """A real process, as fast as it can; killed in the middle of something."""
     journal = Journal(f"{tmp_path}/journal", "job", "1")
     command = [sys.executable, "-c", WRITER, journal.path]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -114,7 +113,6 @@ def test_a_writer_that_is_killed_loses_nothing_that_it_was_told_is_there(
 
 
 def test_merging_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -> None:
-    """Everything is found then, and the next one merges what is left."""
     right: dict[bytes, bytes] = {}
     steps, is_done = 0, False
     while not is_done:
@@ -138,7 +136,6 @@ def test_merging_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -> N
 def test_whoever_reads_at_any_step_of_merging_misses_nothing(
     on_disk: Journal, with_os: Any
 ) -> None:
-    """An attempt that was opened before, and one that is opened at that step."""
     right = entries(*range(40))
     for begin in range(0, 40, 10):
         fill(on_disk, entries(*range(begin, begin + 10)))
@@ -172,7 +169,6 @@ class Looking(FailingOs):
 def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it held has come in a merged one."""
     right = entries(*range(30))
     for begin in range(0, 30, 10):
         fill(journal, entries(*range(begin, begin + 10)))
@@ -192,7 +188,6 @@ def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
 
 
 def test_an_attempt_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -> None:
-    """What it had added is there, and nothing stands in the way of the next one."""
     right: dict[bytes, bytes] = {}
     added: dict[bytes, bytes] = {}
     steps, is_done = 0, False
@@ -223,7 +218,6 @@ def test_an_attempt_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -
 
 
 def test_preparing_may_be_killed_at_each_step(tmp_path: Path, with_os: Any) -> None:
-    """The next one prepares it."""
     steps, is_done = 0, False
     while not is_done:
         journal = Journal(f"{tmp_path}/{steps}", "job", "1")
@@ -236,7 +230,6 @@ def test_preparing_may_be_killed_at_each_step(tmp_path: Path, with_os: Any) -> N
 
 
 def test_a_file_that_is_being_written_is_not_merged(on_disk: Journal) -> None:
-    """Its writer would go on in a file that is gone."""
     some, others = entries(*range(10)), entries(*range(10, 20))
     fill(on_disk, some)
     with on_disk.attempt("open") as attempt:
@@ -279,8 +272,6 @@ SPENDER = dedent(
 
 
 def test_a_budget_is_spent_once_by_a_job_that_is_killed_and_started_again(tmp_path: Path) -> None:
-    """What was in flight counts, what the journal has does not; more of it goes on."""
-
     def job(most: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", SPENDER, str(tmp_path / "journal"), str(most)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

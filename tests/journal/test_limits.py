@@ -47,7 +47,6 @@ from asyncwait.spec import InvalidConfig
     ids=lambda each: ascii(each)[:40],
 )
 def test_a_wrong_argument_is_refused(name: str, value: Any) -> None:
-    """Where it is given, by its name."""
     arguments = {"path": "/tmp/x", "job": "job", "version": "1", name: value}  # noqa: S108
     with pytest.raises(InvalidConfig, match=f"^{name} must be "):
         Journal(**arguments)
@@ -55,7 +54,6 @@ def test_a_wrong_argument_is_refused(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "x" * 101, "a b", None, 7])
 def test_a_name_that_is_none_for_a_file_is_refused(on_disk: Journal, name: Any) -> None:
-    """It would lead somewhere else."""
     with pytest.raises(InvalidConfig) as caught:
         on_disk.attempt(name)
     assert str(caught.value).startswith("name must be ")
@@ -64,7 +62,6 @@ def test_a_name_that_is_none_for_a_file_is_refused(on_disk: Journal, name: Any) 
 
 @pytest.mark.parametrize("key", [b"", b"short", bytes(17), "x" * 16, bytearray(16), None])
 def test_what_is_no_key_is_refused(journal: Journal, key: Any) -> None:
-    """By both."""
     with journal.attempt("part") as attempt:
         for use in (lambda: attempt.find(key), lambda: attempt.add(key, b"")):
             with pytest.raises(InvalidConfig, match=r"^key must be 16 bytes") as caught:
@@ -73,7 +70,6 @@ def test_what_is_no_key_is_refused(journal: Journal, key: Any) -> None:
 
 
 def test_what_is_no_payload_is_refused(journal: Journal) -> None:
-    """Nor what is too long; whoever looks for that is told, before he would call again."""
     wrong: Any = "text"
     with journal.attempt("part") as attempt:
         with pytest.raises(InvalidConfig, match=r"^payload must be bytes, got 'text'"):
@@ -91,7 +87,6 @@ def test_what_is_no_payload_is_refused(journal: Journal) -> None:
 
 @pytest.mark.parametrize(("job", "version"), [("other", "1"), ("job", "2")])
 def test_another_owner_is_refused(journal: Journal, job: str, version: str) -> None:
-    """Whatever was completed stays his; it is an argument that is wrong."""
     other = Journal(journal.path, job, version)
     for use in (other.prepare, lambda: other.attempt("part")):
         with pytest.raises(JournalMismatch) as caught:
@@ -109,7 +104,6 @@ SETTINGS = (("schema", "n bigint"), ("zone", "UTC"))
 
 
 def test_other_settings_are_refused_by_name(path: str) -> None:
-    """Those that differ, with both; in another order they are the same."""
     journal = prepared(path, settings=SETTINGS)
     right = entries(1, 2)
     fill(journal, right)
@@ -136,7 +130,6 @@ def test_other_settings_are_refused_by_name(path: str) -> None:
 
 
 def test_settings_are_set_where_nothing_is_kept_yet(path: str) -> None:
-    """And refused where something is: it was kept without."""
     journal = Journal(path, "job", "1", settings=SETTINGS)
     for _ in range(2):
         Journal(path, "job", "1").prepare()
@@ -150,7 +143,6 @@ def test_settings_are_set_where_nothing_is_kept_yet(path: str) -> None:
 
 
 def test_an_old_journal_is_read_where_its_keys_are_the_users_own(old: Journal) -> None:
-    """With settings it is refused: no key proves what they were when it was written."""
     old.prepare()
     fill(old, entries(2))
     compact(old.path)
@@ -167,7 +159,6 @@ def test_an_old_journal_is_read_where_its_keys_are_the_users_own(old: Journal) -
 
 @pytest.mark.parametrize("kind", ["identity", "loose", "merged"])
 def test_a_newer_format_is_named_as_such(on_disk: Journal, kind: str) -> None:
-    """It is not damaged, and nobody is told to delete it."""
     fill(on_disk, entries(1))
     if kind == "merged":
         compact(on_disk.path)
@@ -200,7 +191,6 @@ def uses(path: str) -> list[Callable[[], object]]:
 def test_what_is_no_file_is_refused_by_name(
     on_disk: Journal, name: str, make: Any, *, is_url: bool
 ) -> None:
-    """Nobody waits for ever."""
     place = Path(on_disk.path, name)
     place.unlink(missing_ok=True)
     make(place)
@@ -211,14 +201,12 @@ def test_what_is_no_file_is_refused_by_name(
 
 
 def test_where_there_is_no_journal_none_is_opened(path: str) -> None:
-    """A worker that does not see the folder of the others must not begin one of its own."""
     for use in uses(path)[1:]:
         with pytest.raises(JournalCorrupt, match=f"^{path} holds no journal; "):
             use()
 
 
 def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
-    """Whoever deletes it loses nothing: each file says whose it is."""
     file = Path(on_disk.path, "journal.identity")
     data = file.read_bytes()
     for at in range(len(data)):
@@ -237,7 +225,6 @@ def test_a_damaged_identity_is_refused_by_name(on_disk: Journal) -> None:
 def test_where_the_identity_is_lost_the_other_files_say_whose_it_is(
     on_disk: Journal, left: int
 ) -> None:
-    """Whoever is refused by them has not written another identity before."""
     fill(on_disk, entries(1))
     file = Path(on_disk.path, "journal.identity")
     os.truncate(file, left)
@@ -251,7 +238,6 @@ def test_where_the_identity_is_lost_the_other_files_say_whose_it_is(
 def test_of_two_that_prepare_at_the_same_time_one_is_refused(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before it has paid for anything."""
     Path(on_disk.path, "journal.identity").unlink()
     between: list[str] = []
     put = LocalStore.put
@@ -292,7 +278,6 @@ def test_whoever_locks_the_folder_keeps_nobody_out_for_ever(
 
 
 def test_an_identity_that_was_not_written_to_its_end_is_written_anew(on_disk: Journal) -> None:
-    """Its writer was killed, on a file system that does not rename."""
     file = Path(on_disk.path, "journal.identity")
     data = file.read_bytes()
     for end in range(len(data)):
@@ -304,7 +289,6 @@ def test_an_identity_that_was_not_written_to_its_end_is_written_anew(on_disk: Jo
 
 
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    """It can hold no files."""
     file = tmp_path / "file"
     file.touch()
     for path in (file, file / "below"):
@@ -314,7 +298,6 @@ def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flush_rows", [1, 7, 1000])
 def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int) -> None:
-    """The entry that would pass the bound is refused; all before it are there."""
     most = 5000
     journal = prepared(path, flush_rows=flush_rows, max_bytes=most)
     attempt = journal.attempt("part")
@@ -339,7 +322,6 @@ def add_for_ever(*attempts: Attempt) -> None:
 
 
 def test_what_others_write_counts_too(on_disk: Journal) -> None:
-    """It is looked at before an entry is refused, and from time to time."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=300_000)
     first, second = journal.attempt("first"), journal.attempt("second")
     with pytest.raises(JournalFull):
@@ -351,7 +333,6 @@ def test_what_others_write_counts_too(on_disk: Journal) -> None:
 
 
 def test_room_that_is_made_is_used(on_disk: Journal) -> None:
-    """Whoever was refused can go on when files were merged that held the same."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=4000)
     for _ in range(2):
         with on_disk.attempt("same") as attempt:
@@ -364,7 +345,6 @@ def test_room_that_is_made_is_used(on_disk: Journal) -> None:
 
 
 def test_many_loose_files_are_merged_when_a_job_begins(journal: Journal) -> None:
-    """Of few, each is opened."""
     right = entries(*range(130))
     for number in range(64):
         fill(journal, entries(number))

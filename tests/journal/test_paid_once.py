@@ -56,7 +56,6 @@ def kept(fn: Any, attempt: Any) -> Any:
 
 
 async def test_a_second_run_pays_for_nothing(on_disk: Journal) -> None:
-    """With the pool: in order, and results are the same."""
     service = Service()
     seen = []
     for _ in range(2):
@@ -79,7 +78,6 @@ async def test_what_limits_ask_is_not_found_again(on_disk: Journal) -> None:
 
 
 async def test_a_result_is_kept_before_it_is_returned(on_disk: Journal) -> None:
-    """Whoever has it can rely on that."""
     with on_disk.attempt("run") as attempt:
         await kept(Service().ask, attempt)(7)
 
@@ -87,8 +85,6 @@ async def test_a_result_is_kept_before_it_is_returned(on_disk: Journal) -> None:
 
 
 async def test_what_a_call_has_cost_is_not_kept(on_disk: Journal) -> None:
-    """The result is the same, and costs nothing, in each run."""
-
     async def ask(value: int) -> Cost[str]:
         return Cost(f"answer {value}", {"USD": 1})
 
@@ -102,7 +98,6 @@ async def test_what_a_call_has_cost_is_not_kept(on_disk: Journal) -> None:
 async def test_a_cost_that_no_limit_asks_for_is_left_out_the_first_time_too(
     on_disk: Journal,
 ) -> None:
-    """So each run gives the same."""
     seen = []
     for _ in range(2):
         with on_disk.attempt("run") as attempt:
@@ -119,7 +114,6 @@ async def costly(value: int) -> Cost[str]:
 
 
 async def test_a_result_that_is_to_be_asked_for_again_is_not_kept(on_disk: Journal) -> None:
-    """Kept, it would be the answer of each further attempt, and of each further run."""
     answers = iter(["pending", "pending", "done"])
 
     async def ask(_: int) -> str:
@@ -169,7 +163,6 @@ class Client:
 
 
 async def test_hooks_and_handlers_are_those_of_the_function(on_disk: Journal) -> None:
-    """It is opened, closed, and asked what becomes of what fails and what is late."""
     client = Client()
     with on_disk.attempt("run") as attempt:
         async with ordered_wait(range(4), kept(client, attempt), timeout=0.05) as results:
@@ -179,7 +172,6 @@ async def test_hooks_and_handlers_are_those_of_the_function(on_disk: Journal) ->
 
 
 def test_a_plain_function_stays_plain(on_disk: Journal) -> None:
-    """For threads, and for loops of one's own."""
     service = Service()
     with on_disk.attempt("run") as attempt:
         asked = kept(service.ask_plainly, attempt)
@@ -191,7 +183,6 @@ def test_a_plain_function_stays_plain(on_disk: Journal) -> None:
 
 
 def test_an_error_is_not_kept(on_disk: Journal) -> None:
-    """The next call may be luckier."""
     service = Service()
     with on_disk.attempt("run") as attempt:
         for _ in range(2):
@@ -203,7 +194,6 @@ def test_an_error_is_not_kept(on_disk: Journal) -> None:
 
 
 def test_what_the_journal_raises_comes_out_of_the_call(on_disk: Journal) -> None:
-    """To go on would be to pay twice."""
     journal = Journal(on_disk.path, "job", "1", max_bytes=10)
     with journal.attempt("run") as attempt, pytest.raises(JournalLost) as caught:
         kept(Service().ask_plainly, attempt)(1)
@@ -215,7 +205,6 @@ def test_what_the_journal_raises_comes_out_of_the_call(on_disk: Journal) -> None
 async def test_a_journal_that_is_lost_ends_the_results_whatever_is_said_of_failures(
     on_disk: Journal, form: str, limits: Any
 ) -> None:
-    """Each further call would be paid, and again in the next run."""
     service = Service()
     with on_disk.attempt("run") as attempt:
         once = kept(getattr(service, form), attempt)
@@ -233,7 +222,6 @@ async def test_a_journal_that_is_lost_ends_the_results_whatever_is_said_of_failu
 async def test_whatever_stands_round_the_function_a_lost_journal_ends_the_results(
     on_disk: Journal,
 ) -> None:
-    """Nobody stands in for it, and nothing is left out quietly."""
     other = Service()
     attempt = on_disk.attempt("run")
     attempt.close()
@@ -251,7 +239,6 @@ async def test_whatever_stands_round_the_function_a_lost_journal_ends_the_result
 
 
 async def test_batches_are_refused(on_disk: Journal) -> None:
-    """The same values may come in other batches next time, and would be paid again."""
     with (
         on_disk.attempt("run") as attempt,
         pytest.raises(InvalidConfig, match=r"^batch must .*key"),
@@ -277,7 +264,6 @@ def test_what_proves_nothing_of_the_next_call_is_not_kept(
 
 
 def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal) -> None:
-    """By its call: nobody would await it, and it is no result."""
     service = Service()
 
     def fn(value: int) -> Any:
@@ -289,7 +275,6 @@ def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal)
 
 
 def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
-    """Before anything is."""
     with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match=r"^fn must .* 7 "):
         kept(7, attempt)
 
@@ -298,7 +283,6 @@ def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
 async def test_a_failure_that_stands_is_paid_once_where_the_journal_keeps_failures(
     on_disk: Journal, name: str
 ) -> None:
-    """Of functions that block, too; the error of the next run says what was wrong."""
     service = Service()
 
     async def ask(journal: Journal) -> None:

@@ -59,7 +59,6 @@ class Going(dict[str, Any]):
 def test_a_file_that_goes_while_its_folder_is_listed_is_not_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A memory finds its name and then no file; what else is there is listed."""
     store = _remote.RemoteStore("memory://going")
     for name in ("a.loose", "b.loose"):
         store.put(name, b"three")
@@ -71,7 +70,6 @@ def test_a_file_that_goes_while_its_folder_is_listed_is_not_there(
 
 
 def test_a_part_is_written_when_enough_has_come(url: str, broken: Any) -> None:
-    """Or when it is asked for, or the attempt is closed."""
     journal = prepared(url, flush_rows=10)
     sent = broken["sent"]
     with journal.attempt("part") as attempt:
@@ -90,7 +88,6 @@ def test_a_part_is_written_when_enough_has_come(url: str, broken: Any) -> None:
 def test_entries_that_were_added_together_are_read_together(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A request takes long: one brings many of them."""
     journal = prepared(url)
     right = entries(*range(1000), size=1000)
     fill(journal, right)
@@ -111,7 +108,6 @@ def test_entries_that_were_added_together_are_read_together(
 def test_long_entries_are_not_kept_for_long(
     url: str, monkeypatch: pytest.MonkeyPatch, broken: Any
 ) -> None:
-    """They would fill the memory."""
     monkeypatch.setattr(_remote_writer, "PART_BYTES", 1000)
     journal = prepared(url)
     sent = broken["sent"]
@@ -123,7 +119,6 @@ def test_long_entries_are_not_kept_for_long(
 
 
 def test_a_key_that_is_added_again_is_written_once(url: str) -> None:
-    """If it was not written yet."""
     journal = prepared(url, flush_rows=2)
     with journal.attempt("part") as attempt:
         for payload in (b"one", b"two", b"three"):
@@ -135,7 +130,6 @@ def test_a_key_that_is_added_again_is_written_once(url: str) -> None:
 
 @pytest.mark.parametrize("failures", [1, 2, 3])
 def test_a_write_that_fails_loses_nothing(url: str, broken: Any, failures: int) -> None:
-    """Earlier parts can be read; what was not written is found, and written with the next ones."""
     journal = prepared(url, flush_rows=10)
     right = entries(*range(40))
     raised = 0
@@ -158,7 +152,6 @@ def test_a_write_that_fails_loses_nothing(url: str, broken: Any, failures: int) 
 
 
 def test_an_attempt_that_can_not_be_closed_can_be_closed_again(url: str, broken: Any) -> None:
-    """It still has what is to be written."""
     journal = prepared(url)
     right = entries(*range(5))
     attempt = journal.attempt("part")
@@ -173,7 +166,6 @@ def test_an_attempt_that_can_not_be_closed_can_be_closed_again(url: str, broken:
 
 
 def test_a_folder_that_is_deleted_is_an_error_at_the_next_write(url: str) -> None:
-    """Nobody would find the parts that were there."""
     journal = prepared(url, flush_rows=2)
     attempt = journal.attempt("part")
     *some, last = entries(*range(4)).items()
@@ -186,7 +178,6 @@ def test_a_folder_that_is_deleted_is_an_error_at_the_next_write(url: str) -> Non
 
 
 def test_an_error_of_the_body_is_not_hidden_by_one_in_closing(url: str, broken: Any) -> None:
-    """That is noted on it."""
     journal = prepared(url)
     attempt = journal.attempt("part")
     attempt.add(key_of(1), b"one")
@@ -201,7 +192,6 @@ def test_an_error_of_the_body_is_not_hidden_by_one_in_closing(url: str, broken: 
 def test_merging_that_can_not_write_changes_nothing(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does half a merged file harm; the next one mends it."""
     journal = prepared(url)
     right = entries(*range(30))
     for begin in (0, 10, 20):
@@ -228,7 +218,6 @@ def put_half(self: Any, here: str, there: str, **options: Any) -> None:
 
 
 def test_a_missing_fsspec_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the extra that brings it; a folder needs none."""
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     journal = Journal("memory://x", "job", "1")
 
@@ -239,6 +228,5 @@ def test_a_missing_fsspec_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_url_of_no_known_kind_is_refused() -> None:
-    """Of whom nobody knows."""
     with pytest.raises(InvalidConfig, match=r"^path must be .*, got 'nothing://x'"):
         Journal("nothing://x", "job", "1").prepare()

@@ -45,7 +45,6 @@ def test_files_that_always_go_are_an_error(
     module: Any,
     use: Callable[[Journal], object],
 ) -> None:
-    """And no endless loop."""
     fill(on_disk, entries(1))
     monkeypatch.setattr(module, "open_file", gone)
 
@@ -56,7 +55,6 @@ def test_files_that_always_go_are_an_error(
 def test_a_folder_that_always_changes_is_an_error(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As above."""
     names = iter(range(1000))
     monkeypatch.setattr(_local.LocalStore, "sizes", lambda _: {f"{next(names)}.loose": 1})
 
@@ -67,7 +65,6 @@ def test_a_folder_that_always_changes_is_an_error(
 def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A network file system says so in its own way."""
     right = entries(*range(10))
     fill(on_disk, right)
     attempt = on_disk.attempt("part")
@@ -89,7 +86,6 @@ def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(
 def test_an_error_in_reading_passes_as_it_is(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that fails is not a call that was never made."""
     fill(on_disk, entries(1))
 
     def fail(*_: Any) -> bytes:
@@ -103,7 +99,6 @@ def test_an_error_in_reading_passes_as_it_is(
 
 
 def test_more_files_are_read_than_may_be_open(on_disk: Journal) -> None:
-    """Few are open at a time."""
     right = entries(*range(60))
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0  # noqa: PTH208
     for number in range(60):
@@ -117,7 +112,6 @@ def test_more_files_are_read_than_may_be_open(on_disk: Journal) -> None:
 
 
 def test_a_header_whose_meta_is_none_is_no_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if its checksum is right."""
     monkeypatch.setattr(msgspec.msgpack, "encode", lambda _: b"\x93\x01\x02\x03")
 
     assert decode_header(ENTRIES, encode_header(Owner("job", "1"))[0]) == "corrupt"

@@ -28,7 +28,6 @@ STEPS = st.lists(
 
 
 def test_what_was_added_is_found_by_the_same_attempt(journal: Journal) -> None:
-    """At once; also if it still waits to be written."""
     with journal.attempt("part") as attempt:
         assert attempt.find(key_of(1)) is None
         attempt.add(key_of(1), b"one")
@@ -40,7 +39,6 @@ def test_what_was_added_is_found_by_the_same_attempt(journal: Journal) -> None:
 
 
 def test_what_was_added_is_found_by_the_next_attempt_and_after_merging(journal: Journal) -> None:
-    """Whatever its name is; in one file, and when that is merged once more."""
     some, others = entries(*range(100)), entries(*range(50, 150))
     for name, added in (("part", some), ("other", others)):
         fill(journal, added, name=name)
@@ -59,7 +57,6 @@ def test_a_long_index_is_searched_where_it_is(
     *,
     is_merged: bool,
 ) -> None:
-    """None of its keys is missed, and none found that is not there."""
     monkeypatch.setattr(_index, "_WORTH", 1)
     some, others = entries(*range(0, 2000, 2)), entries(*range(1, 2000, 2))
     fill(journal, some)
@@ -70,7 +67,6 @@ def test_a_long_index_is_searched_where_it_is(
 
 
 def test_an_attempt_finds_what_is_merged_after_it_was_opened(journal: Journal) -> None:
-    """The files it knew have gone; it looks again."""
     some, own = entries(*range(100)), entries(*range(100, 120))
     fill(journal, some)
     with journal.attempt("part") as attempt:
@@ -83,7 +79,6 @@ def test_an_attempt_finds_what_is_merged_after_it_was_opened(journal: Journal) -
 
 
 def test_the_payload_that_was_added_last_counts(journal: Journal) -> None:
-    """In the attempt, and behind it."""
     with journal.attempt("part") as attempt:
         for payload in (b"one", b"two", b"three"):
             attempt.add(key_of(1), payload)
@@ -96,7 +91,6 @@ def test_the_payload_that_was_added_last_counts(journal: Journal) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 4067, 4068, 4069, 5000, 3_000_000])
 def test_a_payload_may_have_any_size(journal: Journal, size: int) -> None:
-    """Nothing, up to one reading of a file, and more."""
     fine = {key_of(n): bytes([n]) * size for n in range(3)}
     with journal.attempt("part") as attempt:
         add_all(attempt, fine)
@@ -108,7 +102,6 @@ def test_a_payload_may_have_any_size(journal: Journal, size: int) -> None:
 
 
 def test_no_file_is_made_before_the_first_entry(on_disk: Journal) -> None:
-    """A task that pays for nothing leaves nothing."""
     with on_disk.attempt("part") as attempt:
         attempt.find(key_of(1))
 
@@ -116,7 +109,6 @@ def test_no_file_is_made_before_the_first_entry(on_disk: Journal) -> None:
 
 
 def test_an_attempt_may_be_left_open(on_disk: Journal) -> None:
-    """A killed process has closed nothing: each entry is there all the same."""
     some = entries(*range(100))
     fill(on_disk, some, is_closed=False)
 
@@ -128,7 +120,6 @@ def test_an_attempt_may_be_left_open(on_disk: Journal) -> None:
 def test_any_order_of_steps_keeps_what_was_added(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any], kind: str
 ) -> None:
-    """What an attempt has added last is what it finds; what others have, it finds some of it."""
     folder = tmp_path_factory.mktemp("any")
     path = f"memory://{folder.name}" if kind == "memory" else str(folder)
     journal = prepared(path, flush_rows=3)
@@ -156,7 +147,6 @@ def test_any_order_of_steps_keeps_what_was_added(
 
 
 def test_a_journal_travels_to_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is data; and a worker in another folder finds the same one."""
     monkeypatch.chdir(tmp_path)
     journal = Journal("kept", "job", "1")
 
@@ -165,7 +155,6 @@ def test_a_journal_travels_to_workers(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_closed_attempt_is_of_no_use(journal: Journal) -> None:
-    """Closing it again does nothing."""
     attempt = journal.attempt("part")
     attempt.close()
     attempt.close()

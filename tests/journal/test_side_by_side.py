@@ -8,7 +8,6 @@ from asyncwait.backends.journal import Journal, compact
 
 
 def test_many_threads_use_one_attempt(journal: Journal) -> None:
-    """Each adds and finds its own, and what the others have."""
     parts = [entries(*range(begin, begin + 200)) for begin in range(0, 1600, 200)]
     everything = {key: payload for part in parts for key, payload in part.items()}
     wrong: list[object] = []
@@ -35,7 +34,6 @@ def test_many_threads_use_one_attempt(journal: Journal) -> None:
 
 
 def test_many_attempts_write_while_files_are_merged(path: str) -> None:
-    """In threads; each finds its own at any time, and in the end all is there."""
     journal = prepared(path, flush_rows=10)
     parts = [entries(*range(begin, begin + 150)) for begin in range(0, 600, 150)]
     everything = {key: payload for part in parts for key, payload in part.items()}

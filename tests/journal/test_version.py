@@ -65,7 +65,6 @@ def test_another_result_is_another_version_and_another_layout_is_not(block: int)
 
 
 def test_each_kind_of_the_grammar_is_drawn() -> None:
-    """In those blocks."""
     texts = "\n".join(drawn(seed).inner + drawn(seed).outer for seed in range(10 * EACH))
     heads = [text.partition("\n")[0].partition("@")[0] for text, _ in (*HELD, *USED)]
 
@@ -97,7 +96,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_cannot_be_told_is_refused_by_name(text: str) -> None:
-    """With what leads to it, and the way out."""
     with pytest.raises(InvalidConfig) as raised:
         version_of(of(text))
 
@@ -161,7 +159,6 @@ CHANGED = {
 
 @pytest.mark.parametrize("what", CHANGED)
 def test_what_no_text_of_a_function_shows_is_part_of_it(what: str) -> None:
-    """As it is when the version is asked for."""
     one, other = CHANGED[what]
 
     assert results(of(one)) != results(of(other))
@@ -185,14 +182,12 @@ REACHED = [
 
 @pytest.mark.parametrize("text", REACHED)
 def test_what_is_used_of_other_modules_is_part_of_it(text: str) -> None:
-    """Whichever way leads there; and nothing else of them, where it can be told what is used."""
     before, after = version_of(of(text, INNER)), version_of(of(text, INNER.replace("1", "2")))
 
     assert before != after
 
 
 def test_what_is_not_used_of_other_modules_is_no_part_of_it() -> None:
-    """Nor has it to be told."""
     text = "import drawn_inner\ndef fn(x): return drawn_inner.X"
 
     assert version_of(of(text, "X = 1")) == version_of(of(text, "X = 1\nY = (i for i in [1])"))
@@ -209,7 +204,6 @@ def test_it_says_the_rule_and_the_python() -> None:
 
 
 def test_a_chain_of_many_functions_is_followed() -> None:
-    """However many there are."""
     chain = [f"def f{n}(x): return f{n + 1}(x)" for n in range(2000)]
     before, after = (
         version_of(of("\n".join([*chain, f"def f2000(x): return {n}", "fn = f0"]))) for n in (1, 2)
@@ -244,7 +238,6 @@ def told_by(program: str, *, path: str = "") -> set[str]:
 
 
 def test_it_is_the_same_in_each_process() -> None:
-    """Text has another hash in each, and so sets have another order."""
     assert told_by(TOLD) == {f"{[version_of(loaded(drawn(seed))) for seed in range(60)]}\n"}
 
 
@@ -291,7 +284,6 @@ def annotated(x: Point) -> Tree: return x
 
 
 def test_models_of_pydantic_are_the_same_in_each_process(tmp_path: Path) -> None:
-    """Their schemas name them by an id; what a model says is part of it all the same."""
     (tmp_path / "models.py").write_text(MODELS)
     names = ("tree", "box", "point", "many", "two", "cats", "annotated")
     program = (
@@ -326,7 +318,6 @@ def on_disk(folder: Path, text: str, *, module: str = "on_disk") -> ModuleType:
 def test_the_text_on_the_disk_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An editor may save it while the program starts: what runs is what was loaded."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     old = on_disk(tmp_path, "def fn(x): return 1")
@@ -359,7 +350,6 @@ def using(folder: Path, text: str, files: str, version: str = "1.0") -> str:
 def test_an_installed_package_counts_by_what_was_installed(
     folder: str, kept: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its version, and its files; one that can be edited is walked like the user's own."""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(tmp_path / folder)
     told = [

@@ -75,7 +75,6 @@ def import_bare(
 
 
 def test_the_specification_imports_with_the_standard_library_and_msgspec_alone() -> None:
-    """Whoever only reads its data installs one small library; scenarios and traces are data too."""
     loaded = import_bare("asyncwait.spec.scenario", allowed=frozenset({"asyncwait", "msgspec"}))
 
     assert {"asyncwait.spec", "asyncwait.spec.scenario"} <= loaded
@@ -94,7 +93,6 @@ def test_every_module_of_the_harness_imports_without_the_suites_extras(
 
 @pytest.mark.parametrize("name", FOR_PRODUCTION)
 def test_what_runs_in_production_needs_no_extra_and_loads_no_test(name: str) -> None:
-    """Neither the suite's extras nor the other loop; and it knows no scenario and no suite."""
     loaded = import_bare(name, blocked=EXTRAS | {"trio"})
 
     assert name in loaded
@@ -148,7 +146,6 @@ for refused in (lambda: run(main()), Journal("kept", "job", "1").prepare, lambda
 
 
 def test_operators_run_where_nothing_is_posix_and_the_rest_says_so(tmp_path: Path) -> None:
-    """On Windows, which is played here: a line says what to do, whatever is asked for."""
     done = subprocess.run(
         [sys.executable, "-c", WINDOWS + USED],
         capture_output=True,
@@ -169,7 +166,6 @@ def test_operators_run_where_nothing_is_posix_and_the_rest_says_so(tmp_path: Pat
 
 
 def test_what_is_blocked_is_missing() -> None:
-    """The proof above is none if the block lets everything through."""
     with pytest.raises(AssertionError, match="ModuleNotFoundError"):
         import_bare("anyio", blocked=frozenset({"anyio"}))
     with pytest.raises(AssertionError, match="ModuleNotFoundError"):

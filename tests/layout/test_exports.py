@@ -74,12 +74,10 @@ def test_every_public_module_says_what_it_exports(public: list[Module]) -> None:
 
 
 def test_the_specification_exports_the_contract_alone(modules: dict[str, Module]) -> None:
-    """What only some read has a module of its own: snapshots as bytes, the toolkit, scenarios."""
     assert len(modules["asyncwait.spec"].exports or []) <= MOST_NAMES
 
 
 def test_exports_are_sorted_and_unique(public: list[Module]) -> None:
-    """A sorted list is read quickly and never conflicts for nothing."""
     wrong = [
         module.name
         for module in public
@@ -125,7 +123,6 @@ def closeness(name: str) -> tuple[bool, int]:
 
 
 def test_what_is_exported_is_pickled_by_its_public_name(exported: dict[str, Any]) -> None:
-    """A worker of another version, whose private modules differ, finds it all the same."""
     wrong = [
         name
         for name, item in exported.items()
@@ -136,7 +133,6 @@ def test_what_is_exported_is_pickled_by_its_public_name(exported: dict[str, Any]
 
 
 def test_types_of_fields_are_found_from_the_public_module(exported: dict[str, Any]) -> None:
-    """A type that is written as text is looked up where its class says that it lives."""
     kinds = [item for item in exported.values() if isinstance(item, type)]
     structs = [kind for kind in kinds if issubclass(kind, Struct)]
     wrong = [kind for kind in structs if not has_known_types(kind)]

@@ -108,7 +108,6 @@ def module_behind(name: str, modules: dict[str, Module]) -> str:
 
 
 def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
-    """The tests below judge something: each part of the package has modules."""
     found = {part_of(name) for name in modules}
 
     assert found >= {
@@ -133,7 +132,6 @@ def test_every_part_of_the_house_is_found(modules: dict[str, Module]) -> None:
 
 
 def test_imports_of_ours_run_one_way(modules: dict[str, Module]) -> None:
-    """No module imports a part of ours that its own part must not know."""
     wrong = [
         f"{module.name} imports {name}"
         for module in modules.values()
@@ -146,7 +144,6 @@ def test_imports_of_ours_run_one_way(modules: dict[str, Module]) -> None:
 
 
 def test_imports_of_others_are_those_that_a_part_declares(modules: dict[str, Module]) -> None:
-    """The inner parts import the standard library and their few declared dependencies only."""
     wrong = [
         f"{module.name} imports {name}"
         for module in modules.values()
@@ -195,12 +192,10 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
     ],
 )
 def test_a_module_belongs_to_the_part_that_its_name_says(name: str, part: str) -> None:
-    """The longest matching name decides, so an adapter is not taken for its operator."""
     assert part_of(name) == part
 
 
 def test_no_area_knows_another(modules: dict[str, Module]) -> None:
-    """A check imports private modules of its own area at most."""
     area = re.compile(r"asyncwait\.conformance\.areas\.(\w+)\.")
     wrong = [
         f"{name} imports {each}"

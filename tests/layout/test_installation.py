@@ -37,7 +37,6 @@ def test_no_portion_in_the_checkout_holds_a_root_module(checkout: Path, part: st
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_portion_holds_its_own_part_and_nothing_else(checkout: Path, part: str) -> None:
-    """A second package in a portion would be shipped by nobody's decision; one has the command."""
     found = {path.name for path in (checkout / part / "asyncwait").iterdir()}
 
     command = {"__main__.py"} if part == "conformance" else set()
@@ -53,7 +52,6 @@ def test_every_part_says_that_it_is_typed(portions: list[Path], part: str) -> No
 def test_the_package_is_whole_as_installed(
     checkout: Path, installed: Distribution, portions: list[Path], *, is_editable: bool
 ) -> None:
-    """A wheel holds each file of the five parts and the root; an editable one is the checkout."""
     if is_editable:
         assert set(portions) == {checkout / part / "asyncwait" for part in PARTS}
         return
@@ -74,7 +72,6 @@ def test_the_package_is_whole_as_installed(
 
 
 def test_the_long_description_links_to_nothing_in_the_checkout(installed: Distribution) -> None:
-    """On an index of packages there is none; the text of the README is whole all the same."""
     shown = str(installed.metadata.get_payload() or installed.metadata["Description"])
 
     links = re.findall(r"\]\(([^)]*)\)", shown)
@@ -84,7 +81,6 @@ def test_the_long_description_links_to_nothing_in_the_checkout(installed: Distri
 
 
 def test_the_root_holds_no_names() -> None:
-    """Only the wheel has a root module, so a name in it would be missing in the checkout."""
     root = importlib.import_module("asyncwait")
 
     # pytest, which rewrites our asserts, leaves names such as `@pytest_ar` behind.
@@ -96,7 +92,6 @@ def test_the_root_holds_no_names() -> None:
 def test_the_version_stands_in_the_project_file_only(
     project: dict[str, Any], modules: dict[str, Module]
 ) -> None:
-    """Code reads the version from the metadata, which come from the project file."""
     copies = [
         module.name
         for module in modules.values()
@@ -111,7 +106,6 @@ def test_the_version_stands_in_the_project_file_only(
 def test_every_entry_point_leads_to_a_name_that_is_shipped(
     installed: Distribution, modules: dict[str, Module]
 ) -> None:
-    """The command, the plug-in and the names of the backends exist as the metadata say."""
     wrong = [point for point in installed.entry_points if not _leads(point, modules)]
 
     assert wrong == []
@@ -123,7 +117,6 @@ def _leads(point: EntryPoint, modules: dict[str, Module]) -> bool:
 
 
 def test_backends_are_found_by_their_names() -> None:
-    """The names under which the shipped backends are known are registered."""
     names = {point.name for point in entry_points(group="asyncwait.backends")}
 
     operators = ("emitter", "pool", "reference")
@@ -134,7 +127,6 @@ def test_backends_are_found_by_their_names() -> None:
 def test_the_lowest_versions_are_those_that_the_requirements_admit(
     project: dict[str, Any],
 ) -> None:
-    """What tox installs as lowest is each lower bound, so a bound is never an untested claim."""
     extras = project["project"]["optional-dependencies"]
     chosen = ("conformance", "trio", "progress", "otel", "cache", "redis")
     required = sum((extras[name] for name in chosen), project["project"]["dependencies"])

@@ -115,7 +115,6 @@ AT_ONCE = ("--count", "1", "--fail-fast", "--no-shrink", "--jobs", "1")
 
 
 def test_its_rule_is_verified(environment: dict[str, str]) -> None:
-    """By the command, which finds the faulty operator, too."""
     command = str(Path(sys.executable).with_name("asyncwait"))
 
     done = subprocess.run(
@@ -131,7 +130,6 @@ def test_its_rule_is_verified(environment: dict[str, str]) -> None:
 
 
 def test_the_tests_of_all_areas_know_it(environment: dict[str, str], checkout: Path) -> None:
-    """They ask the same of it as of all others."""
     known = ("conformance/areas/test_all_areas.py", "faulty/test_gallery.py", "spec/test_rules.py")
     files = [checkout / "tests" / name for name in known]
 

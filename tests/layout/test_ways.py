@@ -12,7 +12,6 @@ from package_modules import Module
 def test_the_ways_lead_through_what_exists(
     title: str, checkout: Path, modules: dict[str, Module]
 ) -> None:
-    """A list that names a module of yesterday, or a place in it, leads nowhere."""
     tour = (checkout / "docs/tour.md").read_text(encoding="utf-8")
     section = re.split(r"\n##", tour.partition(f": {title}\n")[2])[0]
     named = re.findall(r"^\| `([\w.]+)` \| \**`(\w+)`\** \|", section, re.MULTILINE)
@@ -26,7 +25,6 @@ def test_the_ways_lead_through_what_exists(
 
 
 def test_every_claim_of_safety_names_a_test_that_exists(checkout: Path) -> None:
-    """The threat model is worth what shows it."""
     page = (checkout / "SECURITY.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [^|]*\*\*.*$", page, re.MULTILINE)
     named = re.findall(r"\[`(test_\w+)`\]\(([\w/.]+)\)", page)

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_failure_is_one_of_all_that_wait_and_is_never_kept() -> None:
-    """It names the key of each; the next lookup asks again."""
     table = Scripted()
     table.trouble = ValueError("boom")
 
@@ -37,7 +36,6 @@ async def test_a_failure_is_one_of_all_that_wait_and_is_never_kept() -> None:
 
 
 async def test_a_key_fails_alone() -> None:
-    """An exception as a value is the failure of that key; its cause is that very exception."""
     error = KeyError("bad")
     table = Scripted(a=error)
 
@@ -54,7 +52,6 @@ async def test_a_key_fails_alone() -> None:
 
 
 async def test_each_waiter_repeats_by_its_own_policy_and_they_share_again() -> None:
-    """Attempts of one key are one request, too; the error tells how many there were."""
     table = Scripted(a=ValueError("a"), b=RetryAfter(5))
 
     async with open_table(table, retry=Retry(max_attempts=3, initial=1)) as opened:
@@ -73,7 +70,6 @@ async def test_each_waiter_repeats_by_its_own_policy_and_they_share_again() -> N
 
 
 async def test_an_attempt_may_have_a_time_of_its_own() -> None:
-    """What hangs is given up, and tried again within the deadline."""
     table = Scripted()
     table.takes = 99
     retry = Retry(max_attempts=2, initial=1, attempt_timeout=2)
@@ -87,7 +83,6 @@ async def test_an_attempt_may_have_a_time_of_its_own() -> None:
 
 
 async def test_a_missing_key_may_be_asked_for_again() -> None:
-    """Each time it is the table that is asked, and what stays missing is a miss."""
     table = Scripted(a=None, b=None)
     retry = Retry(max_attempts=3, initial=2, multiplier=1)
 
@@ -108,7 +103,6 @@ async def _change(table: Scripted) -> None:
 
 
 async def test_answers_that_are_there_count_at_the_deadline() -> None:
-    """It names a key that has none; old rows stand in for such a key alone."""
     table = Scripted()
     cache = Cache(9, ttl=2, stale_if_error=99)
 
@@ -134,7 +128,6 @@ async def test_answers_that_are_there_count_at_the_deadline() -> None:
 
 @pytest.mark.parametrize("failing", [None, OSError("down")])
 async def test_a_deadline_names_no_key_whose_answer_would_be_asked_for_again(failing: Any) -> None:
-    """Where there is one that has no answer."""
     table = Scripted(a=failing)
     retry = Retry(initial=1)
 
@@ -160,8 +153,6 @@ async def test_a_deadline_names_no_key_whose_answer_would_be_asked_for_again(fai
     ],
 )
 async def test_an_answer_that_is_none_is_named(answer: Any, reason: str) -> None:
-    """It says what came, and what is right; to repeat it would not help."""
-
     class Wrong(Scripted):
         async def get_many(self, keys: Any) -> Any:
             return answer
@@ -204,7 +195,6 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
     ],
 )
 async def test_what_does_not_go_together_is_refused(options: Any, message: str) -> None:
-    """Before the table is opened."""
     table = Scripted()
     with pytest.raises(InvalidConfig) as caught:
         async with open_table(table, **options):

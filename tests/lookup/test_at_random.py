@@ -68,7 +68,6 @@ class Moody:
 
 @pytest.mark.parametrize("seed", range(40))
 async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
-    """In input order if that matters, with every value once, in no more room than there is."""
     chance = Random(seed)
     table = Moody(chance)
     values = [(place, chance.choice(KEYS)) for place in range(chance.randrange(1, 120))]

@@ -35,7 +35,6 @@ async def test_what_is_kept_answers_without_a_request() -> None:
 
 
 async def test_rows_are_good_from_the_moment_of_asking() -> None:
-    """A slow answer is not good for longer than a quick one."""
     table = Scripted()
     table.takes = 4
 
@@ -51,7 +50,6 @@ async def test_rows_are_good_from_the_moment_of_asking() -> None:
 
 
 async def test_there_are_never_more_keys_than_may_be() -> None:
-    """Who was used least recently goes first."""
     table = Scripted()
 
     async with open_table(table, cache=Cache(2, ttl=60)) as opened:
@@ -66,7 +64,6 @@ async def test_there_are_never_more_keys_than_may_be() -> None:
 
 
 async def test_misses_are_kept_only_if_that_is_said() -> None:
-    """And as long as that says; a row that has gone takes the kept one along."""
     table = Scripted(a=None)
 
     async with open_table(table, cache=Cache(9, ttl=60, missing_ttl=10)) as opened:
@@ -81,7 +78,6 @@ async def test_misses_are_kept_only_if_that_is_said() -> None:
 
 
 async def test_a_hit_late_in_the_life_of_its_rows_has_them_read_again() -> None:
-    """It is served at once; there is one such request, and a failed one changes nothing."""
     table = Scripted()
 
     async with open_table(table, cache=Cache(9, ttl=10, refresh_ahead=0.5)) as opened:
@@ -105,7 +101,6 @@ async def test_a_hit_late_in_the_life_of_its_rows_has_them_read_again() -> None:
 
 
 async def test_old_rows_may_stand_in_for_a_table_that_fails() -> None:
-    """For so long, and also for one that is late; a failure is what it is afterwards."""
     table = Scripted()
     cache = Cache(9, ttl=10, stale_if_error=20)
 
@@ -125,7 +120,6 @@ async def test_old_rows_may_stand_in_for_a_table_that_fails() -> None:
 
 
 async def test_old_rows_stand_in_before_any_retry() -> None:
-    """One failure is enough, and so is one attempt that is late."""
     table = Scripted()
     cache = Cache(9, ttl=1, stale_if_error=99)
 
@@ -140,7 +134,6 @@ async def test_old_rows_stand_in_before_any_retry() -> None:
 
 
 async def test_figures_tell_of_requests() -> None:
-    """Sizes and times; of nothing, nothing."""
     table = Scripted()
 
     async with open_table(table) as opened:
@@ -156,7 +149,6 @@ async def test_figures_tell_of_requests() -> None:
 
 
 async def test_keys_may_stand_for_many_rows() -> None:
-    """They are counted so, and asked for once; what was kept, the next opening finds."""
     cache, policy = Cache(10, ttl=60), Policy(None, None, None, None)
     table, store = Scripted(b=None), kept_by(cache)
     first, second = (tabled(table, cache, policy, store) for _ in range(2))

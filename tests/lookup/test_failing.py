@@ -15,7 +15,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_failure_names_its_key_and_stays() -> None:
-    """Not the chunk; nothing comes behind it, and it is raised again by each further read."""
     error = OSError("down")
     table = Scripted(c=error)
 
@@ -37,7 +36,6 @@ async def test_a_failure_names_its_key_and_stays() -> None:
 
 
 async def test_a_failure_is_repeated_while_others_go_on() -> None:
-    """And nothing comes out of turn."""
     table = Scripted(b=OSError("down"))
 
     async def source() -> AsyncIterator[str]:
@@ -56,7 +54,6 @@ async def test_a_failure_is_repeated_while_others_go_on() -> None:
 
 
 async def test_a_deadline_is_told_by_its_key() -> None:
-    """It begins with the first request for that value."""
     table = Scripted()
     table.takes = 9
 
@@ -74,7 +71,6 @@ def _breaks_off() -> Iterator[str]:
 
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_an_error_of_the_source_comes_behind_what_was_read(is_async: bool) -> None:  # noqa: FBT001
-    """Unchanged."""
     source: Any = Values("a", "b", OSError("no more")) if is_async else _breaks_off()
     async with lookup(source, Scripted()) as results:
         found = [await anext(results), await anext(results)]
@@ -85,7 +81,6 @@ async def test_an_error_of_the_source_comes_behind_what_was_read(is_async: bool)
 
 
 async def test_a_key_that_can_not_be_told_names_its_value() -> None:
-    """Its cause is what the function has raised."""
     expected = r"^Record \{\}: its key can't be told: KeyError\('id'\)$"
     async with lookup([{"id": 1}, {}], Scripted(), key=lambda value: value["id"]) as results:
         with pytest.raises(CallFailed, match=expected):
@@ -93,8 +88,6 @@ async def test_a_key_that_can_not_be_told_names_its_value() -> None:
 
 
 async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
-    """The error comes out as it is."""
-
     class Closed(Scripted):
         async def open(self) -> None:
             raise OSError("no table")
@@ -110,7 +103,6 @@ async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.parametrize("interruption", INTERRUPTIONS)
 def test_an_interruption_comes_out_plainly(interruption: type[BaseException], loop: str) -> None:
-    """Raised by a table it ends the program, with all closed."""
     table = Scripted()
     table.trouble = interruption("now")
     source = Values("a", 9.0)
@@ -152,7 +144,6 @@ HANDLED: dict[str, Any] = {
 async def test_a_failure_may_have_other_rows_or_leave_its_value_out(
     how: str, options: Any, reason: str
 ) -> None:
-    """When all retries have failed, or at the deadline; it is the error that would come out."""
     on_error, behind = HANDLED[how]
     table = Scripted(b=OSError("down"))
 
@@ -167,7 +158,6 @@ async def test_a_failure_may_have_other_rows_or_leave_its_value_out(
 
 
 async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
-    """Also of a key that can't be told or hashed; one that fails does so for all its values."""
     error = OSError("down")
     table = Scripted(b=error)
     seen: list[Any] = []
@@ -196,7 +186,6 @@ async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
 
 
 async def test_old_rows_come_before_what_handles_failures() -> None:
-    """Which is asked only where there are none."""
     table = Scripted()
     cache = Cache(9, ttl=1, stale_if_error=60)
 
@@ -223,8 +212,6 @@ async def test_old_rows_come_before_what_handles_failures() -> None:
     ],
 )
 async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason: str) -> None:
-    """What is wrong with the handler is told, with the key."""
-
     def handle(*_: Any) -> Any:
         if isinstance(given, Exception):
             raise given
@@ -239,8 +226,6 @@ async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason:
 
 
 async def test_a_copy_that_is_too_old_is_a_failure_like_another() -> None:
-    """Of each value."""
-
     class Readable(Scripted):
         async def load_all(self) -> AsyncIterator[Any]:
             yield "a", "row"

@@ -38,7 +38,6 @@ class Readable(Scripted):
 
 
 async def test_the_table_is_read_before_the_first_row_and_asked_no_more() -> None:
-    """Each lookup is a hit, of keys without rows too."""
     table = Readable(a=["x", "y"], b=["z"])
 
     async with open_table(table, cache=Full()) as opened:
@@ -54,7 +53,6 @@ async def test_the_table_is_read_before_the_first_row_and_asked_no_more() -> Non
 
 
 async def test_keys_of_other_types_are_other_keys() -> None:
-    """As with a cache."""
     table = Readable()
     table.rows = {1: ["int"], (1.0, None): ["null"], 1.5: ["float"]}
 
@@ -66,7 +64,6 @@ async def test_keys_of_other_types_are_other_keys() -> None:
 
 
 async def test_a_copy_is_swapped_at_once() -> None:
-    """While the next one is read, the old one answers."""
     table = Readable(a=["old"])
 
     async with open_table(table, cache=Full(reload=10)) as opened:
@@ -82,7 +79,6 @@ async def test_a_copy_is_swapped_at_once() -> None:
 
 
 async def test_a_failed_reading_leaves_the_old_copy_until_it_is_too_old() -> None:
-    """Then a lookup says so, and why; the next good reading ends that."""
     table = Readable(a=["old"])
     error = OSError("down")
 
@@ -105,7 +101,6 @@ async def test_a_failed_reading_leaves_the_old_copy_until_it_is_too_old() -> Non
 
 
 async def test_a_first_reading_that_fails_is_an_error() -> None:
-    """The table is closed."""
     table = Readable()
     table.trouble_at_end = OSError("down")
 
@@ -118,7 +113,6 @@ async def test_a_first_reading_that_fails_is_an_error() -> None:
 
 @pytest.mark.parametrize("after", [0.5, 11.5])
 async def test_leaving_ends_a_reading(after: float) -> None:
-    """The first or a later one, and closes what it reads from before the table."""
     table = Readable(a=[1])
 
     with anyio.move_on_after(after):
@@ -130,7 +124,6 @@ async def test_leaving_ends_a_reading(after: float) -> None:
 
 
 async def test_a_copy_that_was_left_answers_no_more() -> None:
-    """As with a cache."""
     async with open_table(Readable(a=["x"]), cache=Full()) as opened:
         assert opened.peek("a") == ("x",)
 
@@ -141,7 +134,6 @@ async def test_a_copy_that_was_left_answers_no_more() -> None:
 
 
 async def test_what_can_not_be_is_refused() -> None:
-    """A table that can't be read whole; and what is for lookups that wait."""
     with pytest.raises(InvalidConfig, match=r"^table must be one with load_all\(\), for the cache"):
         async with open_table(Scripted(), cache=Full()):
             pass
@@ -155,7 +147,6 @@ async def test_what_can_not_be_is_refused() -> None:
 
 
 async def test_a_copy_may_be_handed_on() -> None:
-    """It is read again where that is due, before the first row; if that fails, it serves on."""
     full, policy, table = Full(reload=10), Policy(None, None, None, None), Readable(a=["old"])
     copy = kept_by(full)
 

@@ -41,7 +41,6 @@ async def test_keys_are_the_same_only_if_their_types_are() -> None:
 
 
 async def test_a_key_that_no_row_can_have_is_never_asked_for() -> None:
-    """Null, in whole or in part, and NaN, which is equal to nothing."""
     table = Scripted()
     keys = [None, (1, None), NAN, (1, (2, NAN))]
 
@@ -56,7 +55,6 @@ async def test_a_key_that_no_row_can_have_is_never_asked_for() -> None:
 
 
 async def test_a_key_that_has_no_hash_is_refused() -> None:
-    """By its name, and before anything is asked."""
     table = Scripted()
 
     async with open_table(table) as opened:
@@ -67,7 +65,6 @@ async def test_a_key_that_has_no_hash_is_refused() -> None:
 
 
 async def test_keys_that_can_not_be_compared_are_different() -> None:
-    """No request has two of them: a table could not answer by a mapping."""
     async with open_table(Scripted(), cache=Cache(2, 60, refresh_ahead=0.1)) as opened:
         for number in range(3):
             keys = [Odd(1), "a", Odd(2), Odd(1)]

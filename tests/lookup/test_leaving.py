@@ -20,7 +20,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_leaving_ends_what_is_under_way() -> None:
-    """No task is left, and the table is closed behind all requests."""
     table = Scripted()
 
     async with anyio.create_task_group() as group:
@@ -38,7 +37,6 @@ async def test_leaving_ends_what_is_under_way() -> None:
 
 
 async def test_a_table_that_was_left_says_so() -> None:
-    """Each time, whatever is kept, and nothing waits."""
     table = Scripted()
     async with open_table(table, cache=Cache(9, 60)) as opened:
         await opened.get("a")
@@ -53,7 +51,6 @@ async def test_a_table_that_was_left_says_so() -> None:
 
 @pytest.mark.parametrize("batch", [None, Batch(max_wait=0.1)])
 async def test_nothing_is_begun_while_a_table_is_left(batch: Batch | None) -> None:
-    """Who goes on reading is told so, old rows or not, and holds nobody up."""
     table = Scripted()
     table.clean_up = 2
     cache = Cache(9, ttl=1, stale_if_error=99)
@@ -77,7 +74,6 @@ async def test_nothing_is_begun_while_a_table_is_left(batch: Batch | None) -> No
 
 
 async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
-    """Although nothing but its lookups lets others run."""
     table = Scripted()
     has_left = False
     refused = 0
@@ -101,7 +97,6 @@ async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
 
 
 async def test_a_back_off_ends_when_the_table_is_left() -> None:
-    """It is not taken for one more failure, and not for the deadline."""
     table = Scripted()
     table.trouble = OSError("down")
     retry = Retry(initial=50, max_attempts=9)
@@ -137,7 +132,6 @@ class Stuck(Scripted):
 
 @pytest.mark.parametrize("cache", [None, Full()])
 async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
-    """It comes out of leaving, or is a note on what comes out of it."""
     table, error = Stuck(), ValueError("body")
 
     with pytest.raises(OSError, match="close"):
@@ -151,7 +145,6 @@ async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
 
 
 async def test_what_closing_raises_hides_no_reading() -> None:
-    """A table that can't be read is closed."""
     table = Stuck()
     table.trouble = LookupError("gone")
 
@@ -163,7 +156,6 @@ async def test_what_closing_raises_hides_no_reading() -> None:
 
 @pytest.mark.parametrize("cache", [None, Full()])
 async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> None:
-    """As the pool does with a function."""
     with pytest.raises(OSError, match="close"):
         async with lookup("aaa", Stuck(), cache=cache) as results:
             assert await anext(results) == ("a", ("a",))

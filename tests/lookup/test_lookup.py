@@ -31,7 +31,6 @@ async def test_each_value_comes_in_its_place_with_its_rows() -> None:
 
 
 async def test_an_inner_join_leaves_out_what_has_no_row() -> None:
-    """And what it leaves out takes no room: it comes to its end with room for one value."""
     table = Scripted(b=None)
 
     async with lookup("abbc" + "b" * 50, table, how="inner", capacity=1) as results:
@@ -39,7 +38,6 @@ async def test_an_inner_join_leaves_out_what_has_no_row() -> None:
 
 
 async def test_no_value_waits_for_the_next_one() -> None:
-    """A chunk is what the source gives without a wait."""
     table = Scripted()
     source = Values("a", "b", 0.25, "c", 5.0, "d")
 
@@ -94,7 +92,6 @@ GATHERED = Batch(max_size=3, max_wait=0.5, in_flight=1)
     ],
 )
 async def test_keys_of_a_slow_source_gather_for_a_request(script: Any, asked: Any) -> None:
-    """With a batch no request is for one chunk alone."""
     table = Scripted()
 
     async with lookup(Values(*script), table, batch=GATHERED) as results:
@@ -105,7 +102,6 @@ async def test_keys_of_a_slow_source_gather_for_a_request(script: Any, asked: An
 
 
 async def test_keys_gather_for_no_longer_than_there_is_room_for_more() -> None:
-    """A batch that is larger than the capacity costs no wait."""
     table, batch = Scripted(), Batch(max_size=100, max_wait=60)
 
     async with lookup(Values("a", 0.1, "b", 0.1, "c"), table, capacity=2, batch=batch) as results:
@@ -122,7 +118,6 @@ async def test_keys_gather_for_no_longer_than_there_is_room_for_more() -> None:
 async def test_results_come_in_input_order_unless_that_does_not_matter(
     mode: Any, expected: Any
 ) -> None:
-    """The second chunk is there first, and waits or not; a chunk stays together."""
     table = Scripted()
     table.takes = 3
 
@@ -138,7 +133,6 @@ async def test_results_come_in_input_order_unless_that_does_not_matter(
 
 @pytest.mark.parametrize("capacity", [1, 2, 7, 40])
 async def test_as_many_values_are_in_flight_as_the_capacity_says(capacity: int) -> None:
-    """All of them while the consumer waits, never more, however the source cuts its chunks."""
     table = Scripted()
     table.takes = 100
     in_ones = [item for value in range(99) for item in (value, 0.01)]
@@ -154,7 +148,6 @@ async def test_as_many_values_are_in_flight_as_the_capacity_says(capacity: int) 
 
 
 async def test_a_slow_consumer_stops_the_source() -> None:
-    """Only so much is read as there is room for; each value that it takes makes some."""
     table = Scripted()
     source = Values(*range(100))
 
@@ -169,7 +162,6 @@ async def test_a_slow_consumer_stops_the_source() -> None:
 
 
 async def test_what_is_kept_comes_without_a_request() -> None:
-    """Each key is asked for once, however many chunks there are."""
     table = Scripted()
 
     async with lookup((n % 7 for n in range(500)), table, capacity=20, cache=Cache(99, 60)) as it:
@@ -181,7 +173,6 @@ async def test_what_is_kept_comes_without_a_request() -> None:
 
 
 async def test_a_cancelled_wait_loses_nothing() -> None:
-    """The next read gets what it would have got."""
     async with lookup("ab", Scripted()) as results:
         with anyio.move_on_after(0.5):
             await anext(results)
@@ -189,7 +180,6 @@ async def test_a_cancelled_wait_loses_nothing() -> None:
 
 
 async def test_leaving_early_ends_all() -> None:
-    """The request is cancelled, then the source and the table are closed, and no more comes."""
     table = Scripted()
     source = Values("a", 0.5, "b", 99.0, "c")
 
@@ -218,7 +208,6 @@ async def test_leaving_early_ends_all() -> None:
 async def test_wrong_arguments_are_refused_and_the_source_is_closed(
     options: Any, message: str
 ) -> None:
-    """On entering, before the table is opened."""
     table, source = Scripted(), Values("a")
 
     with pytest.raises(InvalidConfig) as caught:

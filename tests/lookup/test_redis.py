@@ -25,7 +25,6 @@ def anyio_backend() -> str:
 
 
 async def test_strings_are_read_as_text_bytes_or_json(redis_server: RedisServer) -> None:
-    """By the name of their key behind a prefix."""
     deep = "[" * 100_000
     redis_server.client.mset({"a:1": "ä", "a:x": '{"n": [1, null]}', "a:deep": deep})
     url = redis_server.url
@@ -43,7 +42,6 @@ async def test_strings_are_read_as_text_bytes_or_json(redis_server: RedisServer)
 
 
 async def test_hashes_are_read_whole_or_by_fields(redis_server: RedisServer) -> None:
-    """A dict, or a tuple in the order of the fields; without any of them it has no row."""
     redis_server.client.hset("u:1", mapping={"name": "Ann", "town": "Rome"})
     url = redis_server.url
 
@@ -56,7 +54,6 @@ async def test_hashes_are_read_whole_or_by_fields(redis_server: RedisServer) -> 
 
 @pytest.mark.parametrize("form", ["text", "hash"])
 async def test_a_key_of_another_type_fails_alone(redis_server: RedisServer, form: Any) -> None:
-    """MGET itself would give nothing for it, as if it were missing."""
     redis_server.client.rpush("list", 1)
     redis_server.client.set("text", "a")
     redis_server.client.hset("hash", "a", "b")
@@ -75,7 +72,6 @@ async def test_a_key_of_another_type_fails_alone(redis_server: RedisServer, form
 
 
 async def test_a_chunk_is_one_command(redis_server: RedisServer) -> None:
-    """And one more for all of it that is missing, if something is."""
     client = redis_server.client
     client.mset({f"{n}": "v" for n in range(900)})
     client.config_resetstat()
@@ -98,7 +94,6 @@ def _calls(client: Any) -> dict[str, int]:
 
 
 async def test_names_are_made_for_keys_that_are_no_plain_value(redis_server: RedisServer) -> None:
-    """Without that such a key fails alone, with a hint."""
     redis_server.client.set("Rome/7", "x")
     named = RedisTable(redis_server.url, name=lambda key: f"{key[0]}/{key[1]}")
 
@@ -108,7 +103,6 @@ async def test_names_are_made_for_keys_that_are_no_plain_value(redis_server: Red
 
 
 async def test_a_client_of_ones_own_is_left_open(redis_server: RedisServer) -> None:
-    """With the connections that it has, decoding or not."""
     redis_server.client.set("a", "1")
     async with redis.asyncio.Redis.from_url(redis_server.url, decode_responses=True) as client:
         assert await rows_of(RedisTable(client), "a") == [["1"]]
@@ -131,7 +125,6 @@ def cluster() -> Iterator[Cluster]:
 async def test_slots_of_a_cluster_that_move_meanwhile_lose_no_row(
     cluster: Cluster, form: Any
 ) -> None:
-    """For a moment half of a slot is here and half of it there, and requests for it fail."""
     names = [f"{{{key % 10}}}{key}" for key in range(100)]
     table_of = partial(RedisTable, form=form, fields=["v"] if form == "hash" else None)
     moved = anyio.Event()
@@ -253,7 +246,6 @@ async def test_whatever_befalls_a_server_no_row_is_lost_and_none_comes_twice(
 async def test_a_server_that_is_gone_is_named_without_a_retry(
     own_redis: RedisServer, form: Any
 ) -> None:
-    """The error has the key, and the client's own as its cause; all of a request has failed."""
     table = RedisTable(own_redis.url, form=form)
 
     async with open_table(table) as opened:
@@ -267,7 +259,6 @@ async def test_a_server_that_is_gone_is_named_without_a_retry(
 
 
 async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServer) -> None:
-    """What is given up leaves the connections in order: the next answer is the right one."""
     redis_server.client.mset({"a": "1", "b": "2"})
 
     async with open_table(RedisTable(redis_server.url, connections=1), timeout=0.5) as opened:
@@ -282,7 +273,6 @@ async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServe
 
 
 async def test_a_server_with_too_many_clients_is_tried_again(own_redis: RedisServer) -> None:
-    """It refuses by closing the connection; that is a failure like another."""
     own_redis.client.set("a", "1")
     own_redis.client.config_set("maxclients", 1)
     table = RedisTable(own_redis.url)
@@ -312,7 +302,6 @@ async def _have_more_clients(server: RedisServer) -> None:
     ],
 )
 def test_arguments_are_checked(options: Any, message: str) -> None:
-    """Each by its name."""
     with pytest.raises(InvalidConfig) as caught:
         RedisTable("redis://localhost", **options)
 
@@ -320,13 +309,11 @@ def test_arguments_are_checked(options: Any, message: str) -> None:
 
 
 async def test_an_address_that_is_none_is_named() -> None:
-    """When the table is opened."""
     with pytest.raises(InvalidConfig, match=r"^server must be an address \("):
         await rows_of(RedisTable("localhost:6379"), 1)
 
 
 def test_the_page_prints_what_it_says(redis_server: RedisServer) -> None:
-    """On this server."""
     redis_server.client.set("user:7", '{"town": "Rome"}')
     page = Path(__file__).resolve().parents[2] / "docs/lookup.md"
     (block,) = blocks_of(page)[""]
@@ -336,6 +323,5 @@ def test_the_page_prints_what_it_says(redis_server: RedisServer) -> None:
 
 
 def test_a_loop_of_trio_is_refused() -> None:
-    """Plainly, and before it connects."""
     with pytest.raises(RuntimeError, match=r"needs a loop of asyncio, and this one is trio's$"):
         anyio.run(rows_of, RedisTable("redis://localhost"), 1, backend="trio")

@@ -32,7 +32,6 @@ class Hangs(Scripted):
 
 
 async def test_lookups_share_one_request() -> None:
-    """Whichever of its keys others wait for."""
     table = Scripted()
 
     async with open_table(table) as opened:
@@ -49,7 +48,6 @@ async def test_lookups_share_one_request() -> None:
 
 
 async def test_a_waiter_that_is_late_does_not_end_the_request_of_others() -> None:
-    """Each waits under its own deadline, and a cancelled one is its own affair."""
     table = Scripted()
 
     async with open_table(table, timeout=1.2) as opened:
@@ -71,7 +69,6 @@ async def test_a_waiter_that_is_late_does_not_end_the_request_of_others() -> Non
 
 @pytest.mark.parametrize("batch", [None, Batch(max_wait=0, in_flight=1)])
 async def test_a_request_that_was_late_for_somebody_is_shared_no_more(batch: Batch | None) -> None:
-    """Those that wait keep it; the next one begins another, which is not stuck with them."""
     table = Hangs(times=1)
 
     async with open_table(table, timeout=3, batch=batch) as opened:
@@ -87,7 +84,6 @@ async def test_a_request_that_was_late_for_somebody_is_shared_no_more(batch: Bat
 
 
 async def test_a_request_that_has_no_place_yet_is_shared_whoever_gives_up() -> None:
-    """It is the next one that is asked; another one would only come behind it."""
     table = Hangs(times=1)
     batch = Batch(max_wait=0, in_flight=1)
 
@@ -99,7 +95,6 @@ async def test_a_request_that_has_no_place_yet_is_shared_whoever_gives_up() -> N
 
 
 async def test_a_request_that_was_cancelled_has_its_place_until_it_has_ended() -> None:
-    """So there are never more at a time than may be."""
     table = Scripted()
     table.clean_up = 2
 
@@ -112,7 +107,6 @@ async def test_a_request_that_was_cancelled_has_its_place_until_it_has_ended() -
 
 
 async def test_an_attempt_that_was_late_begins_another_request() -> None:
-    """Although somebody still waits for the one that hangs, and who gives up later shares it."""
     table = Hangs(times=1)
     retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=2)
 
@@ -124,7 +118,6 @@ async def test_an_attempt_that_was_late_begins_another_request() -> None:
 
 
 async def test_a_request_that_is_young_is_shared_whoever_gives_up() -> None:
-    """A deadline that meets a second attempt says nothing of how long that one has taken."""
     table = Scripted()
     table.trouble = OSError("down")
 
@@ -145,7 +138,6 @@ async def test_a_request_that_is_young_is_shared_whoever_gives_up() -> None:
 
 
 async def test_what_comes_of_a_request_that_was_late_is_not_kept() -> None:
-    """It is older than what the one behind it has read; who waits for it has it all the same."""
     table = Scripted(a=["new"])
     table.takes = 4
     retry = Retry(max_attempts=2, initial=0.25, attempt_timeout=3)
@@ -166,7 +158,6 @@ async def test_what_comes_of_a_request_that_was_late_is_not_kept() -> None:
 
 
 async def test_a_refresh_that_hangs_is_given_up_by_who_waits_for_it() -> None:
-    """It serves nobody, so it is cancelled, and the next one asks again."""
     table = Scripted()
 
     async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5), timeout=3) as opened:
@@ -184,7 +175,6 @@ async def test_a_refresh_that_hangs_is_given_up_by_who_waits_for_it() -> None:
 
 
 async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None:
-    """Whoever comes while it ends does not wait for that."""
     table = Scripted()
     table.clean_up = 0.3
 
@@ -197,7 +187,6 @@ async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None
 
 
 async def test_keys_that_gather_are_given_up_with_those_that_wait() -> None:
-    """Nobody is asked for them, and who comes later begins anew."""
     table = Scripted()
     async with open_table(table, timeout=0.5, batch=Batch(max_wait=2)) as opened:
         with pytest.raises(CallTimedOut):
@@ -211,7 +200,6 @@ async def test_keys_that_gather_are_given_up_with_those_that_wait() -> None:
 
 
 async def test_requests_begin_in_the_context_of_opening() -> None:
-    """One may serve rows of anybody, and is nobody's own."""
     variable = ContextVar("variable", default="unset")
     seen: list[str] = []
 

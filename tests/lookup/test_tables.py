@@ -83,12 +83,10 @@ def by(users: Path, **named: Any) -> SqliteTable:
 async def test_a_table_of_sqlite_is_read_by_a_key(
     users: Path, key: Any, columns: list[str], expected: dict[Any, Any]
 ) -> None:
-    """Of ints, text, or both."""
     assert await rows_of(by(users, key=key, columns=columns), *expected) == [*expected.values()]
 
 
 async def test_many_keys_are_one_statement(users: Path) -> None:
-    """More than a statement may have variables."""
     keys = list(range(40_000))
 
     found = await rows_of(by(users), *keys)
@@ -111,7 +109,6 @@ async def test_many_keys_are_one_statement(users: Path) -> None:
 async def test_a_key_of_another_type_fails_alone(
     users: Path, key: Any, column: Any, reason: str
 ) -> None:
-    """It is neither a silent miss nor a silent hit."""
     table = by(users, key=column)
     await table.open()
 
@@ -123,7 +120,6 @@ async def test_a_key_of_another_type_fails_alone(
 
 
 async def test_keys_that_only_the_table_takes_for_equal_are_not(tmp_path: Path) -> None:
-    """As where the whole of it is read first."""
     path = tmp_path / "towns"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE towns (code TEXT COLLATE NOCASE, town TEXT)")
@@ -137,7 +133,6 @@ async def test_keys_that_only_the_table_takes_for_equal_are_not(tmp_path: Path) 
 
 
 async def test_what_can_not_be_read_is_named_on_opening(users: Path, tmp_path: Path) -> None:
-    """The file, the table or the column; a file that is not there is not made."""
     tables = (
         by(users, columns=["zip"]),
         SqliteTable(users, "people", key="id", columns=["a"]),
@@ -154,7 +149,6 @@ async def test_what_can_not_be_read_is_named_on_opening(users: Path, tmp_path: P
 
 
 async def test_a_change_is_seen_by_the_next_request(users: Path) -> None:
-    """No transaction is left open."""
     async with open_table(by(users)) as opened:
         before = await opened.get(1)
         with sqlite3.connect(users) as connection:
@@ -166,7 +160,6 @@ async def test_a_change_is_seen_by_the_next_request(users: Path) -> None:
 
 
 async def test_a_table_of_sqlite_is_read_whole(users: Path) -> None:
-    """By one column or several."""
     async with open_table(by(users, key="code", columns=["id"]), cache=Full()) as opened:
         assert await opened.get_many(["b", "zz"]) == [((2,), (3,)), ()]
         assert opened.statistics().keys == 4  # a null is no key
@@ -180,7 +173,6 @@ def connecting(users: Path) -> Callable[[], sqlite3.Connection]:
 
 
 async def test_a_table_of_any_driver_is_read_by_a_statement(users: Path) -> None:
-    """What is too long for one statement is read by several."""
     statement = "SELECT id, town, size FROM users WHERE id IN ({keys})"
     table = DbApiTable(connecting(users), statement, max_keys=2)
 
@@ -194,7 +186,6 @@ async def test_a_table_of_any_driver_is_read_by_a_statement(users: Path) -> None
 
 
 async def test_a_statement_may_have_keys_of_several_parts(users: Path) -> None:
-    """All of one length; it is read whole by another statement."""
     statement = "SELECT code, id, town FROM users WHERE (code, id) IN (VALUES {keys})"
     table = DbApiTable(
         connecting(users), statement, whole="SELECT code, id, town FROM users", key_parts=2
@@ -244,7 +235,6 @@ async def test_a_reading_that_breaks_tells_why(users: Path) -> None:
 
 
 async def test_a_broken_connection_is_replaced(users: Path) -> None:
-    """What failed is closed; the next request connects."""
     made: list[Any] = []
 
     class Broken(sqlite3.Connection):
@@ -269,7 +259,6 @@ async def test_a_broken_connection_is_replaced(users: Path) -> None:
 
 
 def test_arguments_of_a_statement_are_checked(users: Path) -> None:
-    """Each by its name, with what is right."""
     fine = "SELECT id FROM users WHERE id IN ({keys})"
     cases: dict[str, Any] = {
         "connect must be a plain function that gives a connection": ["users.db", fine],
@@ -283,7 +272,6 @@ def test_arguments_of_a_statement_are_checked(users: Path) -> None:
 
 
 async def test_a_statement_without_its_whole_can_not_be_read_whole(users: Path) -> None:
-    """It says what is missing."""
     table = DbApiTable(connecting(users), "SELECT id FROM users WHERE id IN ({keys})")
 
     with pytest.raises(InvalidConfig, match=r"^whole must be a SELECT of all rows"):
@@ -292,7 +280,6 @@ async def test_a_statement_without_its_whole_can_not_be_read_whole(users: Path) 
 
 
 async def test_a_function_is_a_table() -> None:
-    """It may have hooks as other functions have."""
     log: list[str] = []
 
     class Towns:
@@ -314,7 +301,6 @@ async def test_a_function_is_a_table() -> None:
 
 
 async def test_what_is_no_table_is_refused() -> None:
-    """With the way to make one."""
     no_table: Any = rows_of
     with pytest.raises(InvalidConfig, match=r"FunctionTable\(fn\) makes one, got <function"):
         async with open_table(no_table):
@@ -322,7 +308,6 @@ async def test_what_is_no_table_is_refused() -> None:
 
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the command that installs it; without a cache, and without Redis, none is needed."""
     monkeypatch.setitem(sys.modules, "cachetools", None)
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
 

@@ -26,7 +26,6 @@ LEFT_TOGETHER = scenario_of("""
 def test_all_that_leave_one_call_together_are_called_again(
     opens: OpenOperator, loop: LoopName
 ) -> None:
-    """When it has ended, each of them is."""
     trace = play(opens, LEFT_TOGETHER, loop)
 
     assert dict(judge(LEFT_TOGETHER, trace, CHECKS).violations()) == {}

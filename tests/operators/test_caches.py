@@ -47,8 +47,6 @@ async def test_a_null_key_is_nobody_elses(name: str, null: Any) -> None:
 
 @each_that_caches
 async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> None:
-    """It raises, or has no hash: as if the call had raised that."""
-
     def key(value: int) -> Any:
         if value == 4:
             raise StopIteration
@@ -87,7 +85,6 @@ async def test_figures_add_up_while_a_key_is_told(name: str) -> None:
 
 @each_that_caches
 async def test_the_key_is_the_value_itself_unless_something_else_is_said(name: str) -> None:
-    """Then one that has no hash fails."""
     got, called, _ = await all_of(name, ["a", "b", "a", ["a"]])
 
     assert got == ["'a'", "'b'", "'a'", TypeError]
@@ -96,8 +93,6 @@ async def test_the_key_is_the_value_itself_unless_something_else_is_said(name: s
 
 @each_that_caches
 def test_a_function_in_callback_form_is_not_cached(name: str) -> None:
-    """Before anything is opened."""
-
     class Callbacks:
         def async_invoke(self, value: Any, result: Any) -> None:
             """Never called."""
@@ -107,8 +102,6 @@ def test_a_function_in_callback_form_is_not_cached(name: str) -> None:
 
 
 def test_an_operator_without_a_cache_says_so() -> None:
-    """By the name of the setting."""
-
     async def fn(value: Any) -> list[Any]:
         return [value]
 

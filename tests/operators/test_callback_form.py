@@ -48,7 +48,6 @@ def expected(order: tuple[str, ...]) -> str:
 async def test_the_first_completion_counts_in_every_order_after_the_call(
     open_operator: OpenOperator, order: tuple[str, ...], *, threads: bool
 ) -> None:
-    """Also if each comes from a thread of its own, in one instant."""
     fn = Callbacks()
 
     async with open_operator(OperatorConfig(), fn, Source("a")) as results:
@@ -63,8 +62,6 @@ async def test_the_first_completion_counts_in_every_order_after_the_call(
 
 
 async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperator) -> None:
-    """That is one more completion, and comes too late."""
-
     def invoke(value: str, result: ResultFuture) -> None:
         def supply() -> list[str]:
             result.complete(["inner"])
@@ -79,8 +76,6 @@ async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperato
 async def test_a_call_that_raises_behind_results_that_stand_is_not_repeated(
     open_operator: OpenOperator,
 ) -> None:
-    """One whose results were refused is, as its record is undecided."""
-
     def invoke(value: str, result: ResultFuture) -> None:
         given.append(value)
         result.complete(given[1:])
@@ -101,7 +96,6 @@ async def test_a_call_that_raises_behind_results_that_stand_is_not_repeated(
 def test_completions_behind_the_end_of_the_loop_do_nothing(
     open_operator: OpenOperator, anyio_backend: tuple[str, dict[str, Any]]
 ) -> None:
-    """Clients answer when they like, even to a program that is over."""
     fn = Callbacks()
 
     async def program() -> None:
@@ -117,7 +111,6 @@ def test_completions_behind_the_end_of_the_loop_do_nothing(
 
 @pytest.mark.parametrize("name", ["pool", "emitter"])
 def test_whoever_cancels_the_task_that_a_call_finds_stops_nothing(name: str) -> None:
-    """That may be the operator's; the next outcome comes outside of any task."""
     open_operator = OPERATORS[name]
     tasks = list[Any]()
     fn = Callbacks(lambda *_: tasks.append(asyncio.current_task()))

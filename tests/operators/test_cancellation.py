@@ -30,8 +30,6 @@ def present_task() -> asyncio.Task[Any]:
 async def test_a_scope_that_is_cancelled_while_results_are_there_is_left_by_its_cancellation(
     open_operator: OpenOperator, capacity: int, number: int
 ) -> None:
-    """Although the operator's tasks are cancelled by it as well, and may be gone first."""
-
     async def fn(value: int) -> list[int]:
         if value == number:
             scope.cancel()

@@ -67,7 +67,6 @@ class Hooked:
 async def test_the_first_reads_only_while_the_second_waits_for_input(
     open_operator: OpenOperator, behind: str
 ) -> None:
-    """Beyond what both have in flight, and one that waits for room in the second, all is unread."""
     source = Counted(*(f"a{n}" for n in range(50)))
     configs = OperatorConfig("ordered", 2), OperatorConfig("ordered", 3)
     open_chain = chain(open_operator, OPERATORS[behind])
@@ -81,7 +80,6 @@ async def test_the_first_reads_only_while_the_second_waits_for_input(
 
 
 async def test_functions_are_closed_in_reverse_order(open_operator: OpenOperator) -> None:
-    """Of the order in which they were opened; and three operators are a chain in a chain."""
     log: list[str] = []
     functions = Hooked("a", log), (Hooked("b", log), Hooked("c", log))
     open_chain = chain(open_operator, chain(open_operator, open_operator))
@@ -96,7 +94,6 @@ async def test_functions_are_closed_in_reverse_order(open_operator: OpenOperator
 async def test_where_the_second_does_not_open_the_first_is_left(
     open_operator: OpenOperator,
 ) -> None:
-    """Its function is closed, and the source."""
     log: list[str] = []
 
     class Broken(Hooked):
@@ -114,7 +111,6 @@ async def test_where_the_second_does_not_open_the_first_is_left(
 
 
 async def test_a_snapshot_of_three_restores_three(open_operator: OpenOperator) -> None:
-    """Each is given what it had in flight: the last one first, as nothing overtakes in a chain."""
     functions = Sleeper(), (Sleeper(), Sleeper())
     open_chain = chain(open_operator, chain(open_operator, open_operator))
     config = OperatorConfig("ordered", 2)
@@ -133,7 +129,6 @@ async def test_a_snapshot_of_three_restores_three(open_operator: OpenOperator) -
 
 
 async def test_figures_are_sums(open_operator: OpenOperator) -> None:
-    """But the age of the oldest record in flight, which is that of the older one."""
     open_chain = chain(open_operator, open_operator)
     source = Source("a0", 1, "b9", 99)
 
@@ -152,7 +147,6 @@ async def test_figures_are_sums(open_operator: OpenOperator) -> None:
 
 
 async def test_a_chain_is_entered_and_left_once(open_operator: OpenOperator) -> None:
-    """As every operator is, and read while it is open."""
     context = chain(open_operator, open_operator)(OperatorConfig(), (echo, echo), Source("x"))
 
     with pytest.raises(RuntimeError, match="not open"):
@@ -185,7 +179,6 @@ CACHED = OperatorConfig(cache=Cache(1, 1))
     ],
 )
 def test_what_is_no_chain_is_refused_by_name(name: str, action: Any, given: Any) -> None:
-    """And what is wrong with one operator has a note that says with which."""
     with pytest.raises(InvalidConfig, match=rf"^({name}|first) must be ") as caught:
         action(*given)
 
@@ -195,7 +188,6 @@ def test_what_is_no_chain_is_refused_by_name(name: str, action: Any, given: Any)
 
 
 def test_a_chain_says_what_it_is_made_of() -> None:
-    """In the order of the stream."""
     one = OPERATORS["pool"]
 
     assert isinstance(chain(one, one), Chain)
@@ -206,7 +198,6 @@ def test_a_chain_says_what_it_is_made_of() -> None:
 
 @pytest.mark.parametrize("behind", OPERATORS)
 async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str) -> None:
-    """Each in its own; an exception among the answers is of its record alone."""
     asked: list[str] = []
 
     class Twice:
@@ -237,8 +228,6 @@ async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str
 async def test_equal_records_of_a_batch_each_have_the_answer_for_their_value(
     open_operator: OpenOperator,
 ) -> None:
-    """A mapping holds one, be it a list or what can be read once; it is read for all of them."""
-
     async def first(values: list[str]) -> dict[str, Any]:
         return {value: iter("xy") if value == "b" else [value] for value in values}
 

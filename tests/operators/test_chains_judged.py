@@ -42,7 +42,6 @@ def broken(
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("number", "name"), list(enumerate(family())), ids=list(family()))
 def test_each_pair_keeps_all_rules_that_hold_of_it(number: int, name: str) -> None:
-    """Those that it is known to break aside, and what follows from that."""
     backend: StreamBackend = family()[name]()
 
     def play_one(scenario: Scenario) -> Trace:
@@ -54,7 +53,6 @@ def test_each_pair_keeps_all_rules_that_hold_of_it(number: int, name: str) -> No
 
 @pytest.mark.parametrize("place", ["first", "second"])
 def test_threads_are_chained_as_others_are(place: str) -> None:
-    """Before an operator that runs on the loop, and behind one."""
     both = [open_served, pool.open_operator]
     joined = chain(*(both if place == "first" else reversed(both)))
     can = family()["chain-pool-pool-asyncio"]().capabilities

@@ -59,7 +59,6 @@ async def out_of(results: AsyncIterator[Any]) -> list[Any]:
 async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
     open_operator: OpenOperator,
 ) -> None:
-    """A client that completes from a task of its own does not become the parent of later calls."""
     fn: Any = Looking()
     futures: list[ResultFuture] = []
     fn.async_invoke = lambda value, future: (fn.look(value), futures.append(future))
@@ -79,8 +78,6 @@ async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
 
 
 async def test_a_thread_sees_what_its_call_has_set(open_operator: OpenOperator) -> None:
-    """It begins in a copy of the context of the call, as always."""
-
     async def fn(value: str) -> list[str]:
         before = await anyio.to_thread.run_sync(REQUEST.get)
         REQUEST.set(value)
@@ -93,7 +90,6 @@ async def test_a_thread_sees_what_its_call_has_set(open_operator: OpenOperator) 
 async def test_open_and_close_share_the_context_of_the_consumer(
     open_operator: OpenOperator,
 ) -> None:
-    """What one sets, the other can reset."""
     fn: Any = Looking()
     tokens: list[Any] = []
     fn.open = lambda: tokens.append(REQUEST.set("span"))
@@ -136,7 +132,6 @@ async def test_a_variable_may_hold_what_can_not_be_compared(open_operator: OpenO
 async def test_a_variable_that_is_set_and_reset_is_no_difference(
     open_operator: OpenOperator,
 ) -> None:
-    """As what traces calls does, which begins a span and ends it."""
     fn = Looking()
 
     async def traced(value: str) -> list[str]:

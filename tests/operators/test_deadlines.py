@@ -59,7 +59,6 @@ class Service:
 async def test_a_timeout_may_be_a_millisecond_or_never(
     open_operator: OpenOperator, limit: Any
 ) -> None:
-    """It is not rounded, and not turned into something sooner."""
     lasts = MONTHS if limit is None or limit > MONTHS else limit
     fn = Service({"b": lasts / 2} if lasts < MONTHS else {"b": lasts / 2, "a": lasts})
 
@@ -75,7 +74,6 @@ async def test_a_timeout_may_be_a_millisecond_or_never(
 async def test_an_open_hook_that_blocks_costs_no_call_its_time(
     open_operator: OpenOperator,
 ) -> None:
-    """It runs before the first call."""
     fn: Any = Service({"a": 2})
     fn.open = lambda: block(50)
 
@@ -86,8 +84,6 @@ async def test_an_open_hook_that_blocks_costs_no_call_its_time(
 async def test_an_iterable_of_results_that_blocks_the_loop_was_given_in_time(
     open_operator: OpenOperator,
 ) -> None:
-    """The call answered before; reading takes as long as it takes."""
-
     def slow() -> Iterator[str]:
         block(5)
         yield "a"
@@ -110,7 +106,6 @@ def blocks(number: int) -> None:
 async def test_no_attempt_begins_behind_a_deadline_that_passed_unseen(
     open_operator: OpenOperator, form: str
 ) -> None:
-    """The first of two records that are called again blocks the loop past both deadlines."""
     began: list[float] = []
 
     def begin(*_: Any) -> None:
@@ -137,7 +132,6 @@ async def test_no_attempt_begins_behind_a_deadline_that_passed_unseen(
 async def test_an_attempt_that_overran_unseen_does_not_answer_for_the_next(
     open_operator: OpenOperator,
 ) -> None:
-    """It blocks the loop past its limit and past its back-off, and is completed twice."""
     futures: list[ResultFuture] = []
 
     def invoke(_: str, future: ResultFuture) -> None:
@@ -184,7 +178,6 @@ async def test_what_was_due_while_the_loop_was_blocked_is_done_in_its_order(
 async def test_an_attempt_that_runs_on_has_no_part_in_what_comes_after_it(
     open_operator: OpenOperator,
 ) -> None:
-    """It ends beside the next one, which is cancelled at its own limit, and counts once."""
     fn: Any = Sleeper()
     fn.clean_up = 0.5
     fn.timeout = lambda _: ["instead"]
@@ -245,7 +238,6 @@ async def test_a_call_that_ends_with_its_cancellation_is_not_abandoned(
 async def test_handlers_that_block_one_after_the_other_make_no_call_abandoned(
     open_operator: OpenOperator, gap: float
 ) -> None:
-    """Each stall takes the turn from those that were cancelled before it."""
     fn = Slow(0.05, steps=5)
     script = [item for name in "abcdefgh" for item in (name, gap)]
 
@@ -259,7 +251,6 @@ async def test_handlers_that_block_one_after_the_other_make_no_call_abandoned(
 async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
     open_operator: OpenOperator,
 ) -> None:
-    """The consumer, say, just when the call has been cancelled, and again."""
     async with open_operator(OperatorConfig(timeout=1), Slow(steps=5), Source("a", 9)) as results:
         with anyio.move_on_after(0.9):
             await anext(results)
@@ -275,7 +266,6 @@ async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
 async def test_a_loop_that_is_blocked_all_the_time_hides_no_abandoned_call(
     open_operator: OpenOperator,
 ) -> None:
-    """A call that has had several turns is told, although the clock jumps at each of them."""
     async with open_operator(
         OperatorConfig(timeout=1), Slow(clean_up=50), Source("a", 99)
     ) as results:

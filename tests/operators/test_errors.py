@@ -59,8 +59,6 @@ def refusing(given: Any) -> Any:
 
 
 async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOperator) -> None:
-    """Nobody would await it."""
-
     class Mixed:
         async def async_invoke(self, value: str, result: Any) -> None:
             result.complete([value])
@@ -80,7 +78,6 @@ async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOpera
 async def test_a_slip_in_the_function_fails_its_record_with_a_type_error(
     open_operator: OpenOperator, fn: Any, told: str
 ) -> None:
-    """It shows what was given, and is not wrapped again."""
     error = await error_of(open_operator, fn, "a")
 
     assert (type(error), error.record, type(error.__cause__)) == (
@@ -95,7 +92,6 @@ async def test_a_slip_in_the_function_fails_its_record_with_a_type_error(
 async def test_a_stop_iteration_of_a_plain_function_ends_nothing(
     open_operator: OpenOperator,
 ) -> None:
-    """It has failed the call, be it by itself or by what a coroutine makes of it."""
     raised = StopIteration("a")
     error = await error_of(open_operator, raising(raised), "a")
 
@@ -105,8 +101,6 @@ async def test_a_stop_iteration_of_a_plain_function_ends_nothing(
 
 
 async def test_what_is_no_element_is_shown_with_the_cure(open_operator: OpenOperator) -> None:
-    """As an error of the source: what was read before comes out."""
-
     async def source() -> Any:
         yield Record("a")
         yield b"raw"
@@ -121,7 +115,6 @@ async def test_what_is_no_element_is_shown_with_the_cure(open_operator: OpenOper
 
 
 async def test_calls_that_run_on_are_told_with_their_number(open_operator: OpenOperator) -> None:
-    """No record is to blame, and the message says what may be."""
     fn: Any = Sleeper()
     fn.clean_up = 50
     fn.timeout = lambda value: [value]
@@ -141,7 +134,6 @@ class Hidden:
 
 
 async def test_what_can_not_be_shown_fails_as_anything_else(open_operator: OpenOperator) -> None:
-    """The error is there, with the record and its cause; of results, too."""
     value, reason = Hidden(), ValueError("no")
 
     error = await error_of(open_operator, raising(reason), Record(value))
@@ -159,7 +151,6 @@ def length_of(traceback: Any) -> int:
 async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(
     open_operator: OpenOperator,
 ) -> None:
-    """It is the very object that comes again, also after leaving."""
     lengths = set()
 
     async with open_operator(OperatorConfig(), Sleeper(), Source("x!")) as results:
@@ -172,7 +163,6 @@ async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(
 
 
 async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: OpenOperator) -> None:
-    """That is as good as None, be it the error or its cause."""
     reason = ValueError("a")
     fn: Any = raising(reason)
     cause: Any = lambda _, error: raising(error.__cause__)(_)  # noqa: E731 - in a line
@@ -186,8 +176,6 @@ async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: Open
 
 
 async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenOperator) -> None:
-    """The cause is what the handler raised, and behind that stands what it was asked about."""
-
     def breaks(_: str, __: OperatorError) -> None:
         raise KeyError("no such queue")
 
@@ -201,7 +189,6 @@ async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenO
 
 
 async def test_a_predicate_is_given_the_very_error(open_operator: OpenOperator) -> None:
-    """As the call raised it, and once for each outcome while attempts are left."""
     errors = iter(raised := [KeyError("a"), RetryAfter(1), KeyError("b")])
     given: list[BaseException] = []
 
@@ -227,7 +214,6 @@ class Throttled(RetryAfter):
 async def test_a_retry_after_without_seconds_fails_its_record(
     open_operator: OpenOperator, seconds: Any
 ) -> None:
-    """And says what is missing."""
     reason = Throttled("later")
     if seconds is not None:
         reason.seconds = seconds
@@ -270,7 +256,6 @@ class Unlike:
 async def test_a_key_that_can_not_be_looked_up_fails_the_operator(
     open_operator: OpenOperator, value: str, said: str, *, hashes: bool
 ) -> None:
-    """At once, naming the record."""
     records = [Record(name, key=Unlike(hashes=hashes)) for name in "ab"]
 
     error = await error_of(open_operator, slow, *records, mode="key-ordered")
@@ -289,7 +274,6 @@ async def test_a_key_that_can_not_be_looked_up_fails_the_operator(
 async def test_the_first_that_went_wrong_comes_out_with_the_others_as_notes(
     open_operator: OpenOperator, first: str, others: list[str]
 ) -> None:
-    """Opening or body, source, function, in this order."""
     source = Source("a1", 99)
     source.closing_error = OSError("source")
     fn: Any = Sleeper()

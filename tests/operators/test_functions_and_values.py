@@ -76,7 +76,6 @@ def started(value: Any) -> Awaitable[Any]:
 async def test_a_function_is_whatever_returns_an_awaitable(
     open_operator: OpenOperator, fn: Any
 ) -> None:
-    """Only what it returns counts."""
     async with open_operator(OperatorConfig(), fn, Source("a", "b")) as results:
         assert await read_all(results) == ["a", "a", "b", "b"]
 
@@ -120,7 +119,6 @@ async def test_values_and_keys_keep_identity_and_type(
 
 
 async def test_a_line_may_be_long(open_operator: OpenOperator) -> None:
-    """Each of thousands frees the key for the next, whose call answers at once."""
     count = 5_000
     at_once = Callbacks(lambda value, result: result.complete([value]))
     config = OperatorConfig("key-ordered", capacity=count)
@@ -146,8 +144,6 @@ class Row:
 async def test_a_key_that_changes_in_flight_is_freed_all_the_same(
     open_operator: OpenOperator,
 ) -> None:
-    """Its record stands where the key stood when it was read, and those behind it go on."""
-
     async def fn(row: Row) -> list[int]:
         await anyio.sleep(1)
         row.version += 1

@@ -162,7 +162,6 @@ def test_what_is_meant_for_the_program_passes_and_everything_is_closed(
     place: str,
     kind: type[BaseException],
 ) -> None:
-    """Plainly, the very object, from wherever it is raised."""
     name, options = anyio_backend
     error = kind("over")
     program = Program(open_operator, place, error)
@@ -184,7 +183,6 @@ def test_an_interruption_passes_the_error_of_the_body(
     anyio_backend: tuple[str, dict[str, Any]],
     kind: type[BaseException],
 ) -> None:
-    """A call that is cancelled on leaving raises it, and that is the more urgent of the two."""
     name, options = anyio_backend
     error = kind("over")
     program = Program(open_operator, "call cancelled", error)

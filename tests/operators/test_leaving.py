@@ -61,7 +61,6 @@ class Case:
 async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
     open_operator: OpenOperator,
 ) -> None:
-    """The tasks that work for it are cancelled, and waiting for them would last for ever."""
     case = Case(open_operator, "a99", SILENT)
 
     with anyio.move_on_after(2) as scope:
@@ -97,7 +96,6 @@ async def test_a_cancellation_while_entering_closes_the_source(
 async def test_what_closing_raises_is_a_note_on_a_native_cancellation(
     open_operator: OpenOperator, anyio_backend_name: str
 ) -> None:
-    """No error is lost, also if the cancellation arrives while the operator waits for calls."""
     if anyio_backend_name == "trio":
         return  # it has scopes only
     before = asyncio.all_tasks()
@@ -129,7 +127,6 @@ def test_an_operator_in_a_generator_that_is_dropped_is_closed_by_the_loop(
     anyio_backend: tuple[str, dict[str, Any]],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The loop finalises the generator in another task: all is closed, and an error says so."""
     name, options = anyio_backend
 
     async def drop_it() -> None:
@@ -155,7 +152,6 @@ def test_an_operator_in_a_generator_that_is_dropped_is_closed_by_the_loop(
 
 
 async def test_hooks_run_in_the_task_that_enters_and_leaves(open_operator: OpenOperator) -> None:
-    """What is opened and closed may belong to a task, and encloses what the operator does."""
     seen = contextvars.ContextVar("seen", default="nothing")
     source = Source("a1")
     fn: Any = Sleeper()
@@ -178,7 +174,6 @@ async def test_hooks_run_in_the_task_that_enters_and_leaves(open_operator: OpenO
 async def test_a_second_reader_is_refused_although_an_element_is_ready(
     open_operator: OpenOperator,
 ) -> None:
-    """The first was woken for it, and has yet to take it."""
     taken: list[Element] = []
 
     async with (
@@ -201,7 +196,6 @@ async def test_a_second_reader_is_refused_although_an_element_is_ready(
 async def test_results_may_be_read_in_another_task_than_the_one_that_entered(
     open_operator: OpenOperator,
 ) -> None:
-    """It is told the end when the context is left."""
     taken: list[tuple[float, Any]] = []
 
     async with (

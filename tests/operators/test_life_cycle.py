@@ -17,7 +17,6 @@ from asyncwait.spec import OpenOperator, OperatorConfig, Record
 @pytest.mark.anyio
 @pytest.mark.parametrize("when", ["inside itself", "when it was left"])
 async def test_a_context_is_entered_once(open_operator: OpenOperator, when: str) -> None:
-    """Its source is being read, or has been; the first entry goes on as if nothing had been."""
     operator = open_operator(OperatorConfig(), echo, Source("a", "b"))
 
     async def enter_again() -> None:
@@ -33,7 +32,6 @@ async def test_a_context_is_entered_once(open_operator: OpenOperator, when: str)
 
 @pytest.mark.anyio
 async def test_a_context_is_left_once_it_was_entered_and_once(open_operator: OpenOperator) -> None:
-    """Leaving it by hand raises an error, and it can still be entered."""
     operator = open_operator(OperatorConfig(), echo, Source("a"))
 
     with pytest.raises(RuntimeError, match="left and not entered"):
@@ -46,7 +44,6 @@ async def test_a_context_is_left_once_it_was_entered_and_once(open_operator: Ope
 
 @pytest.mark.anyio
 async def test_an_operator_that_is_never_entered_does_nothing(open_operator: OpenOperator) -> None:
-    """It reads nothing, calls nothing and closes nothing."""
     source = Source("a")
     done: list[Any] = []
 
@@ -65,7 +62,6 @@ async def test_an_operator_that_is_never_entered_does_nothing(open_operator: Ope
 def test_operators_live_in_threads_beside_each_other(
     open_operator: OpenOperator, loops: tuple[str, str]
 ) -> None:
-    """Each on a loop of its own, with a function and a configuration that both have."""
     config, count = OperatorConfig("unordered", 5), 200
     both_are_there = threading.Barrier(2)
     came: dict[int, list[Any]] = {}

@@ -88,7 +88,6 @@ async def fed(watched: Watched, *script: Any) -> AsyncIterator[Element]:
 async def test_what_was_emitted_dies(
     open_operator: OpenOperator, mode: Mode, script: list[Any], limit: float | None, alive: int
 ) -> None:
-    """Values, results and keys; a call that runs keeps its own value and key."""
     watched = Watched()
     gone = sum(item in {0, 1, 3} for item in script if not isinstance(item, Watermark))
     fences = sum(isinstance(item, Watermark) for item in script)
@@ -125,7 +124,6 @@ async def test_what_is_through_dies_however_it_came(
     results: int,
     alive: int,
 ) -> None:
-    """A client that drops its futures drops the records; a snapshot is its owner's to keep."""
     watched = Watched()
     fn: Any = watched
 
@@ -154,7 +152,6 @@ async def test_what_is_through_dies_however_it_came(
 async def test_records_decided_by_their_deadlines_die_when_their_calls_have_ended(
     open_operator: OpenOperator, stall: float
 ) -> None:
-    """A call that is looked after for a while keeps nothing that was emitted."""
     watched = Watched()
 
     def handler(value: Value) -> list[Value]:

@@ -56,14 +56,12 @@ async def halve(value: int) -> int:
 
 
 async def test_a_result_may_be_anything(ordered_wait: PlainWait) -> None:
-    """None, text and lists are results like others where there is one per value."""
     values: list[Any] = [None, "text", [], {"a": 1}, b""]
     async with ordered_wait(values, skipping) as results:
         assert [value async for value in results] == values
 
 
 async def test_errors_are_plain_and_name_the_value(ordered_wait: PlainWait) -> None:
-    """No exception group is seen, and each further read gives the same."""
     async with ordered_wait(["a9"], Sleeper(), timeout=1) as results:
         with pytest.raises(CallTimedOut, match=r"^value 'a9': "):
             await anext(results)
@@ -112,7 +110,6 @@ class Iterated:
 async def test_the_source_and_its_iterator_are_closed(
     ordered_wait: PlainWait, seconds: float, closed: list[str]
 ) -> None:
-    """Once each, in the order in which the one was made from the other."""
     source = Iterated()
 
     async with ordered_wait(source, Sleeper(), capacity=1):
@@ -147,7 +144,6 @@ async def test_a_plain_generator_is_closed_when_it_is_left(
 async def test_a_source_whose_iteration_does_not_begin_has_failed_and_is_closed(
     ordered_wait: PlainWait,
 ) -> None:
-    """As one that fails later."""
     error = OSError("no")
     source = Iterated(error)
 
@@ -166,7 +162,6 @@ async def test_a_source_whose_iteration_does_not_begin_has_failed_and_is_closed(
 async def test_the_error_of_the_body_comes_out_plainly(
     ordered_wait: PlainWait, error: Exception
 ) -> None:
-    """The very object, with nothing attached."""
     with pytest.raises(type(error)) as caught:  # noqa: PT012 - the body is the point
         async with ordered_wait(["a99"], Sleeper()):
             await anyio.sleep(1)
@@ -181,7 +176,6 @@ async def test_the_error_of_the_body_comes_out_plainly(
 async def test_what_a_handler_gives_stands_for_what_the_function_gives(
     ordered_wait: PlainWait, *, many: bool
 ) -> None:
-    """One result, or a collection; None is no result in either form, and a dict no collection."""
     fn: Any = Sleeper()
     for given, expected in [(["x", "y"], None), (None, CallTimedOut), ({"k": 1}, InvalidResult)]:
         fn.timeout = lambda _, given=given: given
@@ -219,7 +213,6 @@ class InCallbackForm:
 async def test_a_wrong_argument_is_refused_by_name(
     operator: str, mode: Mode, argument: str, wrong: Any
 ) -> None:
-    """On entering; the source is closed: it was given away with the others."""
     source = Iterated()
     keyed = {"key": str} if mode == "key-ordered" else {}
     given: dict[str, Any] = {"source": source, "fn": skipping, **keyed, argument: wrong}
@@ -232,8 +225,6 @@ async def test_a_wrong_argument_is_refused_by_name(
 
 
 async def test_an_async_generator_is_told_to_return_a_list(ordered_wait: PlainWait) -> None:
-    """What it yields would come out one by one; a list does the same."""
-
     async def generates(value: int) -> AsyncIterator[int]:
         yield value
 
@@ -243,13 +234,11 @@ async def test_an_async_generator_is_told_to_return_a_list(ordered_wait: PlainWa
 
 
 async def test_a_loop_over_what_was_not_entered_is_told_how(ordered_wait: PlainWait) -> None:
-    """Nothing would cancel the calls if the loop were left."""
     with pytest.raises(TypeError, match=r"^ordered_wait.*`async with ordered_wait\(\.\.\.\) as"):
         aiter(ordered_wait([1], skipping))  # type: ignore[call-overload]
 
 
 def test_an_option_that_there_is_not_is_told_with_the_nearest(ordered_wait: PlainWait) -> None:
-    """It names the function, too."""
     message = r"^ordered_wait\(\) has no option 'capcity'; did you mean 'capacity'\?$"
     with pytest.raises(TypeError, match=message):
         ordered_wait([1], skipping, capcity=3)  # type: ignore[call-overload]
@@ -257,8 +246,6 @@ def test_an_option_that_there_is_not_is_told_with_the_nearest(ordered_wait: Plai
 
 @pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), OSError()])
 async def test_an_error_of_a_key_is_never_the_end(operator: str, error: Exception) -> None:
-    """It comes out as an error of the source, after all that was before."""
-
     def key(value: int) -> int:
         if value == 3:
             raise error
@@ -274,8 +261,6 @@ async def test_an_error_of_a_key_is_never_the_end(operator: str, error: Exceptio
 
 
 async def test_a_plain_source_does_not_end_like_an_async_one(ordered_wait: PlainWait) -> None:
-    """Somebody's slip there is not taken for the end."""
-
     class Values:
         def __iter__(self) -> Iterator[int]:
             return self
@@ -290,7 +275,6 @@ async def test_a_plain_source_does_not_end_like_an_async_one(ordered_wait: Plain
 
 
 async def test_a_context_is_entered_once(ordered_wait: PlainWait) -> None:
-    """As that of the operator is."""
     wait = ordered_wait(range(3), skipping)
     async with wait as results:
         assert [value async for value in results] == [0, 1, 2]
@@ -302,7 +286,6 @@ async def test_a_context_is_entered_once(ordered_wait: PlainWait) -> None:
 def test_a_stream_that_its_loop_has_closed_is_no_empty_stream(
     ordered_wait: PlainWait, anyio_backend: tuple[str, dict[str, Any]]
 ) -> None:
-    """Whoever reads it on the next loop would take the end of the loop for that of the stream."""
     name, options = anyio_backend
     if name == "trio":
         return  # A task of trio can't end with a scope open.
@@ -331,7 +314,6 @@ def test_a_stream_that_its_loop_has_closed_is_no_empty_stream(
 async def test_in_plain_form_failures_are_skipped_or_replaced(
     ordered_wait: PlainWait, on_error: Any, expected: list[Any]
 ) -> None:
-    """By one result for each value, whatever it is."""
     async with ordered_wait([2, 3, 6], halve, on_error=on_error) as results:
         assert [each async for each in results] == expected
 
@@ -339,8 +321,6 @@ async def test_in_plain_form_failures_are_skipped_or_replaced(
 async def test_in_plain_form_a_failure_ends_the_stream_unless_one_says_otherwise(
     ordered_wait: PlainWait,
 ) -> None:
-    """With "fail" even where the function has a handler of its own."""
-
     async def fn(value: int) -> int:
         return await halve(value)
 
@@ -353,7 +333,6 @@ async def test_in_plain_form_a_failure_ends_the_stream_unless_one_says_otherwise
 
 
 def test_each_option_is_one_of_the_configuration() -> None:
-    """And none is lost on the way to the operator."""
     given: list[OperatorConfig] = []
 
     def open_operator(config: OperatorConfig, *_: Any) -> Any:
@@ -381,7 +360,6 @@ def test_the_plain_form_says_what_it_takes(operator: str) -> None:
 
 
 async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainWait) -> None:
-    """Of one result, that one."""
     given: list[Any] = []
     retry = Retry(on_result=lambda results: bool(given.append(results)))
 
@@ -393,7 +371,6 @@ async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainW
 
 
 async def test_limits_hold(limited_wait: PlainWait) -> None:
-    """Of calls at a time, and in a second, further attempts among them."""
     begun: list[float] = []
     running: list[int] = []
     at_a_time: set[int] = set()

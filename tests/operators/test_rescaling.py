@@ -116,7 +116,6 @@ def values_of(outputs: list[list[Element]]) -> list[Any]:
 def test_all_operators_together_put_out_everything_once_and_in_time(
     name: str, loop: str, *, drawn: list[Any], at: int, modes: tuple[Mode, Mode], parts: Any
 ) -> None:
-    """For each key in the order of the input, if both modes keep that; none is late."""
     elements = stream(drawn)
     backend, options = virtual_loop(loop)
 

@@ -49,8 +49,6 @@ async def test_a_scope_round_a_yield_that_times_out_while_nobody_asks_is_the_sou
 async def test_a_task_group_round_a_yield_fails_as_the_source(
     open_operator: OpenOperator,
 ) -> None:
-    """A child of it fails while the operator waits for room; what was read comes out first."""
-
     async def fail() -> None:
         await anyio.sleep(3)
         raise OSError("child")
@@ -72,7 +70,6 @@ async def test_a_task_group_round_a_yield_fails_as_the_source(
 async def test_many_requested_snapshots_keep_no_reader_from_the_source(
     open_operator: OpenOperator,
 ) -> None:
-    """They do not count among what piles up."""
     source = Source("a1", 1, "b1", 1, "c1", 99)
 
     async with open_operator(OperatorConfig("ordered", 2), Sleeper(), source) as results:
@@ -88,7 +85,6 @@ async def test_many_requested_snapshots_keep_no_reader_from_the_source(
 async def test_a_source_whose_iteration_does_not_begin_has_failed(
     open_operator: OpenOperator,
 ) -> None:
-    """It is closed all the same."""
     reason = OSError("no")
 
     class Broken(Source):
@@ -104,8 +100,6 @@ async def test_a_source_whose_iteration_does_not_begin_has_failed(
 async def test_a_source_that_the_body_has_closed_is_closed_once_more(
     open_operator: OpenOperator,
 ) -> None:
-    """It is the operator's to close, and a generator does not mind."""
-
     async def give() -> AsyncIterator[Element]:
         while True:
             yield Record("a1")
@@ -140,7 +134,6 @@ class Empty(Exception):
 async def test_an_error_of_the_source_is_the_sources_whatever_its_class(
     open_operator: OpenOperator, error: BaseException
 ) -> None:
-    """It comes out after everything that was read, unchanged, and again after leaving."""
     async with open_operator(OperatorConfig(), Sleeper(), Source("a3", error)) as results:
         assert await anext(results) == Record("a3")
         assert await failure_of(results) is error

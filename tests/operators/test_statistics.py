@@ -63,8 +63,6 @@ async def test_to_read_the_figures_takes_as_long_with_a_thousand_in_flight(
 
 
 async def test_the_oldest_is_found_without_those_before_it(open_operator: OpenOperator) -> None:
-    """However many were called before it and are gone."""
-
     async def answer(number: int) -> list[int]:
         await anyio.sleep(100 if number == 700 else 0)
         return [number]

@@ -23,7 +23,6 @@ async def values_of(source: Any, fn: Any, **options: Any) -> list[Any]:
 
 
 async def test_batches_that_set_nothing_share_a_task() -> None:
-    """A task for each would be half of what small batches cost."""
     tasks: set[int] = set()
 
     async def fn(values: list[int]) -> list[int]:
@@ -37,7 +36,6 @@ async def test_batches_that_set_nothing_share_a_task() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_late_cancellation_of_a_batch_hits_no_further_one() -> None:
-    """Whoever keeps its task means the call that is over."""
     kept: list[asyncio.Task[Any]] = []
 
     async def fn(values: list[int]) -> list[int]:

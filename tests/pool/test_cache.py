@@ -37,7 +37,6 @@ async def all_of(source: Any, fn: Any = at_once, wait: Any = ordered_wait, **opt
 
 @pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
 async def test_a_hit_takes_no_task_and_no_call(wait: Any) -> None:
-    """Ten thousand of them cost the loop next to nothing, and each is counted as a call."""
     called: list[int] = []
 
     async def fn(value: int) -> int:
@@ -53,7 +52,6 @@ async def test_a_hit_takes_no_task_and_no_call(wait: Any) -> None:
 
 
 async def test_each_value_is_asked_for_its_key_once() -> None:
-    """Also where the ones before it are given together, and it ends that."""
     asked: list[tuple[int, int]] = []
 
     def key(value: tuple[int, int]) -> int:
@@ -69,7 +67,6 @@ async def test_each_value_is_asked_for_its_key_once() -> None:
 
 
 async def test_loads_and_keys_see_the_context_of_the_operator_alone() -> None:
-    """A load serves records of anybody; what it sets, or a key function, nobody else sees."""
     seen: list[str] = []
 
     def key(value: int) -> int:
@@ -94,7 +91,6 @@ async def test_loads_and_keys_see_the_context_of_the_operator_alone() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_late_cancellation_of_a_load_hits_no_further_one() -> None:
-    """Whoever keeps its task means the call that is over."""
     kept: list[asyncio.Task[Any]] = []
 
     async def fn(value: int) -> int:
@@ -113,7 +109,6 @@ async def test_a_late_cancellation_of_a_load_hits_no_further_one() -> None:
 
 
 async def test_keys_that_can_not_be_compared_hold_nothing_up() -> None:
-    """They are different keys; and the figures add up."""
     values = [n % 3 for n in range(60)]
     got, figures = await all_of(values, cache=Cache(2, 1000, key=Odd))
     assert got == values
@@ -121,7 +116,6 @@ async def test_keys_that_can_not_be_compared_hold_nothing_up() -> None:
 
 
 async def test_a_failure_is_of_each_record_that_shares_the_load() -> None:
-    """Each error names its own value; all have the same cause, which no handler leaves changed."""
     told: list[Any] = []
     lengths: list[int] = []
 
@@ -153,8 +147,6 @@ async def test_a_failure_is_of_each_record_that_shares_the_load() -> None:
 @pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
 @pytest.mark.parametrize("fails", [False, True])
 async def test_nothing_that_was_emitted_is_held(wait: Any, *, fails: bool) -> None:
-    """Neither a load nor an error refers in a circle to the values of those that waited."""
-
     class Value:
         key = 1
 
@@ -184,7 +176,6 @@ async def test_nothing_that_was_emitted_is_held(wait: Any, *, fails: bool) -> No
 
 
 async def test_a_store_may_be_given_and_outlives_the_operator() -> None:
-    """Whoever opens several of one function, one after the other, gives them all the same."""
     config = OperatorConfig(cache=ROOMY)
     store, hits = Store(ROOMY), []
     for _ in range(2):
@@ -196,8 +187,6 @@ async def test_a_store_may_be_given_and_outlives_the_operator() -> None:
 
 
 async def test_an_operator_that_fails_as_a_worker_asks_ends() -> None:
-    """Nobody waits for work any more, and leaving waits for nobody."""
-
     def key(value: int) -> int:
         if value == 2:
             raise ValueError

@@ -36,7 +36,6 @@ async def values_of(config: OperatorConfig, fn: Any, *values: str) -> list[Any]:
 
 
 async def test_calls_that_set_nothing_share_a_task() -> None:
-    """It is what makes the pool fast."""
     tasks: set[int] = set()
 
     async def fn(value: str) -> list[str]:
@@ -49,7 +48,6 @@ async def test_calls_that_set_nothing_share_a_task() -> None:
 
 
 async def test_calls_that_set_something_share_a_task_and_no_context() -> None:
-    """But for the first, which has shown that there is need."""
     tasks: list[int] = []
     seen: list[str] = []
 
@@ -66,7 +64,6 @@ async def test_calls_that_set_something_share_a_task_and_no_context() -> None:
 
 
 async def test_each_step_of_a_call_runs_in_its_own_context() -> None:
-    """So does its clean-up, what it raises comes out, and what it starts sees what it has set."""
     seen: list[str] = []
 
     async def look() -> None:
@@ -99,7 +96,6 @@ async def test_each_step_of_a_call_runs_in_its_own_context() -> None:
 
 
 async def test_calls_in_contexts_of_their_own_are_closed_with_the_operator() -> None:
-    """Cancelled, they end in the context in which they began."""
     ended: list[str] = []
 
     async def fn(value: str) -> list[str]:
@@ -118,8 +114,6 @@ async def test_calls_in_contexts_of_their_own_are_closed_with_the_operator() -> 
 
 
 async def test_a_function_that_is_none_is_told_in_any_context() -> None:
-    """The error is the same as if nothing had been set."""
-
     def fn(value: str) -> Any:
         PLACE.set(value)
         return answer(value) if value == "a" else value
@@ -135,7 +129,6 @@ async def test_a_function_that_is_none_is_told_in_any_context() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_loop_that_ends_amid_a_call_closes_it() -> None:
-    """As the collector does with a coroutine that nobody awaits any more."""
     closed: list[str] = []
 
     async def fn(value: str) -> list[str]:

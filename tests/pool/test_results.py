@@ -14,7 +14,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_calls_that_wait_begin_together() -> None:
-    """Fifty tasks that have run a call each are not woken one by one, a turn of the loop each."""
     source = Source(*["a2"] * 100)
 
     async with open_operator(OperatorConfig("unordered", 50), Sleeper(), source) as results:
@@ -27,7 +26,6 @@ async def test_calls_that_wait_begin_together() -> None:
 
 
 async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots() -> None:
-    """What it takes counts as emitted; what it leaves comes next."""
     source = Source(*[f"{name}1" for name in "abcdef"])
 
     async with open_operator(OperatorConfig("ordered", 4), Sleeper(), source) as results:
@@ -48,8 +46,6 @@ async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots() -> None
 
 
 async def test_take_ready_leaves_the_end_and_failures_to_the_next_read() -> None:
-    """It raises nothing: what it has taken can't be lost."""
-
     async def fails(value: str) -> Any:
         raise ValueError(value)
 

@@ -37,7 +37,6 @@ def play_all(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
 
 
 def test_short_examples_break_no_rule() -> None:
-    """Among them deadlines, retries, contexts and answers from threads."""
     examples = {example.name: example.scenario for example in EXAMPLES[::NTH]}
     chosen = list(short(examples, partial(play, open_operator), len(examples)).values())
     runs = [Run(chosen[number], trace) for number, trace in in_real_time(chosen, play_all)]
@@ -48,7 +47,6 @@ def test_short_examples_break_no_rule() -> None:
 
 
 def test_a_cancelled_consumer_leaves_the_plain_form() -> None:
-    """By a time limit round it; the call is cancelled, and cleans up."""
     log: list[str] = []
 
     async def hangs(_: int) -> None:

@@ -8,12 +8,10 @@ SECTIONS = PYFLINK.sections()
 
 @pytest.mark.parametrize("section", SECTIONS, ids=PYFLINK.names())
 def test_a_scenario_of_the_page_shows_what_is_drawn(section: dict[str, str]) -> None:
-    """The rule is broken, for the departure beside it, and all happens as it stands there."""
     assert PYFLINK.plays(section) == [section["drawn"].splitlines()]
 
 
 def test_each_departure_with_an_example_is_on_the_page() -> None:
-    """As often as it has examples."""
     planned = [known.flink for listed in PYFLINK.listed.values() for known, _ in listed.planned]
 
     assert [section["flink"] for section in SECTIONS] == planned

@@ -15,5 +15,4 @@ KEPT = (
 
 
 def test_what_is_known_shows_in_the_examples_and_nothing_else() -> None:
-    """So the verdict does not hang on what is generated."""
     assert_departures(KNOWN, said_of(backend()), KEPT)

@@ -49,7 +49,6 @@ def stage(clock: Clock) -> Stage:
 
 
 def test_a_thread_runs_until_it_waits(stage: Stage) -> None:
-    """And the next one does then."""
     said, is_open = [], []
 
     def first() -> None:
@@ -66,7 +65,6 @@ def test_a_thread_runs_until_it_waits(stage: Stage) -> None:
 
 
 def test_a_thread_that_is_ended_goes_no_further(stage: Stage) -> None:
-    """Its wait raises."""
     raised = []
 
     def waits() -> None:
@@ -84,7 +82,6 @@ def test_a_thread_that_is_ended_goes_no_further(stage: Stage) -> None:
 
 
 def test_what_a_thread_asks_for_is_called_by_the_loop(stage: Stage) -> None:
-    """And its error raised in the thread."""
     said = []
 
     def fails() -> Never:
@@ -103,7 +100,6 @@ def test_what_a_thread_asks_for_is_called_by_the_loop(stage: Stage) -> None:
 
 
 def test_who_polls_is_not_woken_while_nothing_happens(stage: Stage, clock: Clock) -> None:
-    """It looks again only when another thread has run, and then in time."""
     looks, room = [], []
 
     def polls() -> None:
@@ -127,8 +123,6 @@ def test_who_polls_is_not_woken_while_nothing_happens(stage: Stage, clock: Clock
 
 
 def test_an_operator_runs_on_a_real_clock() -> None:
-    """As any other does."""
-
     async def double(value: int) -> int:
         await anyio.sleep(0.01)
         return 2 * value

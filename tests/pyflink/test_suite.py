@@ -12,12 +12,10 @@ from asyncwait.spec.scenario import Capability
 
 
 def test_a_run_is_the_same_each_time() -> None:
-    """The clock is the loop's, and only one of the threads runs at a time."""
     assert_the_same_each_time(backend(), "equal-records-each-with-its-own-back-off")
 
 
 def test_a_run_that_is_over_is_let_go() -> None:
-    """Neither threads nor operators stay: a suite plays thousands in one process."""
     pyflink = backend()
     scenario = adapted(SCENARIOS["several-results-each"], pyflink.capabilities)
     list(pyflink.run([scenario]))

@@ -11,8 +11,6 @@ from asyncwait.spec import MissingExtra
 
 
 def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named."""
-
     def none(name: str) -> Any:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -22,7 +20,6 @@ def test_an_extra_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_another_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named, and the one that is known."""
     monkeypatch.setattr(_load, "version", lambda _: "2.2.0")
     with pytest.raises(PyFlinkUnavailable, match=r"2\.2\.0 .* 2\.3\.0; .*apache-flink==2\.3\.0"):
         require_pyflink()

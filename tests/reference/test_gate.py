@@ -78,8 +78,6 @@ async def _slow(value: Any) -> list[Any]:
 
 
 def test_two_operators_share_a_limit_object() -> None:
-    """A copy, or an equal object, would be another limit."""
-
     async def main(_spin: Any) -> Any:
         limit, found = InFlight(1), []
 
@@ -100,7 +98,6 @@ def test_two_operators_share_a_limit_object() -> None:
 
 
 def test_a_budget_stays_spent_for_the_next_operator() -> None:
-    """The object remembers it."""
     budget = Budget(2)
 
     first = _played("ab", _slow, limits=[budget])
@@ -113,7 +110,6 @@ def test_a_budget_stays_spent_for_the_next_operator() -> None:
 
 
 def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:
-    """The deadline of a record that waits for a load begins with that load."""
     cache = Cache(9, 99)
     played = _played("abab", _slow, limits=[InFlight(1)], cache=cache, timeout=0.08)
 
@@ -123,8 +119,6 @@ def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:
 
 
 def test_a_batch_is_made_smaller_so_as_to_fit() -> None:
-    """Its cost is the sum of the costs of its values."""
-
     async def fn(values: Any) -> Any:
         return [[value] for value in values]
 
@@ -137,8 +131,6 @@ def test_a_batch_is_made_smaller_so_as_to_fit() -> None:
 
 @pytest.mark.parametrize("used", [-1, float("nan"), "1", {"cost": None}], ids=repr)
 def test_an_invalid_cost_fails_the_record_without_another_attempt(used: Any) -> None:
-    """It is a mistake of the function, and would be made again."""
-
     async def fn(value: Any) -> Any:
         return Cost([value], used)
 
@@ -153,7 +145,6 @@ def test_an_invalid_cost_fails_the_record_without_another_attempt(used: Any) -> 
 
 
 def test_a_call_that_tells_no_cost_fails_where_nothing_else_tells_it() -> None:
-    """A budget without estimates can't count it."""
     played = _played("a", _slow, limits=[Budget(9, "cost")])
 
     assert isinstance(played.error, CallFailed)
@@ -161,8 +152,6 @@ def test_a_call_that_tells_no_cost_fails_where_nothing_else_tells_it() -> None:
 
 
 def test_a_stream_ends_when_a_breaker_was_open_for_too_long() -> None:
-    """No record is to blame."""
-
     async def fn(_value: Any) -> Any:
         raise ConnectionError
 
@@ -175,7 +164,6 @@ def test_a_stream_ends_when_a_breaker_was_open_for_too_long() -> None:
 
 @pytest.mark.parametrize("limit", [Adaptive(), Budget(2, path="costs")], ids=["adaptive", "file"])
 def test_what_the_reference_does_not_count_is_refused(limit: Any) -> None:
-    """It searches for no number, and writes no file."""
     played = _played("a", _slow, limits=[limit])
 
     assert isinstance(played.error, InvalidConfig)

@@ -72,7 +72,6 @@ def in_thread(function: Callable[[], Any]) -> str:
 def test_another_thread_can_not_do_what_is_the_owners(
     mailbox: TaskMailbox, use: Callable[[TaskMailbox], Any]
 ) -> None:
-    """Only sending is for any thread."""
     assert in_thread(lambda: use(mailbox)) == (
         "mails are taken in the thread of the mailbox's loop, not elsewhere"
     )
@@ -80,8 +79,6 @@ def test_another_thread_can_not_do_what_is_the_owners(
 
 
 def test_what_is_not_open_says_what_is_needed(mailbox: TaskMailbox) -> None:
-    """Of what is quiesced, and of what is closed."""
-
     def refused(action: Callable[[], object]) -> str:
         with pytest.raises(MailboxClosedError) as caught:
             action()
@@ -99,7 +96,6 @@ def test_what_is_not_open_says_what_is_needed(mailbox: TaskMailbox) -> None:
 
 @pytest.mark.anyio
 async def test_a_second_taker_is_refused_while_one_waits() -> None:
-    """It would take the other's wake-up, which a mail from any thread may be."""
     mailbox = TaskMailbox(running_loop())
     mail = Mail(nothing)
     taken: list[Mail] = []
@@ -119,8 +115,6 @@ async def test_a_second_taker_is_refused_while_one_waits() -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_mail_to_a_loop_that_is_closed_wakes_nobody_and_raises_nothing(backend: str) -> None:
-    """A thread that answers after the program's loop has ended has done nothing wrong."""
-
     async def make() -> TaskMailbox:
         return TaskMailbox(running_loop())
 
@@ -131,8 +125,6 @@ def test_a_mail_to_a_loop_that_is_closed_wakes_nobody_and_raises_nothing(backend
 
 
 def test_what_is_for_the_whole_program_is_in_the_future_and_passes(mailbox: TaskMailbox) -> None:
-    """KeyboardInterrupt is nobody's result."""
-
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -146,14 +138,12 @@ def test_what_is_for_the_whole_program_is_in_the_future_and_passes(mailbox: Task
 
 
 def test_a_priority_below_that_of_the_main_loop_is_refused(mailbox: TaskMailbox) -> None:
-    """Nobody would see its mails."""
     with pytest.raises(ValueError, match=r"^priority must be -1 \(MAIN\) or more, got -2$"):
         MailboxExecutor(mailbox, -2)
 
 
 @pytest.mark.anyio
 async def test_what_suspends_or_runs_too_late_or_elsewhere_is_told() -> None:
-    """Nobody could say which of two has to be resumed; the action might just be running."""
     processor = MailboxProcessor(running_loop(), never)
 
     with pytest.raises(RuntimeError, match=r"^the default action is suspended in the thread of"):
@@ -168,7 +158,6 @@ async def test_what_suspends_or_runs_too_late_or_elsewhere_is_told() -> None:
 
 @pytest.mark.anyio
 async def test_the_metrics_tell_how_long_a_mail_waits() -> None:
-    """The latency is that of a mail which goes through the queue."""
     processor = MailboxProcessor(running_loop(), lambda loop: loop.all_actions_completed())
     processor.measure_latency()
     await anyio.sleep(2)

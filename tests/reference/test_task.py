@@ -44,7 +44,6 @@ async def test_the_time_without_input_is_told_from_that_without_room() -> None:
 
 
 async def test_mails_are_counted() -> None:
-    """One for the end of each call is among them."""
     async with opened(OperatorConfig("ordered"), Source(Record("a"), Record("b"))) as results:
         assert len([element async for element in results]) == 2
         await anyio.sleep(0.1)
@@ -56,7 +55,6 @@ async def test_mails_are_counted() -> None:
 
 
 async def test_a_checkpoint_is_triggered_from_another_thread() -> None:
-    """The trigger is a mail: the snapshot holds what is in flight when the loop comes to it."""
     async with opened(OperatorConfig("ordered"), Source(Record("a"), 9)) as results:
         await anyio.sleep(0.5)
         thread = Thread(target=results.task.trigger_checkpoint, args=[5], kwargs={"urgent": True})
@@ -67,7 +65,6 @@ async def test_a_checkpoint_is_triggered_from_another_thread() -> None:
 
 
 async def test_an_aborted_checkpoint_is_withdrawn() -> None:
-    """Its snapshot was not taken yet; that of the other one comes out."""
     async with opened(OperatorConfig("ordered"), Source(Record("a"), 9)) as results:
         await anyio.sleep(0.5)
         for number in (5, 6):
@@ -79,7 +76,6 @@ async def test_an_aborted_checkpoint_is_withdrawn() -> None:
 
 
 async def test_a_completed_checkpoint_is_known() -> None:
-    """The task tells which was the last."""
     async with opened(OperatorConfig("ordered"), Source(9)) as results:
         results.task.checkpoint_completed(5)
         await anyio.sleep(0.1)
@@ -87,7 +83,6 @@ async def test_a_completed_checkpoint_is_known() -> None:
 
 
 async def test_stopped_without_drain_it_ends_behind_a_last_snapshot() -> None:
-    """What is in flight is in there, comes out in no other way, and its calls are cancelled."""
     source = Source(Record("a"), 0.5, Record("b"), Record("c"), 9)
     async with opened(OperatorConfig("ordered"), source) as results:
         assert await anext(results) == Record("a")
@@ -98,7 +93,6 @@ async def test_stopped_without_drain_it_ends_behind_a_last_snapshot() -> None:
 
 
 async def test_who_coordinates_too_late_is_told() -> None:
-    """The mailbox is closed when the operator is over."""
     async with opened(OperatorConfig("ordered"), Source(Record("a"))) as results:
         assert [element async for element in results] == [Record("a")]
         await anyio.sleep(0.1)
@@ -107,8 +101,6 @@ async def test_who_coordinates_too_late_is_told() -> None:
 
 
 async def test_the_loop_ends_when_it_is_known_which_calls_are_abandoned() -> None:
-    """One that was cancelled ends, one goes on: after that there is nothing more to wait for."""
-
     class Stubborn:
         async def __call__(self, value: Any) -> tuple[Any, ...]:
             try:

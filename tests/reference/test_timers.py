@@ -59,7 +59,6 @@ def timers(clock: HandClock) -> TimerService:
 def test_the_alarm_is_set_anew_only_for_an_earlier_timer(
     clock: HandClock, timers: TimerService
 ) -> None:
-    """Deadlines come in the order of admission as a rule, and cost nothing then."""
     for when in (5.0, 6.0, 4.0, 7.0):
         timers.register(when, list)
 
@@ -69,7 +68,6 @@ def test_the_alarm_is_set_anew_only_for_an_earlier_timer(
 
 
 def test_a_timer_can_be_cancelled_after_it_fired(clock: HandClock, timers: TimerService) -> None:
-    """Then there is nothing to cancel, and nothing happens."""
     timer = timers.register(1.0, list)
     clock.move_to(1.0)
 

@@ -41,7 +41,6 @@ def page(browser: Browser) -> Generator[Page]:
 def test_a_page_opens_without_an_error_and_asks_for_nothing(
     name: str, files: dict[str, Path], page: Page
 ) -> None:
-    """Neither its script nor its own policy complains; no font, no picture, no icon is fetched."""
     seen = Seen(page)
 
     page.goto(files[name].as_uri())
@@ -53,7 +52,6 @@ def test_a_page_opens_without_an_error_and_asks_for_nothing(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_of_bounded_size(name: str, files: dict[str, Path]) -> None:
-    """Two megabytes, however much is broken; and what is broken is shown all the same."""
     text = files[name].read_text(encoding="utf-8")
 
     assert len(text.encode()) <= MOST == 2_000_000
@@ -65,7 +63,6 @@ def test_a_page_is_of_bounded_size(name: str, files: dict[str, Path]) -> None:
 def test_axe_finds_nothing_with_all_evidence_open(
     name: str, scheme: str, files: dict[str, Path], browser: Browser
 ) -> None:
-    """Contrast, names, headings, regions: all that axe knows of WCAG and of good practice."""
     context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(files[name].as_uri())
@@ -80,7 +77,6 @@ def test_axe_finds_nothing_with_all_evidence_open(
 def test_axe_finds_nothing_in_what_a_verification_writes(
     files: dict[str, Path], page: Page
 ) -> None:
-    """With all rules in it, as it opens: what is broken stands open."""
     page.goto(files["real"].as_uri())
 
     results = Axe().run(page)
@@ -90,7 +86,6 @@ def test_axe_finds_nothing_in_what_a_verification_writes(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cell_leads_to_its_evidence(name: str, files: dict[str, Path], page: Page) -> None:
-    """Each link of the page leads to a place in it, which no other place is called."""
     page.goto(files[name].as_uri())
 
     links = page.eval_on_selector_all("a", "all => all.map((each) => each.getAttribute('href'))")
@@ -106,7 +101,6 @@ def test_every_cell_leads_to_its_evidence(name: str, files: dict[str, Path], pag
 def test_a_cell_that_fails_shows_sentence_reason_timeline_and_command(
     files: dict[str, Path], page: Page
 ) -> None:
-    """By the keyboard: the link is followed, and the reader is at the evidence."""
     page.goto(files["real"].as_uri())
 
     page.locator("td > a.s-fail").first.focus()
@@ -124,7 +118,6 @@ def test_a_cell_that_fails_shows_sentence_reason_timeline_and_command(
 
 
 def test_the_filters_work_by_keyboard(files: dict[str, Path], page: Page) -> None:
-    """Text, status, area and level; how many rules are left is told, and a button shows all."""
     page.goto(files["real"].as_uri())
     rows = page.locator(".rule-row:visible")
     count = page.locator("#f-count")
@@ -171,7 +164,6 @@ def _whole(page: Page) -> list[str]:
 def test_a_rule_that_is_filtered_away_is_shown_where_a_link_leads_to_it(
     files: dict[str, Path], page: Page
 ) -> None:
-    """The links of the verdicts stand above the filters."""
     page.goto(files["real"].as_uri())
     page.locator("#f-text").fill("nothing is called like this")
 
@@ -184,7 +176,6 @@ def test_a_rule_that_is_filtered_away_is_shown_where_a_link_leads_to_it(
 def test_the_tab_key_goes_through_the_page_and_out_of_it(
     files: dict[str, Path], page: Page
 ) -> None:
-    """First comes the link that skips to the verdicts; focus is seen; nothing holds it."""
     page.goto(files["real"].as_uri())
 
     page.keyboard.press("Tab")
@@ -209,7 +200,6 @@ def test_the_tab_key_goes_through_the_page_and_out_of_it(
 
 
 def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Browser) -> None:
-    """They are JSON that the commands take, and so is what the command is given."""
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(files["real"].as_uri())
@@ -234,7 +224,6 @@ def test_what_is_printed_has_all_evidence_in_it(
     files: dict[str, Path],
     browser: Browser,
 ) -> None:
-    """Whatever is closed on the screen, with scripts or without; the filters are not."""
     context = browser.new_context(java_script_enabled=scripts)
     page = context.new_page()
     page.goto(files["real"].as_uri())
@@ -256,7 +245,6 @@ def test_what_is_printed_has_all_evidence_in_it(
 def test_without_scripts_all_is_there_but_the_filters(
     files: dict[str, Path], browser: Browser
 ) -> None:
-    """A link still leads to its evidence, which stands open where something is broken."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(files["real"].as_uri())
@@ -270,7 +258,6 @@ def test_without_scripts_all_is_there_but_the_filters(
 
 
 def test_whatever_a_backend_writes_is_text(files: dict[str, Path], page: Page) -> None:
-    """No tag, no script, no character that hides another one or turns the direction."""
     seen = Seen(page)
     page.goto(files["hostile"].as_uri())
     page.evaluate(OPEN_ALL)
@@ -287,7 +274,6 @@ def test_whatever_a_backend_writes_is_text(files: dict[str, Path], page: Page) -
 def test_the_scenario_of_a_hostile_value_is_the_same_when_it_is_copied(
     files: dict[str, Path], page: Page
 ) -> None:
-    """What can't be seen is written as JSON writes it."""
     page.goto(files["hostile"].as_uri())
 
     text = page.locator("details.played pre").first.text_content() or ""
@@ -297,7 +283,6 @@ def test_the_scenario_of_a_hostile_value_is_the_same_when_it_is_copied(
 
 
 def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: Browser) -> None:
-    """Of a rule and of an area, without a scroll to the side."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto(files["real"].as_uri())
@@ -315,7 +300,6 @@ def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: B
 def test_on_a_phone_a_long_timeline_scrolls_in_its_own_box(
     files: dict[str, Path], browser: Browser
 ) -> None:
-    """And the page around it, with all that can be opened, does not."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto(files["wide"].as_uri())

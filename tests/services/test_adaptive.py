@@ -77,7 +77,6 @@ def run(service: Any, limit: Adaptive, count: int) -> list[int]:
 def test_a_search_settles_at_the_limit_of_the_service(
     kind: type[Service], rate: int, latency: float
 ) -> None:
-    """Within a tenth, and without a storm: fewer than one call in fifteen is refused."""
     service = kind(rate, latency)
     count = 30 * rate
     assert sorted(run(service, Adaptive(), count)) == list(range(count))
@@ -89,8 +88,6 @@ def test_a_search_settles_at_the_limit_of_the_service(
 
 @pytest.mark.parametrize(("before", "after"), [(100, 400), (400, 100)])
 def test_a_service_that_bears_more_or_less_than_before_is_followed(before: int, after: int) -> None:
-    """From ten seconds after it has changed, within a tenth."""
-
     class Changing(Service):
         def come_again(self, now: float) -> float:
             self.rate = before if now < 10 else after
@@ -104,7 +101,6 @@ def test_a_service_that_bears_more_or_less_than_before_is_followed(before: int, 
 
 
 def test_a_service_that_bears_everything_is_given_the_capacity() -> None:
-    """After a few rounds, each with twice as many calls as the one before."""
     service = Service(1e9, 0.1)
     run(service, Adaptive(64), 2000)
     in_full = service.served[1000:1640]
@@ -133,5 +129,4 @@ class Refusal(Exception):
     ],
 )
 def test_a_service_says_too_many_in_several_ways(error: Exception, says: bool) -> None:  # noqa: FBT001 - of a table
-    """As the clients that people use have it."""
     assert says_too_many(error) is says

@@ -29,7 +29,6 @@ LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 @LOOPS
 def test_a_spent_budget_ends_the_stream_behind_what_was_in_flight(loop: str) -> None:
-    """By an error that says what to do, or as if the source had ended."""
     service = Counting()
 
     async def main(_: SpinWatch) -> None:
@@ -48,8 +47,6 @@ def test_a_spent_budget_ends_the_stream_behind_what_was_in_flight(loop: str) -> 
 def test_a_budget_that_is_spent_inside_a_call_is_an_error_of_that_call(
     then: Any, loop: str
 ) -> None:
-    """It is of another operator, and the value of the call is in nobody's way."""
-
     async def asks_others(value: int) -> int:
         async with pool.ordered_wait(range(value), Counting(), limits=[Budget(2)]) as results:
             return sum([1 async for _ in results])
@@ -69,7 +66,6 @@ def test_a_budget_that_is_spent_inside_a_call_is_an_error_of_that_call(
 
 
 def test_two_budgets_of_one_list_have_two_files(tmp_path: Path) -> None:
-    """One of them would wait for the other, for ever."""
     path = str(tmp_path / "spent")
     (tmp_path / "other").symlink_to(path)
     twice = [Budget(10, path=path), Budget(5, path=str(tmp_path / "other"))]
@@ -85,8 +81,6 @@ def test_two_budgets_of_one_list_have_two_files(tmp_path: Path) -> None:
 def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result(
     on_error: Any, loop: str
 ) -> None:
-    """What is in flight is decided; the error is behind it, or with "stop" none is."""
-
     async def fn(value: int) -> int:
         if value == 0:
             raise ValueError(value)
@@ -122,7 +116,6 @@ def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result
 
 
 def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:
-    """The first call runs alone, and the others are thought to cost as the dearest so far."""
     most = 0
     running = 0
 
@@ -154,7 +147,6 @@ def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:
     ids=["none", "text", "negative", "null", "another unit", "no unit"],
 )
 def test_a_call_that_tells_no_cost_fails_and_is_not_repeated(gives: Any, said: str) -> None:
-    """Its budget would never be spent; it was made, and the next one would tell the same."""
     calls = []
 
     async def fn(value: int) -> Any:
@@ -167,7 +159,6 @@ def test_a_call_that_tells_no_cost_fails_and_is_not_repeated(gives: Any, said: s
 
 
 def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
-    """One after the other, or side by side; what was in flight when one was left counts."""
     path = str(tmp_path / "job.budget")
     service = Counting()
     budget = Budget(10, path=path, then="stop")
@@ -184,7 +175,6 @@ def test_a_file_holds_a_budget_for_several_runs(tmp_path: Path) -> None:
 
 
 def test_blank_lines_in_the_file_of_a_budget_cost_nothing(tmp_path: Path) -> None:
-    """Somebody has edited it."""
     budget = Budget(9, path=str(tmp_path / "job.budget"))
     for blank in ("\n", " \n1\n\n"):
         assert run(Counting(), range(2), limits=[budget]) == [0, 1]
@@ -195,7 +185,6 @@ def test_blank_lines_in_the_file_of_a_budget_cost_nothing(tmp_path: Path) -> Non
 
 
 def test_the_file_of_a_budget_knows_what_the_dearest_call_has_cost(tmp_path: Path) -> None:
-    """So a program that starts again makes no call for which nothing is left."""
     budget = Budget(10, "USD", path=str(tmp_path / "job.budget"))
     calls = 0
 
@@ -224,7 +213,6 @@ def test_the_file_of_a_budget_knows_what_the_dearest_call_has_cost(tmp_path: Pat
 def test_a_file_of_another_budget_is_refused(
     tmp_path: Path, text: str | None, unit: str, said: str
 ) -> None:
-    """By name; so is what holds no number, or half of one."""
     path = tmp_path / "budget"
     run(Counting(), [1], limits=[Budget(10, path=str(path))])
     if text is not None:
@@ -235,7 +223,6 @@ def test_a_file_of_another_budget_is_refused(
 
 @pytest.mark.parametrize("path", ["/nowhere/budget", "/dev/null", "/", "a\0b"])
 def test_what_remembers_nothing_is_no_file_of_a_budget(path: str) -> None:
-    """A folder that is not there is not made: it may be a slip."""
     with pytest.raises(InvalidConfig, match=r"^Budget.path must be a file"):
         run(Counting(), [1], limits=[Budget(10, path=path)])
 
@@ -251,7 +238,6 @@ def test_what_remembers_nothing_is_no_file_of_a_budget(path: str) -> None:
 def test_a_file_that_is_not_as_it_was_left_ends_the_run(
     tmp_path: Path, does: Any, said: str
 ) -> None:
-    """Whatever is said of failures: nobody knows any more what was spent."""
     path = tmp_path / "budget"
     (tmp_path / "other").write_text("asyncwait budget 'calls'\n")
     calls = []
@@ -269,7 +255,6 @@ def test_a_file_that_is_not_as_it_was_left_ends_the_run(
 
 
 def test_a_cost_that_finds_no_room_is_not_half_written(tmp_path: Path) -> None:
-    """The next one would be read as its end."""
     path = tmp_path / "budget"
     head = b"asyncwait budget 'USD'\n"
     limits = [Budget(99, "USD", cost=lambda _: 1.25, path=str(path))]
@@ -288,7 +273,6 @@ def test_a_cost_that_finds_no_room_is_not_half_written(tmp_path: Path) -> None:
 def test_a_file_that_another_process_locks_for_long_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for ever."""
     path = tmp_path / "budget"
     monkeypatch.setattr(_spending, "_PATIENCE", 0.01)
     limits = [Budget(10, path=str(path))]
@@ -299,7 +283,6 @@ def test_a_file_that_another_process_locks_for_long_is_named(
 
 
 def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Path) -> None:
-    """Between the look at what is left and the entry of a call, nobody else makes one."""
     for number in range(60):
         start = threading.Barrier(2)
         taken: list[Any] = []
@@ -321,7 +304,6 @@ def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Pat
 
 @pytest.mark.parametrize("loses", [Path.unlink, lambda file: file.write_bytes(b"")])
 def test_a_budget_that_must_exist_is_not_begun_anew(loses: Any, tmp_path: Path) -> None:
-    """Its file was deleted or emptied between two runs: the error names it, and what to do."""
     file = tmp_path / "spent"
 
     def go(*, exists: bool) -> Any:
@@ -338,6 +320,5 @@ def test_a_budget_that_must_exist_is_not_begun_anew(loses: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("exists", [True, 1])
 def test_a_budget_of_one_run_can_not_exist_before(exists: Any) -> None:
-    """Neither a file nor a Redis remembers it."""
     with pytest.raises(InvalidConfig, match=r"^Budget\.exists must be "):
         run(Counting(), range(2), "asyncio", limits=[Budget(9, exists=exists)])

@@ -49,12 +49,10 @@ def wrapped() -> Exception:
 def test_a_cause_is_a_class_and_the_status_if_there_is_one(
     made: Callable[[], Exception], cause: str
 ) -> None:
-    """Of the error, or of one behind it; a name that is no word is written out."""
     assert cause_of(made()) == cause
 
 
 def test_the_most_frequent_causes_are_named_and_the_rest_is_other() -> None:
-    """What was other stays so, and what there is no more of is not told."""
     counts = {"A": 1, "other": 2, "B": 3_000, "C": 2, "D": 0}
     assert most_frequent(counts, 2) == {"B": 3_000, "C": 2, "other": 3}
     assert most_frequent(counts, 3) == {"B": 3_000, "C": 2, "A": 1, "other": 2}

@@ -20,7 +20,6 @@ LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 @LOOPS
 def test_the_figures_of_batches_are_those_of_batches_that_had_a_turn(loop: str) -> None:
-    """Those whose records their deadlines have decided, while they waited, are no calls."""
     asked: list[int] = []
 
     async def fn(values: list[int]) -> list[int]:
@@ -41,8 +40,6 @@ def test_the_figures_of_batches_are_those_of_batches_that_had_a_turn(loop: str) 
 
 @LOOPS
 def test_what_waits_for_its_turn_breaks_no_sum_of_a_cache(loop: str) -> None:
-    """A load counts from the moment in which it waits."""
-
     async def main(_: SpinWatch) -> Statistics:
         options: Any = {"limits": [InFlight(2)], "cache": Cache(99, ttl=60), "capacity": 40}
         values = [number % 20 for number in range(40)]
@@ -57,8 +54,6 @@ def test_what_waits_for_its_turn_breaks_no_sum_of_a_cache(loop: str) -> None:
 
 @LOOPS
 def test_stand_ins_are_one_call_whatever_waits_for_its_turn(loop: str) -> None:
-    """Hedges that have waited in vain are counted by nobody, and taken off nothing."""
-
     async def main(_: SpinWatch) -> Statistics:
         async def fn(value: int) -> int:
             await anyio.sleep(0.1 if value else 1)

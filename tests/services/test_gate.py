@@ -75,7 +75,6 @@ def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
 
 @LOOPS
 def test_a_call_that_hangs_stops_no_other(loop: str) -> None:
-    """It leaves its window like all others."""
     service = Service(lambda value: 3600 if value == 0 else 0.01)
     run(service, range(6), loop, wait=pool.unordered_wait, limits=[Limit(calls=1, per=0.1)])
     assert service.at()[-1] < 1
@@ -83,7 +82,6 @@ def test_a_call_that_hangs_stops_no_other(loop: str) -> None:
 
 @LOOPS
 def test_a_busy_key_holds_no_permit(loop: str) -> None:
-    """Other keys have it; and a record of a hot key goes before others that came later."""
     values = [("hot", number) for number in range(20)] + [(f"k{n}", 0) for n in range(64)]
     service = Service(lambda _: 10)
     options: dict[str, Any] = {"key": lambda value: value[0], "capacity": 1000}
@@ -94,7 +92,6 @@ def test_a_busy_key_holds_no_permit(loop: str) -> None:
 
 
 def test_one_limit_object_is_shared_by_all_operators() -> None:
-    """By identity: an equal object is another limit, and a budget stays spent."""
     limits = [InFlight(5), Limit(calls=10, per=1), Budget(20)]
     running = most = 0
 
@@ -126,7 +123,6 @@ def test_one_limit_object_is_shared_by_all_operators() -> None:
 
 @pytest.mark.parametrize("then", ["fail", "stop"])
 def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
-    """Its further attempt is not paid: the failure handler gets the last error as a cause."""
     errors: list[BaseException | None] = []
 
     def dead(value: str, error: OperatorError) -> str:
@@ -181,7 +177,6 @@ def test_an_error_may_tell_its_cost() -> None:
 
 @LOOPS
 def test_each_key_has_a_window_and_calls_at_a_time_of_its_own(loop: str) -> None:
-    """Records of other keys pass those that wait."""
     values = [("a", n) for n in range(4)] + [("b", n) for n in range(2)]
     for limit in (
         Limit(calls=2, per=10, latency=0, by=lambda value: value[0]),
@@ -193,14 +188,12 @@ def test_each_key_has_a_window_and_calls_at_a_time_of_its_own(loop: str) -> None
 
 
 def test_a_burst_bounds_the_calls_that_start_together() -> None:
-    """The others follow at an even pace."""
     service = Service()
     run(service, range(6), limits=[Limit(calls=10, per=10, burst=2)])
     assert service.at() == pytest.approx([0, 0, 2, 2, 4, 4])
 
 
 def test_a_heavy_call_waits_for_room_that_no_light_one_takes() -> None:
-    """Those behind it wait, too; one that is too heavy fails alone, at once."""
     service = Service()
     weights = [1, 1, 4, 1, 1, 9, 1]
     limits = [InFlight(4, weight=weights.__getitem__)]
@@ -210,7 +203,6 @@ def test_a_heavy_call_waits_for_room_that_no_light_one_takes() -> None:
 
 @LOOPS
 def test_a_breaker_pauses_calls_and_probes_with_one(loop: str) -> None:
-    """Its first success lets all others go on."""
     down = ConnectionError("down")
     service = Service(fails=lambda number: down if number <= 6 else None)
     options: dict[str, Any] = {"retry": Retry(max_attempts=9, initial=0.1), "capacity": 4}
@@ -220,7 +212,6 @@ def test_a_breaker_pauses_calls_and_probes_with_one(loop: str) -> None:
 
 
 def test_a_service_that_stays_down_ends_the_stream() -> None:
-    """After the longest pause; no value is to blame."""
     service = Service(fails=lambda _: ConnectionError("down"))
     breaker = Breaker(failures=3, over=10, rest=20, longest=50)
     options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
@@ -230,7 +221,6 @@ def test_a_service_that_stays_down_ends_the_stream() -> None:
 
 @LOOPS
 def test_a_wait_for_a_limit_may_be_bounded(loop: str) -> None:
-    """The value fails then, and says which limit had no room."""
     service, errors = Service(), []
 
     def late(value: int, error: OperatorError) -> int:
@@ -244,8 +234,6 @@ def test_a_wait_for_a_limit_may_be_bounded(loop: str) -> None:
 
 
 def test_figures_tell_how_many_calls_wait_for_each_limit() -> None:
-    """A call that waits behind another one waits for the same limit."""
-
     async def main(_: object) -> tuple[int, ...]:
         limits = [InFlight(9), Limit(calls=2, per=100)]
         async with pool.ordered_wait(range(8), Service(), limits=limits) as results:
@@ -257,7 +245,6 @@ def test_figures_tell_how_many_calls_wait_for_each_limit() -> None:
 
 @LOOPS
 def test_a_breaker_counts_calls_whose_time_is_over(loop: str) -> None:
-    """A service that hangs is down."""
     service = Service(lambda _: 0.1 if len(service.starts) > 2 else 3600)
     retry = Retry(max_attempts=5, initial=0.1, attempt_timeout=1)
     breaker = Breaker(failures=2, over=10, rest=20)
@@ -283,8 +270,6 @@ class Silent:
 
 
 def test_a_call_in_callback_form_ends_with_its_record() -> None:
-    """Its permit is free at the deadline: nothing else may ever tell that it is over."""
-
     async def records() -> Any:
         for value in range(3):
             yield Record(value)
@@ -298,8 +283,6 @@ def test_a_call_in_callback_form_ends_with_its_record() -> None:
 
 
 def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None:
-    """The output ends in front of the record."""
-
     async def elements() -> Any:
         for element in (Record(0), Record(1), Watermark(5), Record(2), Watermark(9)):
             yield element
@@ -320,7 +303,6 @@ def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None
 
 
 def test_no_call_starts_behind_the_first_that_a_budget_can_not_pay_for() -> None:
-    """However cheap it is: its result would follow a hole."""
     called: list[int] = []
 
     async def ask(value: tuple[int, float]) -> Cost[int]:
@@ -334,7 +316,6 @@ def test_no_call_starts_behind_the_first_that_a_budget_can_not_pay_for() -> None
 
 
 def test_many_keys_leave_no_trace_and_exceed_no_limit() -> None:
-    """A key that comes back while its call runs finds the count of that call."""
     running: dict[Any, int] = {}
     most = 0
 
@@ -367,14 +348,11 @@ def test_many_keys_leave_no_trace_and_exceed_no_limit() -> None:
 
 
 def test_a_wait_for_another_limit_is_not_bounded() -> None:
-    """The longest wait is that for its own limit."""
     limits = [InFlight(1), Limit(calls=5, per=7, latency=0, max_wait=3)]
     assert run(Service(), range(6), limits=limits) == [*range(6)]
 
 
 def test_a_breaker_probes_after_a_quiet_time() -> None:
-    """No call has shown that the service was down meanwhile."""
-
     async def ask(value: int) -> int:
         if value == 0:
             raise ConnectionError("down")
@@ -399,14 +377,11 @@ def test_a_breaker_probes_after_a_quiet_time() -> None:
     ],
 )
 def test_an_error_of_a_function_of_a_limit_names_it(limit: Any, said: str) -> None:
-    """With its class."""
     with pytest.raises(OperatorError, match=said):
         run(Service(), [{}], limits=[limit])
 
 
 def test_what_a_function_has_already_comes_out_though_the_budget_is_spent() -> None:
-    """Up to the first value that needs a call."""
-
     class Half(Service):
         def is_paid(self, value: int) -> bool:
             return value < 3 or value == 5

@@ -30,7 +30,6 @@ LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @LOOPS
 @pytest.mark.parametrize("seed", range(5))
 def test_no_window_of_the_service_ever_holds_more_than_is_allowed(loop: str, seed: int) -> None:
-    """Neither of calls nor of costs, whatever their ways take; and little of either is left."""
     random = Random(seed)
     tokens = [random.randint(1, 30) for _ in range(400)]
     service = Counting(
@@ -51,7 +50,6 @@ def test_no_window_of_the_service_ever_holds_more_than_is_allowed(loop: str, see
 
 @LOOPS
 def test_the_true_cost_takes_the_place_of_the_estimate(loop: str) -> None:
-    """What was thought too much is free for others as soon as a call has told it."""
     begun = []
 
     async def fn(value: int) -> Cost[int]:
@@ -80,7 +78,6 @@ def test_costs_are_told_by_unit() -> None:
 @LOOPS
 @pytest.mark.parametrize("wait", [pool.ordered_wait, pool.unordered_wait, pool.key_ordered_wait])
 def test_an_attempt_never_waits_for_a_value_that_waits_for_it(wait: Any, loop: str) -> None:
-    """It has the turn of one that was read and has no room yet, or is behind its key."""
     tried: set[int] = set()
 
     async def fn(value: int) -> int:
@@ -98,7 +95,6 @@ def test_an_attempt_never_waits_for_a_value_that_waits_for_it(wait: Any, loop: s
 
 
 def test_a_call_that_never_may_begin_fails_and_no_other() -> None:
-    """One that costs more than the limit, and one whose cost is none."""
     errors = []
 
     def keep(value: int, error: OperatorError) -> int:
@@ -121,7 +117,6 @@ def test_a_call_that_never_may_begin_fails_and_no_other() -> None:
 
 
 def test_numbers_of_others_are_costs_too() -> None:
-    """Decimals and fractions, say."""
     costs: list[Any] = [Decimal(2), Fraction(5, 2)]
     limits = [Limit(cost=lambda value: costs[value], up_to=5, per=1)]
     assert run(Counting(), range(2), limits=limits) == [0, 1]
@@ -138,7 +133,6 @@ def test_numbers_of_others_are_costs_too() -> None:
 def test_calls_that_are_not_known_when_values_are_read_wait_themselves(
     shares: dict[str, Any],
 ) -> None:
-    """With batches, a cache or copies; a call for a list is one, and costs what its values do."""
     begun: list[float] = []
 
     async def fn(value: Any) -> Any:
@@ -157,7 +151,6 @@ def test_calls_that_are_not_known_when_values_are_read_wait_themselves(
 
 
 def test_a_list_holds_no_more_than_a_limit_allows_for_one_call() -> None:
-    """The rest of its values are in the next one."""
     sizes: list[int] = []
 
     async def fn(values: list[int]) -> list[int]:
@@ -170,8 +163,6 @@ def test_a_list_holds_no_more_than_a_limit_allows_for_one_call() -> None:
 
 
 def test_a_value_whose_cost_nobody_knows_is_no_call() -> None:
-    """The figures count what was called, and no further attempt less for it."""
-
     async def main(_: SpinWatch) -> Statistics:
         limit = Limit(cost=lambda value: value or None, up_to=9, per=1)
         service = Counting()
@@ -218,7 +209,6 @@ def test_what_a_function_has_already_takes_no_turn() -> None:
     ],
 )
 def test_a_limit_that_is_none_is_refused(kind: Any, given: dict[str, Any], name: str) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{kind.__name__}.{name} must be "):
         kind(**given)
 
@@ -227,14 +217,12 @@ def test_a_limit_that_is_none_is_refused(kind: Any, given: dict[str, Any], name:
     ("limits", "name"), [([], "limits"), (InFlight(1), "limits"), ([Retry()], r"limits\[0\]")]
 )
 def test_limits_that_are_none_are_refused(limits: Any, name: str) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         run(Counting(), [], limits=limits)
 
 
 @LOOPS
 def test_no_attempt_is_over_while_it_waits_for_its_turn(loop: str) -> None:
-    """Its time runs from its call on, which comes when the limit has room."""
     service = Counting()
     asked: list[int] = []
 
@@ -259,7 +247,6 @@ def test_no_attempt_is_over_while_it_waits_for_its_turn(loop: str) -> None:
 
 @LOOPS
 def test_a_value_that_is_late_while_it_waits_for_another_turn_takes_none(loop: str) -> None:
-    """The next value has it."""
     asked: list[int] = []
 
     async def fn(value: int) -> int:
@@ -279,8 +266,6 @@ def test_a_value_that_is_late_while_it_waits_for_another_turn_takes_none(loop: s
 def test_the_turn_of_an_attempt_that_never_begins_is_for_the_next(
     blocked: float, loop: str
 ) -> None:
-    """Somebody blocks the loop until the deadline or past it: there is no time for another."""
-
     async def fn(value: int) -> int:
         if value == 0:
             await anyio.sleep(1 / 8)
@@ -296,7 +281,6 @@ def test_the_turn_of_an_attempt_that_never_begins_is_for_the_next(
 
 
 def test_a_plain_function_that_returns_an_awaitable_keeps_to_limits() -> None:
-    """Its call is over when that is, and what that gives may tell a cost."""
     service = Counting()
 
     async def told(value: int) -> Cost[int]:

@@ -80,7 +80,6 @@ def side_by_side(*streams: Any) -> None:
 
 
 def test_operators_on_several_loops_keep_to_the_limits_together() -> None:
-    """Of calls in any stretch of time, and at a time; one that blocks is among them."""
     service = Counting()
     shared = Limits([Limit(calls=20, per=0.5), InFlight(4), Adaptive(8)])
     began = time.monotonic()
@@ -96,7 +95,6 @@ def test_operators_on_several_loops_keep_to_the_limits_together() -> None:
 
 
 def test_a_budget_is_spent_by_all_together() -> None:
-    """Each of them ends behind what it had in flight."""
     service = Counting()
     shared = Limits([Budget(30)])
     with pytest.raises(BudgetSpent, match="30 of a budget of 30 calls are spent"):
@@ -105,7 +103,6 @@ def test_a_budget_is_spent_by_all_together() -> None:
 
 
 def test_an_attempt_never_waits_for_a_value_that_waits_for_it() -> None:
-    """Nor where others say who may call."""
     tried: set[int] = set()
 
     async def fn(value: int) -> int:
@@ -122,7 +119,6 @@ def test_an_attempt_never_waits_for_a_value_that_waits_for_it() -> None:
 
 @pytest.mark.parametrize(("limit", "rest"), [(InFlight(1), 9), (Budget(23), 2)])
 def test_a_value_without_room_keeps_no_turn_from_others(limit: Any, rest: int) -> None:
-    """Its operator has read it, and its consumer looks elsewhere for a while."""
     service, shared = Counting(), Limits([limit])
 
     async def both() -> list[int]:
@@ -140,8 +136,6 @@ def test_a_value_without_room_keeps_no_turn_from_others(limit: Any, rest: int) -
 
 
 def test_who_leaves_gives_its_turns_back() -> None:
-    """Others have them at once."""
-
     async def main() -> Sequence[int]:
         shared = Limits([InFlight(2)])
         hang = asyncio.Event()
@@ -160,7 +154,6 @@ def test_who_leaves_gives_its_turns_back() -> None:
 
 
 def test_together_none_is_refused_too() -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=r"^limits must be a list of Limit"):
         Limits([])
 

@@ -93,7 +93,6 @@ def _clock() -> None:
 
 
 def test_two_processes_never_exceed_a_window_and_use_it(tmp_path: Path) -> None:
-    """Within a tenth of its rate."""
     limits = [Limit(calls=20, per=0.2, latency=0.01)]
     starts = sorted(
         began for began, _ in together(MachineLimits(limits, "", f"{tmp_path}/a"), 60, 0)
@@ -112,7 +111,6 @@ def test_two_processes_never_exceed_calls_in_flight_and_use_them(tmp_path: Path)
 
 
 def test_calls_of_a_process_that_was_killed(tmp_path: Path) -> None:
-    """Its permits are free again, and its calls count in their windows."""
     limits = [Limit(calls=3, per=60), InFlight(2)]
     here = Operator(limits, tmp_path)
     here.ledger._clock = time.monotonic
@@ -133,7 +131,6 @@ def test_calls_of_a_process_that_was_killed(tmp_path: Path) -> None:
 
 
 def test_calls_leave_a_window_also_after_the_end_of_their_operator(tmp_path: Path) -> None:
-    """With the costs that they tell."""
     limits = [Limit(cost=len, up_to=10, per=10, latency=1)]
     one, other = Operator(limits, tmp_path), Operator(limits, tmp_path)
     assert one.ask(1, 2, amount=5) == [1, 2]
@@ -150,7 +147,6 @@ def test_calls_leave_a_window_also_after_the_end_of_their_operator(tmp_path: Pat
 
 
 def test_keys_bursts_and_weights(tmp_path: Path) -> None:
-    """Each key has meters of its own."""
     by = [Limit(calls=4, per=10, burst=2, by=str, latency=0), InFlight(9, weight=len)]
     one, other = Operator(by, tmp_path), Operator(by, tmp_path)
     assert one.ask(1, 2, 3, key="a") == [1, 2]
@@ -167,7 +163,6 @@ def test_keys_bursts_and_weights(tmp_path: Path) -> None:
 
 
 def test_a_request_without_room_goes_before_later_ones(tmp_path: Path) -> None:
-    """At once in its operator; after a second before those of other operators."""
     limits = [InFlight(1)]
     one, other = Operator(limits, tmp_path), Operator(limits, tmp_path)
     assert one.ask(1) == [1]
@@ -183,7 +178,6 @@ def test_a_request_without_room_goes_before_later_ones(tmp_path: Path) -> None:
 
 
 def test_limits_that_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of another name, another function, or from before the machine started again."""
     one = Operator([Limit(cost=len, up_to=1, per=9)], tmp_path)
     assert one.ask(1) == [1]
     assert Operator([Limit(cost=len, up_to=1, per=9, max_wait=1)], tmp_path).ask(1) == []
@@ -199,7 +193,6 @@ def test_limits_that_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     [(b"\x93", "damaged"), (b"", "damaged"), (b"\x93\xa1x\x80\x80", "version"), (None, "removed")],
 )
 def test_a_file_that_is_lost(tmp_path: Path, content: bytes | None, text: str) -> None:
-    """The number of calls is unknown."""
     one = Operator([InFlight(1)], tmp_path)
     assert one.ask(1) == [1]
     (file,) = (tmp_path / "limits").glob("*.limits")
@@ -209,7 +202,6 @@ def test_a_file_that_is_lost(tmp_path: Path, content: bytes | None, text: str) -
 
 
 def test_a_process_that_was_killed_while_it_wrote_loses_nothing(tmp_path: Path) -> None:
-    """The new file takes the place of the old one in two steps."""
     one = Operator([InFlight(1)], tmp_path)
     assert one.ask(1) == [1]
     (file,) = (tmp_path / "limits").glob("*.limits")
@@ -220,7 +212,6 @@ def test_a_process_that_was_killed_while_it_wrote_loses_nothing(tmp_path: Path) 
 
 
 def test_a_wait_that_is_too_long_fails_its_record(tmp_path: Path) -> None:
-    """With the error for waits."""
     limits = MachineLimits([Limit(calls=1, per=60, max_wait=0.1)], "", f"{tmp_path}/limits")
 
     async def main() -> None:
@@ -236,7 +227,6 @@ def test_a_wait_that_is_too_long_fails_its_record(tmp_path: Path) -> None:
 
 
 def test_limits_that_no_file_counts_are_refused(tmp_path: Path) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match="no Budget"):
         MachineLimits([Budget(3)])
     tmp_path.chmod(0o755)

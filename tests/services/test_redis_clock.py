@@ -104,7 +104,6 @@ def world(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def test_a_clock_that_is_set_forward_allows_no_call_too_many(world: World) -> None:
-    """A program that connects right afterwards can't confirm the jump, so it waits for others."""
     old = world.client()
     assert world.run(15, old) == 10
     world.ahead += 100
@@ -114,7 +113,6 @@ def test_a_clock_that_is_set_forward_allows_no_call_too_many(world: World) -> No
 
 
 def test_a_new_program_calls_once_a_connected_one_has_confirmed_the_time(world: World) -> None:
-    """It does so at once, unless the clock is set between the two."""
     silent = Told([], [], None, [])
     old, new = world.client(), world.client()
     world.exchange(old, silent)
@@ -130,7 +128,6 @@ def test_a_new_program_calls_once_a_connected_one_has_confirmed_the_time(world: 
 
 
 def test_calls_continue_while_a_clock_is_set_back(world: World) -> None:
-    """The clocks of the clients go on; a program that connects then adopts the ledger's clock."""
     old = world.client()
     assert world.run(15, old) == 10
     world.ahead -= 30
@@ -141,7 +138,6 @@ def test_calls_continue_while_a_clock_is_set_back(world: World) -> None:
 
 
 def test_a_clock_that_was_set_back_while_no_program_ran_ends_with_an_error(world: World) -> None:
-    """No program knows how much time has passed; it matters while a window holds a call."""
     old = world.client()
     assert world.call(old) == 5
     old.close()
@@ -155,7 +151,6 @@ def test_a_clock_that_was_set_back_while_no_program_ran_ends_with_an_error(world
 
 
 def test_time_in_which_no_program_ran_counts_at_once(world: World) -> None:
-    """The clock of the server measures it, if the last program has said that it leaves."""
     old = world.client()
     assert world.call(old) == 5
     old.close()
@@ -167,7 +162,6 @@ def test_time_in_which_no_program_ran_counts_at_once(world: World) -> None:
 def test_the_clock_of_the_server_counts_when_those_who_could_confirm_it_are_silent(
     jump: float, world: World
 ) -> None:
-    """Until then the clock of a new program counts, and no time before it connected."""
     killed = world.client()
     assert world.call(killed) == 5
     world.now += 11
@@ -185,7 +179,6 @@ def test_the_clock_of_the_server_counts_when_those_who_could_confirm_it_are_sile
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_window_holds_too_many_whatever_clocks_and_programs_do(seed: int, world: World) -> None:
-    """Programs come, leave, stop for a while and are killed while the clock is set; one stays."""
     rng = random.Random(seed)
     clients = [world.client()]
     world.run(3, *clients)
@@ -208,7 +201,6 @@ def test_no_window_holds_too_many_whatever_clocks_and_programs_do(seed: int, wor
 def test_operators_keep_to_limits_in_real_time_while_the_clock_is_set(
     jump: float, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forward, no window holds too many calls; back, no operator waits for the old time."""
     read_instead(monkeypatch, SHIFTED)
     limits: Any = RedisLimits(redis_server.url, "model", [Limit(calls=40, per=0.5)])
     calls: list[float] = []

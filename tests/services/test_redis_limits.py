@@ -99,7 +99,6 @@ async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: A
 
 
 def test_processes_keep_to_limits_together(redis_server: RedisServer) -> None:
-    """Of calls and of what they cost, in any window; nothing is left when they have ended."""
     came = called(workers(redis_server, 60, 0.5))
     assert len(came) == 240
     calls, costs = most_in(came, 0.5)
@@ -111,7 +110,6 @@ def test_processes_keep_to_limits_together(redis_server: RedisServer) -> None:
 def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
     own_redis: RedisServer,
 ) -> None:
-    """Whether it comes back with its memory or without."""
     processes = workers(own_redis, 60, 0.5)
     time.sleep(0.7)
     own_redis.kill()
@@ -127,15 +125,12 @@ def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
 
 
 def test_a_server_that_can_not_be_reached_is_named() -> None:
-    """After a while, and the values fail that wait."""
     limits = RedisLimits("redis://127.0.0.1:1", "model", [InFlight(1)])
     with pytest.raises(ConnectionError):
         limits.ledger().exchange(Told([], [], None, []))
 
 
 def test_a_budget_holds_for_all_and_remembers(redis_server: RedisServer) -> None:
-    """What was thought and what was told: it is spent once, however often one asks."""
-
     async def half(value: int) -> Cost[int]:
         return Cost(value, 0.5)
 
@@ -155,8 +150,6 @@ def test_a_budget_holds_for_all_and_remembers(redis_server: RedisServer) -> None
 def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
     redis_server: RedisServer,
 ) -> None:
-    """Nobody knows what was spent."""
-
     async def forgets(value: int) -> int:
         if value == 3:
             redis_server.client.flushall()
@@ -177,7 +170,6 @@ def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
 def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
     redis_server: RedisServer,
 ) -> None:
-    """A program that was connected when the server was flushed does not begin it, either."""
     first = RedisLimits(redis_server.url, "model", [Budget(9, "USD", cost=float)])
     later = RedisLimits(redis_server.url, "model", [Budget(9, "USD", cost=float, exists=True)])
     connected = first.ledger()
@@ -198,7 +190,6 @@ def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
 def test_a_server_that_is_another_ones_replica_for_a_moment_is_waited_for(
     redis_server: RedisServer,
 ) -> None:
-    """So it is while another server takes its place."""
     client = redis_server.client
 
     async def demotes(value: int) -> int:
@@ -234,7 +225,6 @@ ABOUT = "{asyncwait limits model}"
 def test_what_others_have_put_where_limits_are_kept_is_named(
     redis_server: RedisServer, does: Any, said: str
 ) -> None:
-    """With the key, and the way out; nothing is called."""
     does(redis_server.client)
     limits = RedisLimits(redis_server.url, "model", [Budget(9)])
     with pytest.raises(LedgerLost, match=f"holds {said} at its key '{ABOUT}': .*, or delete"):
@@ -244,14 +234,12 @@ def test_what_others_have_put_where_limits_are_kept_is_named(
 def test_a_budget_of_before_whose_first_call_was_too_dear_is_unspent(
     redis_server: RedisServer,
 ) -> None:
-    """Totals began with the first cost once."""
     redis_server.client.hset(ABOUT, mapping={"generation": "a 1", "limits": SAID})
     limits = RedisLimits(redis_server.url, "model", [Budget(9)])
     assert asyncio.run(results_of(limits, 9)) == list(range(9))
 
 
 def test_an_address_that_is_none_is_refused_without_its_password() -> None:
-    """Whoever reads a log is not told that."""
     with pytest.raises(InvalidConfig, match=r"^url must be like redis://host") as caught:
         RedisLimits("redis://user:secret@host:99999999", "model", [Budget(9)]).ledger()
     assert "secret" not in str(caught.value)
@@ -259,8 +247,6 @@ def test_an_address_that_is_none_is_refused_without_its_password() -> None:
 
 
 def test_a_total_that_is_taken_away_ends_the_run(redis_server: RedisServer) -> None:
-    """It does not begin at nothing again."""
-
     async def forgets(value: int) -> int:
         if value == 3:
             redis_server.client.hdel(ABOUT, "total 1")
@@ -272,7 +258,6 @@ def test_a_total_that_is_taken_away_ends_the_run(redis_server: RedisServer) -> N
 
 
 def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:
-    """By a text that has both, as long as a call counts, or there is a budget."""
     used = RedisLimits(redis_server.url, "model", [Limit(calls=9, per=0.3)])
     other = RedisLimits(redis_server.url, "model", [InFlight(3)])
     asyncio.run(results_of(used))
@@ -301,7 +286,6 @@ def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisSe
 def test_who_is_not_let_in_is_told_at_once(
     options: dict[str, Any], on_error: Any, redis_server: RedisServer
 ) -> None:
-    """Waiting would be in vain; and no value is left out, whoever leaves out what fails."""
     redis_server.client.config_set("requirepass", "secret")
     limits = RedisLimits(redis_server.url, "model", [InFlight(3)])
     try:
@@ -314,7 +298,6 @@ def test_who_is_not_let_in_is_told_at_once(
 def test_a_turn_whose_owner_is_gone_is_free_when_its_lease_is_over(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is heard of keeps it."""
     monkeypatch.setattr("asyncwait.backends.services._redis._LEASE", 0.2)
     limits = RedisLimits(redis_server.url, "model", [InFlight(1)])
     gone, other = limits.ledger(), limits.ledger()
@@ -334,7 +317,6 @@ def test_a_turn_whose_owner_is_gone_is_free_when_its_lease_is_over(
 def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody will tell what it has cost: others end, but who was only silent may tell it yet."""
     monkeypatch.setattr("asyncwait.backends.services._redis._LEASE", 0.2)
     monkeypatch.setattr("asyncwait.backends.services._redis._SILENT", 0.05)
     limits = RedisLimits(redis_server.url, "model", [Budget(2, "USD", cost=float)])
@@ -359,8 +341,6 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
 
 
 def test_further_attempts_count(redis_server: RedisServer) -> None:
-    """And those that are given up are no error of others."""
-
     async def fails(value: int) -> int:
         raise LookupError(value)
 
@@ -384,14 +364,12 @@ def test_further_attempts_count(redis_server: RedisServer) -> None:
     ids=str,
 )
 def test_limits_that_can_not_be_kept_there_are_refused(given: dict[str, Any], name: str) -> None:
-    """By name."""
     good: dict[str, Any] = {"url": "redis://x", "name": "model", "limits": [Limit(calls=1, per=1)]}
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         RedisLimits(**{**good, **given})
 
 
 def test_who_leaves_as_a_turn_comes_gives_it_back(redis_server: RedisServer) -> None:
-    """It was granted while the consumer worked; the next operator has it at once."""
     limits = RedisLimits(redis_server.url, "leaving", [InFlight(1), Budget(100)])
     asked: list[int] = []
 

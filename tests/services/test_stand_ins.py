@@ -60,7 +60,6 @@ def run(fn: Any, count: int, loop: Any = "asyncio", **options: Any) -> tuple[lis
 
 @LOOPS
 def test_a_slow_call_is_made_again_and_costs_no_place(loop: str) -> None:
-    """The operator sees one call, which is soon over."""
     service = Service({3, 7})
     fn = StandIns(service, hedge=Hedge(after=0.5, at_most=0.5))
     results, took = run(fn, 20, loop, capacity=20, timeout=5)
@@ -98,7 +97,6 @@ def test_what_a_call_awaits_in_its_clean_up_runs_to_its_end_on_asyncio(when: str
 
 
 def test_both_calls_are_cancelled_at_once_with_the_whole() -> None:
-    """None goes on while the other one cleans up, and none is cancelled twice."""
     log: list[Any] = []
 
     async def fn(value: int) -> int:
@@ -127,7 +125,6 @@ def test_both_calls_are_cancelled_at_once_with_the_whole() -> None:
 
 
 def test_a_cancellation_that_a_call_makes_up_is_its_error() -> None:
-    """As of a future that others share, and somebody has cancelled; the hedge gives the result."""
     calls = 0
 
     async def fn(value: int) -> int:
@@ -144,7 +141,6 @@ def test_a_cancellation_that_a_call_makes_up_is_its_error() -> None:
 
 
 def test_limits_count_each_call() -> None:
-    """A hedge waits for room; a budget pays for both."""
     service = Service({1})
     hedge = Hedge(after=0.5, at_most=1)
     options: Any = {"limits": [InFlight(2), Budget(6)], "capacity": 2}
@@ -155,7 +151,6 @@ def test_limits_count_each_call() -> None:
 
 @LOOPS
 def test_a_hedge_whose_turn_comes_too_late_is_not_made(loop: str) -> None:
-    """It waits behind the first call, which makes room by its result."""
     service = Service({0, 1, 2})
     fn = StandIns(service, hedge=Hedge(after=0.5, at_most=1))
     limits = [InFlight(1), Budget(3)]
@@ -165,7 +160,6 @@ def test_a_hedge_whose_turn_comes_too_late_is_not_made(loop: str) -> None:
 
 
 def test_a_call_that_no_budget_pays_for_is_no_call_in_the_figures() -> None:
-    """Neither of a first function, nor of the one that is asked behind it."""
     first, mirror = Service(set()), Service(set())
 
     async def fails(value: int) -> int:
@@ -181,14 +175,12 @@ def test_a_call_that_no_budget_pays_for_is_no_call_in_the_figures() -> None:
 
 
 def test_a_function_with_stand_ins_travels() -> None:
-    """To the workers of Spark, say, as its functions do."""
     pickled = pickle.dumps(StandIns(Service(set()), hedge=Hedge(after=0.5)))
     fn = pickle.loads(pickled)  # noqa: S301 - it is our own
     assert run(fn, 3)[0] == [0, 1, 2]
 
 
 def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
-    """They would count once, however many calls there are."""
     inner = StandIns(Service(set()), hedge=Hedge(after=0.5))
 
     async def fn(value: int) -> Any:
@@ -201,7 +193,6 @@ def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
 
 @LOOPS
 def test_another_function_is_asked_where_one_fails(loop: str) -> None:
-    """In order; the retries of the operator begin with the first again."""
     asked: list[str] = []
 
     def failing(name: str, *good: int) -> Any:
@@ -249,7 +240,6 @@ def test_what_the_first_function_has_already_takes_no_turn() -> None:
 @LOOPS
 @pytest.mark.parametrize("copy", [None, int], ids=["further attempts", "first attempts"])
 def test_no_call_is_hedged_while_it_waits_for_its_turn(copy: Any, loop: str) -> None:
-    """The time of a hedge is that since the call it stands in for has begun."""
     failed: set[int] = set()
 
     async def fn(value: int) -> int:
@@ -271,7 +261,6 @@ def test_no_call_is_hedged_while_it_waits_for_its_turn(copy: Any, loop: str) -> 
 def test_what_a_journal_answers_is_no_call_and_takes_no_time(
     after: Any, limits: Any, loop: str
 ) -> None:
-    """A run that goes on hedges calls as a run that begins: by calls, and how long they take."""
     service = Service(set())
 
     class Journaled:
@@ -290,7 +279,6 @@ def test_what_a_journal_answers_is_no_call_and_takes_no_time(
 
 
 def test_what_takes_no_loop_has_no_stand_ins() -> None:
-    """Nothing ends a call in a thread."""
     fn: Any = StandIns(Service(set()))
     with pytest.raises(InvalidConfig, match="fn must be a plain function"):
         list(threads.ordered_wait([1], fn))
@@ -306,7 +294,6 @@ def test_what_takes_no_loop_has_no_stand_ins() -> None:
     ids=str,
 )
 def test_what_is_no_coroutine_function_is_refused(given: Any, name: str) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{name} must be a coroutine function"):
         StandIns(*given)
 
@@ -324,7 +311,6 @@ def test_what_is_no_coroutine_function_is_refused(given: Any, name: str) -> None
     ids=str,
 )
 def test_a_hedge_that_is_none_is_refused(given: Any, name: str) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=rf"^Hedge.{name} must be "):
         Hedge(**given)
     with pytest.raises(InvalidConfig, match=r"^hedge must be a Hedge"):

@@ -92,7 +92,6 @@ def raised(client: Callable[[str], None], url: str) -> Exception:
 @CLIENTS
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 501])
 def test_a_refusal_stands(client: Any, status: int, service: str) -> None:
-    """A request that was wrong will be wrong again."""
     error = raised(client, f"{service}/{status}")
     assert (transient(error), status_of(error)) == (False, status)
 
@@ -100,14 +99,12 @@ def test_a_refusal_stands(client: Any, status: int, service: str) -> None:
 @CLIENTS
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 529])
 def test_trouble_of_the_service_may_pass(client: Any, status: int, service: str) -> None:
-    """A service that is busy, or has failed, may answer the next time."""
     error = raised(client, f"{service}/{status}")
     assert (transient(error), status_of(error)) == (True, status)
 
 
 @CLIENTS
 def test_a_lost_connection_may_pass(client: Any, service: str) -> None:
-    """Nobody listens, or whoever did has hung up."""
     assert transient(raised(client, NOBODY)) is True
     assert transient(raised(client, f"{service}/hang-up")) is True
 
@@ -127,7 +124,6 @@ def test_a_service_says_when(client: Any, header: str, seconds: float, service: 
 
 @CLIENTS
 def test_a_service_says_when_by_a_date(client: Any, service: str) -> None:
-    """A date counts from the one of the answer, whatever the clock here says; the past is now."""
     for ahead in (60, -60):
         date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead), usegmt=True)
         answer = transient(raised(client, f"{service}/503?Retry-After={date.replace(' ', '%20')}"))
@@ -138,7 +134,6 @@ def test_a_service_says_when_by_a_date(client: Any, service: str) -> None:
 @CLIENTS
 @pytest.mark.parametrize("text", ["soon", "inf", "nan", "Fri,%2099%20Nov%202026%2000:00:00%20GMT"])
 def test_what_says_nothing_sets_nothing(client: Any, text: str, service: str) -> None:
-    """A header that is no time is as good as none."""
     assert transient(raised(client, f"{service}/503?Retry-After={text}")) is True
     assert transient(raised(client, f"{service}/400?Retry-After={text}")) is False
 
@@ -173,7 +168,6 @@ def _caused(error: Exception, cause: Exception) -> Exception:
     ids=repr,
 )
 def test_what_is_lost_or_late_may_pass(error: Exception) -> None:
-    """Without a status, its class tells, or that of its cause."""
     assert transient(error) is True
 
 
@@ -190,12 +184,10 @@ def test_what_is_lost_or_late_may_pass(error: Exception) -> None:
     ids=repr,
 )
 def test_other_errors_stand(error: Exception) -> None:
-    """What is wrong will be wrong again: a slip, a certificate, an account without money."""
     assert transient(error) is False
 
 
 def test_errors_that_cause_each_other_come_to_an_end() -> None:
-    """A circle of causes is looked at once, and says nothing."""
     first, second = ValueError(1), ValueError(2)
     first.__cause__, second.__cause__ = second, first
     assert transient(first) is False

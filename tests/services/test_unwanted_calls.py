@@ -37,8 +37,6 @@ class Failing:
 @KINDS
 @pytest.mark.parametrize("batch", [None, Batch(max_size=1)], ids=["single", "batched"])
 def test_leaving_waits_for_no_turn_and_none_is_used(kind: Any, batch: Any) -> None:
-    """A further attempt, or the first call of a batch, is not made for nobody."""
-
     async def main() -> list[Any]:
         service = Failing()
         limits = kind([Limit(calls=1, per=3600)])
@@ -59,7 +57,6 @@ async def list_of(results: Any) -> list[Any]:
 @KINDS
 @pytest.mark.parametrize("batch", [None, Batch(max_size=1)], ids=["single", "batched"])
 def test_a_turn_goes_to_no_value_whose_deadline_has_passed(kind: Any, batch: Any) -> None:
-    """The next value has it: the early value's second call waits behind the call that holds on."""
     asked: list[str] = []
     failed: list[Exception] = []
     decided, is_open = asyncio.Event(), threading.Event()
@@ -110,8 +107,6 @@ def test_a_turn_goes_to_no_value_whose_deadline_has_passed(kind: Any, batch: Any
 
 
 def test_who_is_cancelled_waits_for_nobody_elses_call() -> None:
-    """Another operator may hold all of the limit for as long as it likes."""
-
     async def main() -> list[Any]:
         limits = Limits([InFlight(1)])
         service, held = Failing(), asyncio.Event()

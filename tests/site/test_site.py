@@ -66,7 +66,6 @@ def is_foreign(link: str) -> bool:
 
 
 def test_no_page_loads_anything_from_elsewhere(pages: dict[Path, Page]) -> None:
-    """Scripts, styles, fonts and pictures stand on the site: it can be read without a network."""
     loads = [link for each in pages.values() for link in each.loads]
 
     assert len(loads) > 3 * len(pages)
@@ -74,7 +73,6 @@ def test_no_page_loads_anything_from_elsewhere(pages: dict[Path, Page]) -> None:
 
 
 def test_no_style_loads_anything_from_elsewhere(site: Path) -> None:
-    """Nor do the styles load fonts."""
     texts = [file.read_text(encoding="utf-8") for file in site.rglob("*.css")]
     found = [
         re.findall(r"url\(['\"]?(.*?)['\"]?\)|@import ['\"](.*?)['\"]", each) for each in texts
@@ -86,7 +84,6 @@ def test_no_style_loads_anything_from_elsewhere(site: Path) -> None:
 
 
 def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
-    """To a file of the site, and there to what is named behind the #."""
     assert list(broken_links(pages)) == []
 
 
@@ -117,7 +114,6 @@ def test_a_link_that_leads_nowhere_is_seen(
     is_broken: bool,  # noqa: FBT001
     tmp_path: Path,
 ) -> None:
-    """Where the page is missing, or the part of it."""
     file = tmp_path / "a.html"
     file.write_text(f'<p id="there"><a href="{link}">it</a></p>')
     (tmp_path / "data.json").write_text("{}")
@@ -139,7 +135,6 @@ def test_what_is_loaded_from_elsewhere_is_seen(
     text: str,
     is_loaded: bool,  # noqa: FBT001
 ) -> None:
-    """A link to elsewhere loads nothing."""
     assert any(map(is_foreign, Page(text).loads)) is is_loaded
 
 
@@ -147,7 +142,6 @@ def test_what_is_loaded_from_elsewhere_is_seen(
 def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
     rule: str, site: Path, pages: dict[Path, Page]
 ) -> None:
-    """Its chapter links to each example and each faulty operator of it."""
     chapter = site / chapter_of(rule).replace(".md", ".html")
     links = {link.rpartition("#")[2] for link in pages[chapter].links}
 
@@ -157,7 +151,6 @@ def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
 
 
 def test_the_gallery_has_everything(site: Path, pages: dict[Path, Page]) -> None:
-    """Each faulty operator has a section with its rule, and a row in the table."""
     table = {link.partition("#")[2] for link in pages[site / "faults" / "index.html"].links}
     for faulty in (*FAULTY, *FAULTY_MAILBOXES, *FAULTY_CARRY):
         of_area = pages[site / "faults" / f"{folder_of(faulty.rule)}.html"]
@@ -167,7 +160,6 @@ def test_the_gallery_has_everything(site: Path, pages: dict[Path, Page]) -> None
 
 
 def test_every_example_is_drawn(site: Path) -> None:
-    """Each stands on a page of examples, with what the reference makes of it."""
     texts = "".join(file.read_text() for file in (site / "spec" / "examples").glob("*.html"))
 
     assert [each.name for each in EXAMPLES if f'<h2 id="{each.name}">' not in texts] == []
@@ -175,7 +167,6 @@ def test_every_example_is_drawn(site: Path) -> None:
 
 
 def test_tables_hold_all_that_is_defined(site: Path) -> None:
-    """Capabilities, and upstream's tests, stand there as the package has them."""
     capabilities = (site / "capabilities.html").read_text(encoding="utf-8")
     upstream = (site / "upstream.html").read_text(encoding="utf-8")
 
@@ -184,7 +175,6 @@ def test_tables_hold_all_that_is_defined(site: Path) -> None:
 
 
 def test_a_folder_of_code_is_shown_with_what_is_in_it() -> None:
-    """Each module has a page, and its first sentence stands in the list."""
     shown = dict(source_pages(["examples/template/src/mypkg"]))
 
     assert shown["source/examples/template/src/mypkg.md"].startswith(APART)
@@ -203,7 +193,6 @@ def test_a_folder_of_code_is_shown_with_what_is_in_it() -> None:
 def test_what_a_table_names_is_linked(
     name: str, kinds: set[str], site: Path, pages: dict[Path, Page]
 ) -> None:
-    """Rules lead to their chapters, and names to where the code or the drawing is."""
     file = site / f"{name}.html"
     main = file.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
     targets = [(file.parent / urldefrag(link)[0]).resolve() for link in Page(main).links]

@@ -6,7 +6,6 @@ from example_modules import run_example
 
 @pytest.mark.timeout(300)
 def test_a_job_that_was_killed_finds_what_was_completed() -> None:
-    """The command compares rows, journal and log of the service, and finds nothing wrong."""
     options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
     done = run_example("airports", *options, seconds=280)
 

@@ -40,7 +40,6 @@ def crashing() -> list[Scenario]:
 def test_a_snapshot_restores_across_the_border(
     spark: EmbeddedSpark, crashing: list[Scenario], *, spark_comes_first: bool
 ) -> None:
-    """What a partition had in flight, an operator in this process takes up, or the other way."""
     players = cycle(map(leg_player, IN_PROCESS))
 
     def on_spark(plans: Sequence[LegStart]) -> list[Leg]:

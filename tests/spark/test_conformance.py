@@ -114,7 +114,6 @@ OF_LANES = {Capability.MAX_HELD, Capability.STATISTICS, Capability.PLANNED_ENDS}
     ],
 )
 def test_what_a_backend_lacks(name: str, lacks: set[Capability], fails: list[str]) -> None:
-    """What its rows do not give, and which failures are expected."""
     loaded = load_backend(name)
     assert frozenset(Capability) - loaded.capabilities == lacks
     assert [*loaded.expected_failures] == fails
@@ -122,7 +121,6 @@ def test_what_a_backend_lacks(name: str, lacks: set[Capability], fails: list[str
 
 
 def test_one_job_for_each_round_of_legs(jobs: Jobs) -> None:
-    """Each task is one scenario; a trace comes as soon as it and those before it are whole."""
     traces = SparkBackend().run([EMPTY, TIMED, crashing(1), SHORT, crashing(3), FAILING])
     first = [next(traces), next(traces)]
     assert jobs.tasks == [6]
@@ -134,7 +132,6 @@ def test_one_job_for_each_round_of_legs(jobs: Jobs) -> None:
 
 
 def test_scenarios_without_any_input_run_too(jobs: Jobs) -> None:
-    """A table without rows still has a task for each of them; no scenarios take no job."""
     assert list(SparkBackend().run([])) == []
     assert jobs.tasks == []
     traces = list(SparkBackend().run([EMPTY, EMPTY, EMPTY]))
@@ -143,13 +140,11 @@ def test_scenarios_without_any_input_run_too(jobs: Jobs) -> None:
 
 
 def test_a_quick_run_takes_six_batch_jobs_at_most() -> None:
-    """Four rounds of legs, one on the real clock, and one for what was late there."""
     scenarios = [*generate(1_000, 0), *(example.scenario for example in EXAMPLES)]
     assert max(len(scenario.crashes) + 1 for scenario in scenarios) + 2 <= 6
 
 
 def test_what_is_played_in_other_ways() -> None:
-    """Sixty short examples on the real clock, and ten as jobs that fail."""
     fitting = {e.name: adapted(e.scenario, SparkBackend.capabilities) for e in EXAMPLES}
     for chosen, least in (
         (short(fitting, partial(play, open_operator), MOST), 60),
@@ -160,7 +155,6 @@ def test_what_is_played_in_other_ways() -> None:
 
 
 def test_each_scenario_that_fails_is_a_job_of_its_own(jobs: Jobs) -> None:
-    """Whose error tells the driver of record and cause."""
     ((_, _, trace),) = SparkBackend().as_jobs({"failing": FAILING})
     ending = trace.legs[0].ending
     assert (ending.how, ending.error, ending.record) == ("failed", "CallFailed", Record("a", 2))
@@ -169,7 +163,6 @@ def test_each_scenario_that_fails_is_a_job_of_its_own(jobs: Jobs) -> None:
 
 @pytest.mark.parametrize("real", [False, True])
 def test_a_worker_is_used_again_after_a_failure(spark: EmbeddedSpark, *, real: bool) -> None:
-    """Legs fail and leave input behind, and two processes have played them all."""
     reports = play_legs(spark, [LegStart.first(FAILING)] * 12, real=real).reports
     assert {report.leg.ending.how for report in reports} == {"failed"}
     assert len({report.pid for report in reports}) <= 2
@@ -178,7 +171,6 @@ def test_a_worker_is_used_again_after_a_failure(spark: EmbeddedSpark, *, real: b
 def test_what_the_driver_gets_is_compared_with_the_trace(
     spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trace that says something else than the rows is no trace."""
     read = _task.read_reports
 
     def forged(folder: Any) -> Any:
@@ -193,7 +185,6 @@ def test_what_the_driver_gets_is_compared_with_the_trace(
 
 
 def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> None:
-    """What goes wrong round the operator is told with its traceback; the other legs are played."""
     plan = LegStart.first(SHORT)
     broken = replace(plan, number="one")
     endings = [report.leg.ending for report in play_legs(spark, [plan, broken, plan]).reports]
@@ -202,7 +193,6 @@ def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> No
 
 
 def test_a_worker_that_dies_ends_its_job(spark: EmbeddedSpark) -> None:
-    """A leg that blocks its worker is an error in the end, which says in a line what happened."""
     paused = replace(SHORT, sink=(SinkStep("pause", 60_000),))
     result = play_legs(spark, [LegStart.first(paused)], real=True, patience=1)
     ending = result.reports[0].leg.ending
@@ -228,7 +218,6 @@ TOLD = "CallFailed: Record 'a' @ 3: the call failed: ValueError('x')\nValueError
 def test_what_the_error_does_not_say_is_missed(
     said: str, instead: str, *, is_as_seen: bool
 ) -> None:
-    """The trace knows of a failed job what the text of its error tells, and no more."""
     seen = Ending("failed", 40, "CallFailed", Record("a", 3), "ValueError")
     text = TOLD.replace(said, instead) if said else TOLD
     told = as_told(Leg(seen), f"Traceback\nasyncwait.spec.{text}" if text else "").ending
@@ -236,7 +225,6 @@ def test_what_the_error_does_not_say_is_missed(
 
 
 def test_without_pyspark_the_backend_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked for when the backend is loaded, not after the first scenario."""
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtra) as raised:
         load_backend("spark")
@@ -257,7 +245,6 @@ def test_without_java_the_backend_is_not_there(
 def test_what_the_public_function_plans_is_what_is_judged(
     spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If it planned another order, or another capacity, that would come out."""
     assert spark.session is not None
     planned = _frame_backend.WAITS
 

@@ -28,7 +28,6 @@ def java_home(folder: Path, says: str, exit_code: int = 0) -> Path:
 
 
 def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where both are good, JAVA_HOME wins over PATH."""
     home = java_home(tmp_path / "home", 'openjdk version "21.0.2" 2024-01-16')
     other = java_home(tmp_path / "other", 'openjdk version "25" 2025-09-16')
     monkeypatch.setenv("JAVA_HOME", str(home))

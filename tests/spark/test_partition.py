@@ -69,8 +69,6 @@ async def echo(value: Any) -> list[Any]:
 
 
 def test_results_come_as_they_are_ready(loop: OutsideVirtualLoop) -> None:
-    """A batch waits for its first row only, and holds all that is there with it."""
-
     async def fn(value: str) -> list[str]:
         await asyncio.sleep({"a": 0.2, "b": 0.1, "c": 0.1, "d": 0.3}[value])
         return [value]
@@ -83,13 +81,11 @@ def test_results_come_as_they_are_ready(loop: OutsideVirtualLoop) -> None:
 
 
 def test_batches_are_no_larger_than_asked_for(loop: OutsideVirtualLoop) -> None:
-    """What does not fit stays where it is, and comes next."""
     with opened("abcdefg", echo, loop, batch_size=3) as partition:
         assert [batch.num_rows for batch in partition] == [3, 3, 1]
 
 
 def test_the_input_is_read_a_bounded_way_ahead() -> None:
-    """However long it is, not more is held than the operator and the reader have room for."""
     read, emitted, most = 0, list[Element](), 0
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -108,14 +104,12 @@ def test_the_input_is_read_a_bounded_way_ahead() -> None:
 
 
 def test_a_large_batch_is_decoded_in_chunks() -> None:
-    """None of its rows is lost, whatever its size."""
     with opened(batches_of(records(*range(2_500)), 2_500), echo) as partition:
         assert elements_of(partition) == records(*range(2_500))
 
 
 @pytest.mark.parametrize("reader", [ThreadedSource, InMemorySource])
 def test_a_failure_names_record_and_cause(reader: Any) -> None:
-    """In a note, too, which Spark shows: once, though the error comes again and again."""
     inputs = [Record("a"), Record("x", 3), *records(*"bcdefghij")]
     batches = batches_of(inputs, 2)
     raised = []
@@ -137,7 +131,6 @@ def test_a_failure_names_record_and_cause(reader: Any) -> None:
 
 
 def test_after_the_end_the_end_comes_again() -> None:
-    """Reading on gives the end again, before closing and after; closing twice is closing once."""
     with opened("", echo) as partition:
         assert [list(partition), list(partition)] == [[], []]
     partition.close()
@@ -166,7 +159,6 @@ def with_a_bad_row() -> Iterator[pa.RecordBatch]:
 def test_an_error_of_the_input_comes_last(
     reader: Any, batches: Callable[[], Iterator[Any]], error: type[Exception], said: str
 ) -> None:
-    """All that was read before it comes out first; what is behind it is read and dropped."""
     seen: list[Element] = []
     rows = batches()
     with opened(rows, echo, reader=reader) as partition, pytest.raises(error, match=said):
@@ -176,8 +168,6 @@ def test_an_error_of_the_input_comes_last(
 
 
 def test_a_result_that_fits_into_no_row_is_named() -> None:
-    """It ends the stream like a failure does: further reads give the same error."""
-
     async def fn(value: str) -> list[Any]:
         return [{value}]
 
@@ -198,8 +188,6 @@ async def cleaning_up(_: str) -> list[str]:
 
 
 def test_closing_early_cancels_what_runs_and_waits_for_it(loop: OutsideVirtualLoop) -> None:
-    """The input is read to its end all the same."""
-
     async def fn(value: str) -> list[str]:
         return [value] if value == "a" else await cleaning_up(value)
 
@@ -214,7 +202,6 @@ def test_closing_early_cancels_what_runs_and_waits_for_it(loop: OutsideVirtualLo
 
 
 def test_closing_early_while_the_input_stalls() -> None:
-    """The reader goes on to the end of the input, and nobody gets what it reads."""
     called: list[str] = []
     gate = threading.Event()
 
@@ -239,7 +226,6 @@ def test_closing_early_while_the_input_stalls() -> None:
 
 
 def test_a_partition_that_nobody_reads_is_closed_like_any_other() -> None:
-    """No thread is started for its input, which is drained nevertheless."""
     batches = batches_of(records(*"abc"), 1)
     opened(batches, echo).close()
     assert list(batches) == []
@@ -257,7 +243,6 @@ class Unopened:
 
 @pytest.mark.parametrize(("fn", "error"), [(Unopened(), ConnectionError), (5, InvalidConfig)])
 def test_an_error_of_opening_is_raised_at_once(fn: Any, error: type[Exception]) -> None:
-    """Of a hook, or a wrong argument: nothing is left behind, and the input is drained."""
     batches = batches_of(records(*"abc"), 1)
     with pytest.raises(error):
         opened(batches, fn)
@@ -274,7 +259,6 @@ class Stubborn(InMemorySource):
 
 @pytest.mark.parametrize(("value", "error"), [("a", ConnectionError), ("x", CallFailed)])
 def test_an_input_that_does_not_close_is_told_of(value: str, error: type[Exception]) -> None:
-    """Everything came out, and the error comes after it; but it hides no failure."""
     out: list[Element] = []
     opens = on_elements(OperatorConfig(), echo)
     batches = batches_of(records(value))
@@ -285,8 +269,6 @@ def test_an_input_that_does_not_close_is_told_of(value: str, error: type[Excepti
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_what_breaks_out_of_a_loop_reaches_who_reads(kind: type[BaseException]) -> None:
-    """A call that ends the process ends the partition, and its threads."""
-
     async def fn(value: str) -> list[str]:
         if value == "x":
             raise kind("of this test")
@@ -298,8 +280,6 @@ def test_what_breaks_out_of_a_loop_reaches_who_reads(kind: type[BaseException]) 
 
 
 def test_an_interrupt_of_the_reader_closes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the thread that waits for results is no reason to leave threads behind."""
-
     async def fn(value: str) -> list[str]:
         await asyncio.sleep(9)
         return [value]
@@ -348,7 +328,6 @@ def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
 
 
 def test_figures_are_there_for_another_thread_and_on_the_loop(loop: OutsideVirtualLoop) -> None:
-    """As a call asks for them, which can't wait for its own loop; and afterwards."""
     seen: list[tuple[int, int]] = []
 
     def look() -> None:

@@ -6,7 +6,6 @@ from example_modules import run_example
 
 @pytest.mark.timeout(1200)
 def test_a_stream_that_was_killed_pays_for_nothing_twice() -> None:
-    """The command compares scores, their order and the log of the service: nothing is wrong."""
     done = run_example("payments", "--seconds", "3", "--way", "carry", seconds=1150)
 
     assert done.returncode == 0, done.stdout + done.stderr

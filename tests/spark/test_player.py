@@ -70,7 +70,6 @@ def play_leg(plan: LegStart, *, real: bool) -> tuple[Leg, list[Element]]:
 
 
 def test_scenarios_break_no_rule_and_are_repeatable() -> None:
-    """Each is played twice: the same things happen at the same times, and end the same way."""
     examples = [example.scenario for example in EXAMPLES]
     with_scripts = [scenario for scenario in examples if scenario.sink]
     scenarios = [*generate(80, 7), *examples[::8], *with_scripts[::2]]
@@ -95,7 +94,6 @@ ABC = scenario_of("capacity 2; 0: a b c; a: 40 gives a1 a2; c: 80 gives")
 
 
 def test_what_never_ends_is_a_hang() -> None:
-    """A call without an answer and without a deadline is bounded by the harness."""
     leg = play(scenario_of("0: a; a: never")).legs[0]
     assert leg.ending.how == "hung"
 
@@ -157,7 +155,6 @@ def refuse(*_: Any) -> Iterator[None]:
 def test_an_operator_that_does_wrong_is_convicted(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, fault: Any, shows: tuple[str, str]
 ) -> None:
-    """By what it hands over, by what outlives it, and by the errors that nothing explains."""
     left.clear()
     monkeypatch.setattr(owner, name, fault)
     trace = play(ABC)
@@ -169,7 +166,6 @@ def test_an_operator_that_does_wrong_is_convicted(
 
 
 def test_answers_of_the_harness_are_not_the_operators() -> None:
-    """A callback that is still to come when the operator is gone is no leak of its."""
     scenario = scenario_of("form callback; 0: a b; a: 400 gives; b: 40 raises own")
     trace = play(scenario)
     assert judge("END-4", Run(scenario, trace)).applied
@@ -184,7 +180,6 @@ COMPLETED_LATE = scenario_of(
 
 
 def test_a_completion_that_raises_at_the_user_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when it comes late."""
     put = Inbox.put
 
     def strict(self: Inbox, entry: Any, outcome: Any) -> None:
@@ -230,7 +225,6 @@ def stalled(method: Any, *, before: bool) -> Any:
 def test_a_stall_of_any_thread_is_lateness(
     monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, before: bool
 ) -> None:
-    """What the machine takes beside the loop must not pass for what the operator takes."""
     plan = LegStart.first(replace(ABC, sink=(SinkStep("read", 1), SinkStep("leave"))))
     monkeypatch.setattr(owner, name, stalled(getattr(owner, name), before=before))
     leg, _ = play_leg(plan, real=True)

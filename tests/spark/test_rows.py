@@ -34,7 +34,6 @@ ELEMENTS: list[Element] = [
 
 @pytest.mark.parametrize("elements", [ELEMENTS, []])
 def test_every_element_comes_back_as_it_was(elements: list[Element]) -> None:
-    """One row for each; the order of the columns does not count, nor what else there is."""
     batch = ROWS.encode(elements)
     assert batch.schema == ELEMENT_SCHEMA
     assert batch.num_rows == len(elements)
@@ -52,6 +51,5 @@ def test_every_element_comes_back_as_it_was(elements: list[Element]) -> None:
     ],
 )
 def test_what_json_cannot_carry_is_refused_by_name(record: Record, what: str) -> None:
-    """The error names the record and the part of it."""
     with pytest.raises(NotPortable, match=what):
         ROWS.encode([Record("a"), record])

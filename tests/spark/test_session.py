@@ -72,7 +72,6 @@ def test_workers_run_this_interpreter_and_are_used_again(spark: EmbeddedSpark) -
 
 
 def test_settings(spark: EmbeddedSpark) -> None:
-    """Nothing of ours is on the network but loopback, and the plan runs as it is written."""
     expected = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
@@ -86,7 +85,6 @@ def test_settings(spark: EmbeddedSpark) -> None:
 
 
 def test_one_per_process(spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second call gets the same session; another master, or beside another one, is refused."""
     assert embedded_spark() is spark
     with pytest.raises(SparkNotStarted, match=r"local\[2\], not local\[4\]"):
         embedded_spark("local[4]")
@@ -96,8 +94,6 @@ def test_one_per_process(spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_failure_of_a_task_is_reported_once(spark: EmbeddedSpark) -> None:
-    """A failing task ends its job at once; the error holds the traceback, the log the rest."""
-
     def fail() -> str:
         raise LookupError("of this test")
 
@@ -107,7 +103,6 @@ def test_failure_of_a_task_is_reported_once(spark: EmbeddedSpark) -> None:
 
 
 def test_whole_life_on_a_bare_machine(tmp_path: Path, short_folder: Path) -> None:
-    """With no program on PATH it starts, works, stops, starts again and ends, without a word."""
     environment = {
         "PATH": str(tmp_path),
         "TMPDIR": str(short_folder),
@@ -128,7 +123,6 @@ def test_whole_life_on_a_bare_machine(tmp_path: Path, short_folder: Path) -> Non
 
 
 def test_what_a_killed_session_left_is_swept_by_the_next(tmp_path: Path) -> None:
-    """A session that runs keeps its folder, and so does whoever else has one there."""
     folders = [tmp_path / f"asyncwait-{name}" for name in ("killed", "running", "other")]
     for folder in folders:
         folder.mkdir()
@@ -147,7 +141,6 @@ def test_what_a_killed_session_left_is_swept_by_the_next(tmp_path: Path) -> None
 def test_without_pyspark_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, version: str | None, needs: str
 ) -> None:
-    """One that lacks what the backend needs counts as missing."""
     monkeypatch.setattr(session_module, "_running", None)
     if version is None:
         monkeypatch.setitem(sys.modules, "pyspark", None)
@@ -171,7 +164,6 @@ def test_without_pyspark_the_extra_is_named(
 def test_java_that_gives_up(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str
 ) -> None:
-    """A JVM that ends early is one clear error with what it printed, and no files are left."""
     java = tmp_path / "home" / "bin" / "java"
     java.parent.mkdir(parents=True)
     answer = 'if [ "$1" = -version ]; then echo \'openjdk version "21"\' >&2; exit; fi'
@@ -188,7 +180,6 @@ def test_java_that_gives_up(
 
 
 def test_workers_see_what_the_driver_sees(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Folders that this process imports from are passed on; the interpreter's own are not."""
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path, str(tmp_path)])
     passed = worker_environment()["PYTHONPATH"].split(os.pathsep)
     assert passed[:2] == [str(Path.cwd()), str(tmp_path)]
@@ -197,7 +188,6 @@ def test_workers_see_what_the_driver_sees(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_long_temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where a socket's path would not fit, the folder is made in a shorter place."""
     deep = tmp_path / ("x" * 100)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
@@ -220,7 +210,6 @@ def test_workers_without_pyarrow_are_told_of_before_a_task_runs(
     python: str,
     is_refused: bool,  # noqa: FBT001 - pytest hands it over by name
 ) -> None:
-    """In a line that says what sets it right; of other machines nobody knows."""
     session = SimpleNamespace(sparkContext=SimpleNamespace(master=master, pythonExec=python))
     way_out = r"/nowhere/python, which has no pyarrow; .* os.environ\['PYSPARK_PYTHON'\] ="
     with pytest.raises(InvalidConfig, match=way_out) if is_refused else nullcontext():

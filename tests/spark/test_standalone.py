@@ -23,7 +23,6 @@ def calls(folder: Path) -> int:
 
 @pytest.mark.timeout(1_200)
 def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
-    """Each row comes once, in order; what the lost worker had completed is found."""
     with standalone(tmp_path) as cluster:
         command = [sys.executable, standalone_job.__file__, cluster.url, str(tmp_path)]
         with (tmp_path / "job.log").open("wb") as log:

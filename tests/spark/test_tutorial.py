@@ -12,7 +12,6 @@ TUTORIAL, LOOKUP = DOCS / "tutorials" / "dataframe.md", DOCS / "lookup.md"
 
 
 def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
-    """Its blocks run one after the other, as a reader would type them."""
     blocks = [block for section in blocks_of(TUTORIAL).values() for block in section]
     names: dict[str, Any] = {"__name__": "__main__"}  # functions travel by value
 
@@ -22,7 +21,6 @@ def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
 
 
 def test_the_section_on_lookup_joins_prints_what_it_says(spark: EmbeddedSpark) -> None:
-    """As a reader would type it."""
     (block,) = blocks_of(LOOKUP)["Join a DataFrame"]
 
     assert run(block, LOOKUP, {"__name__": "__main__"}) == block.printed

@@ -25,7 +25,6 @@ from asyncwait.spec.scenario import (
 
 @pytest.mark.parametrize("capability", Capability)
 def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) -> None:
-    """The very same, except that some mode is needed."""
     plain = scenario_of("0: a; a: raises own, late raises own")
 
     assert needs(plain) == {Capability.ORDERED}
@@ -61,13 +60,11 @@ def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) ->
     ],
 )
 def test_a_scenario_needs_what_its_fields_ask_for(told: str, needed: set[str]) -> None:
-    """A backend that lacks one of these is given another scenario."""
     assert needs(scenario_of(told)) == needed
 
 
 @pytest.mark.parametrize(("mode", "other"), [*pairwise([*get_args(Mode), get_args(Mode)[0]])])
 def test_without_a_mode_everything_is_played_in_the_next(mode: Any, other: Any) -> None:
-    """Before and after each crash."""
     scenario = Scenario(mode, crashes=(Crash(5, 2, other), Crash(6, 3), Crash(7, mode=mode)))
 
     without = Capability(mode).without(scenario)
@@ -89,7 +86,6 @@ def test_without_a_mode_everything_is_played_in_the_next(mode: Any, other: Any) 
 def test_without_timeouts_a_call_does_at_its_deadline_what_its_handler_would(
     handler: str, step: str
 ) -> None:
-    """So the scenario still comes to its end, and as it would have."""
     calls = "outlives 40 later, 200 gives a"
     scenario = scenario_of(f"timeout 80; handled; a: {calls}, late {handler}")
 
@@ -155,14 +151,12 @@ WITHOUT: dict[str, tuple[Capability, str, str]] = {
 
 @pytest.mark.parametrize("what", WITHOUT)
 def test_without_a_capability_a_scenario_is_as_telling_as_it_was(what: str) -> None:
-    """As far as that goes."""
     capability, told, without = WITHOUT[what]
 
     assert capability.without(scenario_of(told)) == scenario_of(without)
 
 
 def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
-    """By itself, if there is no limit; and none blocks the loop, on which it does not run."""
     scenario = scenario_of("a: never, 40 gives with blocks=80; company inside; unshielded")
     limited = scenario_of("timeout 40; a: never")
 
@@ -171,7 +165,6 @@ def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
 
 
 def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_record() -> None:
-    """With a limit a call may outlive its record; what raises at once, or without one, does not."""
     unlimited = "a: 40 raises SystemExit, raises KeyboardInterrupt"
     instead = "a: 40 raises, raises KeyboardInterrupt"
     for limit in ("timeout 80", "retry max_attempts=2 attempt_timeout=80"):
@@ -182,7 +175,6 @@ def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_recor
 
 
 def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
-    """What an attempt's limit would end, raises then; who says when to come again says nothing."""
     told = "40 raises RetryAfter with retry_after=200"
     calls = f"never, {told}, 80 gives, 40 gives"
     retry = "retry jitter=50 attempt_timeout=80"
@@ -199,13 +191,11 @@ def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
 
 
 def test_who_declares_nothing_has_everything() -> None:
-    """Capabilities are taken away by name."""
     assert declared() == ALL_CAPABILITIES
     assert declared(lacks=["timeouts"]) == ALL_CAPABILITIES - {"timeouts"}
 
 
 def test_who_declares_profiles_has_no_others_and_no_part_of_others() -> None:
-    """What is of the core, or of how the backend is run, stays."""
     of_the_core = {each for each in Capability if not each.is_profile and not each.part_of}
 
     assert declared(["ordered", "timeouts"]) == {"ordered", "timeouts", *of_the_core}
@@ -216,7 +206,6 @@ def test_who_declares_profiles_has_no_others_and_no_part_of_others() -> None:
 
 
 def test_profiles_are_named_with_the_core_in_front() -> None:
-    """In one order, whatever the order of the declaration."""
     assert profiles_of(declared(["timeouts", "ordered"])) == ("core", "ordered", "timeouts")
     assert profiles_of(ALL_CAPABILITIES) == ("core", *PROFILES)
 
@@ -241,7 +230,6 @@ NAMES = ", ".join(profiles_of(ALL_CAPABILITIES))
     ],
 )
 def test_what_can_not_be_meant_is_refused(profiles: Any, lacks: Any, told: str) -> None:
-    """With what was expected, what came, and the nearest name."""
     with pytest.raises(InvalidConfig, match=told):
         declared(profiles, lacks)
 
@@ -262,13 +250,11 @@ def test_what_can_not_be_meant_is_refused(profiles: Any, lacks: Any, told: str) 
 def test_a_program_declares_in_its_first_line(
     line: bytes, capabilities: frozenset[Capability]
 ) -> None:
-    """The same, in the same words; an empty line declares nothing missing."""
     assert declaration_from_json(line) == capabilities
 
 
 @pytest.mark.parametrize("line", [b'{"trace": {}}', b'{"error": "no trace"}', b"{}"])
 def test_an_answer_in_the_first_line_declares_nothing(line: bytes) -> None:
-    """A program need not speak before it is asked; whether the answer is whole is seen later."""
     assert declaration_from_json(line) is None
 
 
@@ -283,7 +269,6 @@ def test_an_answer_in_the_first_line_declares_nothing(line: bytes) -> None:
     ],
 )
 def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes) -> None:
-    """The message shows a valid line, and ends with the decoder's own message."""
     with pytest.raises(InvalidConfig, match=r'like \{"profiles": ') as caught:
         declaration_from_json(line)
 
@@ -291,6 +276,5 @@ def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes) -> 
 
 
 def test_a_first_line_with_a_slip_is_refused_like_any_declaration() -> None:
-    """With the nearest name."""
     with pytest.raises(InvalidConfig, match=r"got 'orderd' .* mean 'ordered'?"):
         declaration_from_json(b'{"profiles": ["orderd"]}')

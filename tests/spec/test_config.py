@@ -74,7 +74,6 @@ WRONG: dict[Any, dict[str, tuple[Any, ...]]] = {
 def test_a_wrong_argument_is_refused_with_its_value_and_type(
     kind: Any, name: str, value: Any
 ) -> None:
-    """The message names the argument and needs no knowledge of asyncwait."""
     with pytest.raises(ValueError, match=f"^{name} must be ") as caught:
         kind(**{name: value})
 
@@ -83,12 +82,10 @@ def test_a_wrong_argument_is_refused_with_its_value_and_type(
 
 
 def test_the_default_is_ordered_with_room_for_a_hundred() -> None:
-    """Nobody has to choose anything."""
     assert OperatorConfig() == OperatorConfig("ordered", 100, None, None, None)
 
 
 def test_there_is_room_for_all_batches_by_default() -> None:
-    """Capacity counts records; with less, fewer calls would run than may."""
     batch = Batch()
 
     assert batch.max_size * batch.in_flight == OperatorConfig(batch=batch).capacity
@@ -96,12 +93,10 @@ def test_there_is_room_for_all_batches_by_default() -> None:
 
 @pytest.mark.parametrize("timeout", [1e-9, 1, 0.5, sys.maxsize, 1e308, math.inf])
 def test_any_timeout_above_zero_is_sound(timeout: float) -> None:
-    """A huge one means never, and does not wrap around."""
     assert OperatorConfig(timeout=timeout).timeout == timeout
 
 
 def test_numbers_that_no_clock_can_add_are_infinite() -> None:
-    """An int has no limit, but the time of a loop is a float."""
     huge = 10**400
     retry = Retry(initial=huge, multiplier=huge, cap=huge, attempt_timeout=huge)
 
@@ -113,7 +108,6 @@ def test_numbers_that_no_clock_can_add_are_infinite() -> None:
 
 
 def test_a_configuration_cannot_be_changed() -> None:
-    """What was checked stays as it was checked."""
     config = OperatorConfig()
 
     with pytest.raises(AttributeError):
@@ -121,7 +115,6 @@ def test_a_configuration_cannot_be_changed() -> None:
 
 
 def test_a_configuration_from_json_is_checked_too() -> None:
-    """No way round leads past the checks."""
     with pytest.raises(msgspec.ValidationError, match="capacity must be "):
         msgspec.json.decode(b'{"capacity": 0}', type=OperatorConfig)
 
@@ -142,7 +135,6 @@ def test_a_configuration_from_json_is_checked_too() -> None:
     ids=["room", "no retry", "one attempt"],
 )
 def test_a_batch_fits_what_it_is_for(settings: dict[str, Any], refusal: str) -> None:
-    """What could never come about is refused where both are known."""
     with pytest.raises(InvalidConfig, match=f"^{refusal}"):
         OperatorConfig(**settings)
 
@@ -153,7 +145,6 @@ def test_a_batch_fits_what_it_is_for(settings: dict[str, Any], refusal: str) -> 
     ids=["retry", "max_held", "batch", "cache"],
 )
 def test_an_operator_refuses_what_it_does_not_support(setting: dict[str, Any]) -> None:
-    """One by one: a setting that has no effect is worse than an error."""
     (name,) = setting
     with pytest.raises(InvalidConfig, match=f"^{name} must be None: pool "):
         OperatorConfig(**setting).require_only("pool")
@@ -163,14 +154,12 @@ def test_an_operator_refuses_what_it_does_not_support(setting: dict[str, Any]) -
 
 
 def test_batches_and_a_cache_are_refused_together() -> None:
-    """Who wants both has a lookup."""
     refusal = r"^cache must be None with a `batch`: a lookup has both, got "
     with pytest.raises(InvalidConfig, match=refusal):
         OperatorConfig(batch=Batch(max_size=2), cache=Cache(9, 1))
 
 
 def test_a_time_beyond_all_floats_is_for_ever() -> None:
-    """A clock can add it."""
     cache = Cache(9, 10**400, 10**400, stale_if_error=10**400)
 
     assert (cache.ttl, cache.missing_ttl, cache.stale_if_error) == (math.inf,) * 3
@@ -198,7 +187,6 @@ def test_back_off_grows_up_to_its_cap(retry: Retry, back_offs: list[float]) -> N
     initial=st.floats(0, exclude_min=True) | st.integers(1, 10**400),
 )
 def test_back_off_never_overflows(attempts: int, multiplier: float, initial: float) -> None:
-    """However many attempts were made, it is a time between nothing and the cap."""
     retry = Retry(initial=initial, multiplier=multiplier, cap=60)
 
     assert 0 < retry.back_off(attempts) <= 60

@@ -11,7 +11,6 @@ from asyncwait.spec.rules._contract import Promise, UnheldPromise, promises
 
 
 def test_the_command_prints_the_page() -> None:
-    """It holds every sentence, each with its rules or the reason why there are none."""
     printed = subprocess.check_output([sys.executable, "-m", "asyncwait.spec.rules"], text=True)
 
     rows = [line for line in printed.splitlines() if line.startswith("| ")]
@@ -24,7 +23,6 @@ def test_the_command_prints_the_page() -> None:
 
 
 def test_most_sentences_are_rules() -> None:
-    """Those that are none say why."""
     held = [promise for promise in promises() if promise.rules]
 
     assert len(held) > len(promises()) / 2
@@ -32,7 +30,6 @@ def test_most_sentences_are_rules() -> None:
 
 
 def test_a_sentence_is_found_with_its_owner() -> None:
-    """And with the ids that hold it."""
     assert (
         Promise(
             "OperatorResults", "Cancelling a waiting `__anext__` loses no output.", ("END-9",), ""
@@ -58,7 +55,6 @@ def test_a_sentence_is_found_with_its_owner() -> None:
 def test_what_does_not_fit_the_docstrings_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: str, said: str
 ) -> None:
-    """A sentence that was changed needs another look at its rules."""
     (tmp_path / "contract.toml").write_text(answers, encoding="utf-8")
     monkeypatch.setattr(_contract, "sentences", lambda: iter([("thing", "It is one.")]))
     monkeypatch.setattr(_contract.resources, "files", lambda _: tmp_path)

@@ -43,7 +43,6 @@ OPERATOR_ERRORS = [CallFailed, CallTimedOut, InvalidResult, TooManyAbandonedCall
     ],
 )
 def test_the_message_begins_with_the_record(record: Record | None, text: str) -> None:
-    """Value, timestamp and key are shown where there are any."""
     error = OperatorError(record, "no answer")
 
     assert str(error) == text
@@ -55,7 +54,6 @@ def test_the_message_begins_with_the_record(record: Record | None, text: str) ->
 def test_an_operator_error_keeps_its_record(
     kind: type[OperatorError], again: Callable[[OperatorError], OperatorError]
 ) -> None:
-    """A driver learns the record from the error of a worker."""
     error = kind(Record(7, 12, "k"), "no answer")
 
     copied = again(error)
@@ -66,7 +64,6 @@ def test_an_operator_error_keeps_its_record(
 
 @pytest.mark.parametrize("kind", OPERATOR_ERRORS)
 def test_a_traceback_names_the_class_as_it_is_imported(kind: type[OperatorError]) -> None:
-    """Whoever wants to catch it reads the import off the last line."""
     (line,) = traceback.format_exception_only(kind(Record(7), "no answer"))
 
     assert line == f"asyncwait.spec.{kind.__name__}: Record 7: no answer\n"
@@ -74,7 +71,6 @@ def test_a_traceback_names_the_class_as_it_is_imported(kind: type[OperatorError]
 
 @pytest.mark.parametrize("again", [lambda error: error, pickled])
 def test_a_missing_extra_says_how_to_install_it(again: Callable[[Any], Any]) -> None:
-    """Also where it is a worker that has no such package."""
     error = again(MissingExtra("pyspark", "spark"))
 
     assert "pip install 'asyncwait[spark]'" in str(error)
@@ -82,7 +78,6 @@ def test_a_missing_extra_says_how_to_install_it(again: Callable[[Any], Any]) -> 
 
 
 def test_a_wrong_argument_shows_its_value_and_type() -> None:
-    """An error teaches: the name, what is expected, what was given."""
     error = InvalidConfig.of("parts", "3", "a whole number >= 1")
 
     assert str(error) == "parts must be a whole number >= 1, got '3' (str)"
@@ -117,7 +112,6 @@ def nested(levels: int) -> list[Any]:
 def test_a_wrong_argument_that_can_hardly_be_shown_is_told_all_the_same(
     value: Any, shown: str
 ) -> None:
-    """The error is about the argument, whatever the argument does."""
     assert str(InvalidConfig.of("it", value, "small")).startswith(f"it must be small, got {shown}")
 
 
@@ -134,12 +128,10 @@ def test_a_wrong_argument_that_can_hardly_be_shown_is_told_all_the_same(
 def test_errors_are_the_builtin_kind_that_one_expects(
     kind: type[Exception], base: type[Exception]
 ) -> None:
-    """Code that knows nothing of asyncwait can catch them."""
     assert issubclass(kind, base)
 
 
 def test_one_class_catches_them_all() -> None:
-    """Whatever asyncwait raises of its own is an AsyncWaitError."""
     modules = (asyncwait.spec, asyncwait.spec.snapshots)
     exported = [getattr(module, name) for module in modules for name in module.__all__]
     errors = [item for item in exported if isinstance(item, type) and issubclass(item, Exception)]

@@ -81,7 +81,6 @@ BEYOND: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.mark.parametrize("name", BEYOND)
 def test_what_is_beyond_a_limit_is_refused_by_name_when_it_is_built(name: str) -> None:
-    """Whoever plays it could only accuse the operator of the time that it takes."""
     build, told = BEYOND[name]
     with pytest.raises(InvalidConfig, match=f"^{told}"):
         build()
@@ -105,13 +104,11 @@ def test_what_is_beyond_a_limit_is_refused_by_name_when_it_is_built(name: str) -
     ids=["deep", "too deep to be read", "huge", "too huge to be read", "long"],
 )
 def test_what_is_beyond_a_limit_is_refused_when_it_is_read(data: bytes, told: str) -> None:
-    """The message says that the document breaks its schema, and names our limit."""
     with pytest.raises(InvalidConfig, match=f"schema: .*{told}"):
         scenarios_from_json(data)
 
 
 def test_a_trace_that_is_too_deep_is_refused() -> None:
-    """In every place where a value stands."""
     at_limit, beyond = nested(LIMITS.levels), nested(LIMITS.levels + 1)
 
     for value, is_fine in ((at_limit, True), (beyond, False)):
@@ -193,7 +190,6 @@ BORDERS = {
 @pytest.mark.parametrize("name", BORDERS)
 @each_operator
 def test_at_its_limits_a_scenario_accuses_nobody(name: str, operator: str) -> None:
-    """Clock, harness and checks hold out as long as the limits say."""
     scenario = BORDERS[name]
 
     assert scenarios_from_json(scenarios_to_json((scenario,))) == (scenario,)

@@ -21,12 +21,10 @@ FLINK_ID = re.compile(r"\b(?!FLINK|MBX)[A-Z]{2}-\d+")
 
 
 def test_the_rules_of_the_mailbox_are_many_and_of_one_area() -> None:
-    """Numbers go up by one: the registry's parser sees to that, as for any chapter."""
     assert list(mailbox_rules()) == [f"MBX-{number}" for number in range(1, 65)]
 
 
 def test_every_source_is_explained() -> None:
-    """And nothing else is."""
     sources = resources.files("asyncwait.spec.rules").joinpath("mailbox", "sources.md")
     rows = re.findall(r"^\| ([A-Z]+-\d+) \|", sources.read_text(encoding="utf-8"), re.MULTILINE)
     cited = {found for rule in mailbox_rules().values() for found in FLINK_ID.findall(rule.source)}
@@ -36,7 +34,6 @@ def test_every_source_is_explained() -> None:
 
 
 def test_a_closed_mailbox_is_an_error_of_ours_and_a_runtime_error() -> None:
-    """Whoever knows neither catches it all the same."""
     assert issubclass(MailboxClosedError, AsyncWaitError)
     assert issubclass(MailboxClosedError, RuntimeError)
 
@@ -52,7 +49,6 @@ PROGRAM = Program(
 
 
 def test_a_program_is_known_by_what_it_does() -> None:
-    """Another one has another id, whatever the two are called elsewhere."""
     assert program_id(PROGRAM) == program_id(replace(PROGRAM, is_awaited=False))
     assert program_id(PROGRAM) != program_id(replace(PROGRAM, is_awaited=True))
 
@@ -71,13 +67,11 @@ SEND = Step("execute", mail=Post("m"))
     ids=["by", "mail", "name", "wait"],
 )
 def test_a_program_that_can_not_be_played_is_refused(steps: tuple[Step, ...], told: str) -> None:
-    """The message says what to change."""
     with pytest.raises(InvalidConfig, match=told):
         require_program(Program(steps))
 
 
 def test_what_needs_threads_is_seen_from_the_steps() -> None:
-    """Somebody else does what is the owner's, or comes into a section."""
     assert PROGRAM.needs_threads is False
     assert Program((Step("close", "a"),)).needs_threads is True
     inner = (Step("execute", "b", Post("m")),)

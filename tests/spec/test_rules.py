@@ -82,7 +82,6 @@ def text_of(file: str) -> str:
 
 
 def test_the_areas_are_the_chapters_in_reading_order() -> None:
-    """The chapters lead from what comes out to how it all ends; nothing else lists them."""
     folder = resources.files("asyncwait.spec.rules")
     chapters = sorted(file.name for file in folder.iterdir() if file.name[:2].isdigit())
 
@@ -91,7 +90,6 @@ def test_the_areas_are_the_chapters_in_reading_order() -> None:
 
 
 def test_rules_are_found_by_their_id() -> None:
-    """A rule is looked up by the id that verdicts and checks name."""
     assert all(rule.id == rule_id for rule_id, rule in rules().items())
     assert rules()["CAP-5"].level == "SHOULD"
     assert rules()["RES-4"].needs == (frozenset({Capability.CALLBACKS}),)
@@ -99,7 +97,6 @@ def test_rules_are_found_by_their_id() -> None:
 
 
 def test_a_rule_applies_where_nothing_that_it_needs_is_missing() -> None:
-    """Of alternatives one is enough; those that are missing are told as one."""
     core = declared(["ordered"])
     rule = rules()["CAP-6"]
 
@@ -115,14 +112,12 @@ def test_a_rule_applies_where_nothing_that_it_needs_is_missing() -> None:
 
 
 def test_what_needs_a_part_needs_the_whole() -> None:
-    """Else the rule would apply to an operator that is asked for nothing of the kind."""
     for rule in rules().values():
         names = set().union(*rule.needs)
         assert {each.part_of for each in names if each.part_of} <= names, rule.id
 
 
 def test_every_rule_says_what_to_look_for() -> None:
-    """In one's own code, where the rule is broken; each says something else."""
     hints = {rule.id: rule.hint for rule in rules().values()}
 
     assert [rule for rule, hint in hints.items() if not hint.startswith("look for ")] == []
@@ -130,14 +125,12 @@ def test_every_rule_says_what_to_look_for() -> None:
 
 
 def test_every_profile_brings_rules() -> None:
-    """Declaring one is a promise that is held to something."""
     for profile in PROFILES:
         lacking = ALL_CAPABILITIES - {profile}
         assert [rule.id for rule in rules().values() if not rule.applies_to(lacking)]
 
 
 def test_the_introduction_says_what_each_capability_brings() -> None:
-    """Profiles first, in their order; of a part it says of what."""
     row = re.compile(r"^\| ([a-z]+(?:-[a-z]+)*) \| (.*?) \|$", re.MULTILINE)
     rows = row.findall(text_of("00-introduction.md"))
     parts = {each: f"; part of {each.part_of}" if each.part_of else "" for each in Capability}
@@ -147,14 +140,12 @@ def test_the_introduction_says_what_each_capability_brings() -> None:
 
 
 def test_rules_are_read_once() -> None:
-    """Whoever asks often does not parse often."""
     assert rules() is rules()
     assert areas() is areas()
     assert departures() is departures()
 
 
 def test_titles_are_short_and_unique() -> None:
-    """A title stands in tables and verdicts."""
     titles = [rule.title for rule in rules().values()]
 
     assert len(set(titles)) == len(titles)
@@ -173,7 +164,6 @@ def test_every_source_can_be_looked_up() -> None:
 
 
 def test_a_source_says_departed_from_exactly_where_the_table_does() -> None:
-    """Rule and table agree on what is followed and what is not."""
     left = {departure.flink for departure in departures()}
     for rule in rules().values():
         for part in rule.source.split("; "):
@@ -182,7 +172,6 @@ def test_a_source_says_departed_from_exactly_where_the_table_does() -> None:
 
 
 def test_departures_name_rules_that_exist() -> None:
-    """A reference from a departure to a rule leads somewhere."""
     named = {name for departure in departures() for name in RULE_ID.findall(departure.ours)}
 
     assert "FAIL-3" in named
@@ -190,7 +179,6 @@ def test_departures_name_rules_that_exist() -> None:
 
 
 def test_every_link_between_the_chapters_leads_somewhere() -> None:
-    """No link is left over from a file that was renamed."""
     folder = resources.files("asyncwait.spec.rules")
     files = {file.name for file in folder.iterdir()}
     linked = {
@@ -204,7 +192,6 @@ def test_every_link_between_the_chapters_leads_somewhere() -> None:
 
 
 def test_a_chapter_becomes_its_rules() -> None:
-    """Headings, meta lines, sentences and reasons are found; lines are joined, links are text."""
     chapter = parse_chapter("01-colours.md", GOOD)
 
     assert chapter.area == Area("COL", "Colours of things", "colours")
@@ -282,7 +269,6 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_chapter_is_refused(name: str) -> None:
-    """The error names the file, the line, and what was expected there."""
     old, new, line, problem = MALFORMED[name]
     assert GOOD.count(old) == 1
 
@@ -308,7 +294,6 @@ def test_chapters_that_do_not_go_together_are_refused(chapters: tuple[str, ...],
 
 
 def test_a_retired_id_leaves_a_gap() -> None:
-    """Numbers go on behind the id of a rule that was withdrawn."""
     text = GOOD.replace("## COL-2 ", "## COL-4 ")
 
     chapter = parse_chapter("01-colours.md", text, frozenset({"COL-2", "COL-3"}))
@@ -317,13 +302,11 @@ def test_a_retired_id_leaves_a_gap() -> None:
 
 
 def test_a_retired_id_is_never_used_again() -> None:
-    """An old report that names it must not be read as speaking of another rule."""
     with pytest.raises(MalformedRules, match=r"^01-colours.md:17: COL-2 is retired"):
         parse_chapter("01-colours.md", GOOD, frozenset({"COL-2"}))
 
 
 def test_retired_ids_are_listed_one_per_line() -> None:
-    """Comments and empty lines are for people; a typing error would set an id free again."""
     text = "# Withdrawn.\n\nCOL-2  # the sky\nWM-11\n"
 
     assert parse_retired("retired.txt", text) == {"COL-2", "WM-11"}
@@ -345,7 +328,6 @@ TABLE = dedent(
 
 
 def test_the_table_of_departures_becomes_data() -> None:
-    """Each row is one behaviour that is not followed."""
     assert parse_departures("departures.md", TABLE) == (
         Departure("TO-3", "wraps around", "never fires", "it was meant to be never"),
         Departure("PY-10", "drains", "does not", "calls are slow"),
@@ -371,7 +353,6 @@ def test_the_table_of_departures_becomes_data() -> None:
 def test_a_malformed_table_of_departures_is_refused(
     old: str, new: str, line: int, told: str
 ) -> None:
-    """The error names the line and what was expected there, also in another process."""
     with pytest.raises(MalformedRules) as caught:
         parse_departures("departures.md", TABLE.replace(old, new))
 
@@ -382,13 +363,11 @@ def test_a_malformed_table_of_departures_is_refused(
 
 
 def test_the_version_is_that_of_the_newest_rule() -> None:
-    """By their numbers, of which each may have several digits."""
     assert spec_version() == "0.1"
     assert sorted(["0.10", "1.0", "0.9"], key=version_key) == ["0.9", "0.10", "1.0"]
 
 
 @pytest.mark.parametrize("text", ["1", "9" * 5000 + ".1", "0.1.2", "v0.1", "0.\u0661", ""])
 def test_a_version_is_two_numbers(text: str) -> None:
-    """And nothing else."""
     with pytest.raises(InvalidConfig, match=r"^version must be two numbers, like '0\.1', got "):
         version_key(text)

@@ -68,13 +68,11 @@ SCENARIOS = st.builds(
 
 
 def test_a_scenario_that_uses_everything_survives_json() -> None:
-    """No field is lost on the way."""
     assert scenarios_from_json(scenarios_to_json((FULL,))) == (FULL,)
 
 
 @given(st.lists(SCENARIOS, max_size=3).map(tuple))
 def test_scenarios_survive_json(scenarios: tuple[Scenario, ...]) -> None:
-    """What was generated can be stored and played again."""
     data = scenarios_to_json(scenarios)
 
     assert scenarios_from_json(data) == scenarios
@@ -82,7 +80,6 @@ def test_scenarios_survive_json(scenarios: tuple[Scenario, ...]) -> None:
 
 
 def test_what_is_left_at_its_default_is_not_written() -> None:
-    """A scenario file shows what matters."""
     scenario = Scenario(inputs=(Timed(0, Record("a")),))
 
     assert json.loads(scenarios_to_json((scenario,))) == [
@@ -150,7 +147,6 @@ LEG = b'{"legs": [{"ending": {"how": "finished"}, %s}]}'
 def test_a_broken_file_says_what_is_wrong_and_where(
     read: Callable[[bytes], object], data: bytes, told: str
 ) -> None:
-    """The decoder's own message, which names the spot, follows what was expected to be read."""
     with pytest.raises(InvalidConfig, match=f"^the (scenarios|trace) .*{told}") as caught:
         read(data)
 
@@ -169,24 +165,20 @@ def test_a_broken_file_says_what_is_wrong_and_where(
 def test_a_part_that_cannot_be_played_is_refused(
     kind: Callable[..., object], fields: dict[str, object], told: str
 ) -> None:
-    """It is told when it is built, not when it is played."""
     with pytest.raises(InvalidConfig, match=f"^{told}"):
         kind(**fields)
 
 
 def test_calls_of_a_value_follow_its_steps_and_stay_at_the_last() -> None:
-    """A plan need not be as long as the run."""
     assert [FULL.step("a", ordinal).does for ordinal in (0, 1, 2)] == ["raise", "reply", "reply"]
     assert FULL.step(["b"], 0).does == "never"
 
 
 def test_a_value_without_a_plan_is_answered_with_itself() -> None:
-    """Small scenarios stay small."""
     assert FULL.step("other", 5) == Step(results=("other",))
 
 
 def test_the_handler_of_a_value_is_part_of_its_plan() -> None:
-    """Without one it gives None; and there may be no handler at all."""
     assert FULL.handler("a") == Handler()
     assert FULL.handler("other") == Handler("none")
     assert Scenario(plans=FULL.plans).handler("a") is None
@@ -202,12 +194,10 @@ def test_values_that_differ_have_another_identity(one: Any, other: Any) -> None:
 
 
 def test_the_order_of_the_keys_of_a_dict_is_no_part_of_its_identity() -> None:
-    """A backend may store objects in its own order."""
     assert identity({"a": 1, "b": 2}) == identity({"b": 2, "a": 1})
 
 
 def test_a_crash_may_change_the_configuration() -> None:
-    """Times of a scenario are in milliseconds, those of a configuration in seconds."""
     assert FULL.retry is not None
     retry = FULL.retry.config()
     assert FULL.config() == OperatorConfig("unordered", 2, 0.04, retry, 3)
@@ -216,7 +206,6 @@ def test_a_crash_may_change_the_configuration() -> None:
 
 
 def test_a_planned_retry_is_one_in_seconds() -> None:
-    """With predicates that every process knows by name."""
     retry = PlannedRetry(4, 20, 3, 200, 50, 80, "asked", "pair").config()
 
     assert (retry.max_attempts, retry.multiplier, retry.seed) == (4, 3, 0)
@@ -226,7 +215,6 @@ def test_a_planned_retry_is_one_in_seconds() -> None:
 
 
 def test_a_scenario_is_timed_if_its_source_has_to_wait() -> None:
-    """For an element, or for its end."""
     assert FULL.is_timed
     assert Scenario(source_ends_at=5).is_timed
     assert not Scenario(inputs=(Timed(0, Record(1)),), timeout=40).is_timed
@@ -251,7 +239,6 @@ TRACE = Trace(
 
 
 def test_a_trace_survives_json() -> None:
-    """A program in another language can write one."""
     data = json.dumps(to_json(TRACE)).encode()
 
     assert trace_from_json(data) == TRACE
@@ -288,7 +275,6 @@ def to_json(trace: Trace) -> Any:
 
 
 def test_a_scenario_knows_how_long_a_leg_may_last() -> None:
-    """Even one call after the other, each as slow as planned: what lasts longer hangs."""
     scenario = Scenario(
         timeout=100,
         inputs=(Timed(0, Record("a")), Timed(50, Record("b"))),

@@ -25,19 +25,16 @@ def test_an_id_is_eight_digits_that_stay_the_same() -> None:
 
 
 def test_an_id_survives_json() -> None:
-    """Whoever gets the scenario as JSON speaks of the same."""
     (read,) = scenarios_from_json(scenarios_to_json((SCENARIO,)))
 
     assert id_of(read) == id_of(SCENARIO)
 
 
 def test_a_name_makes_no_other_scenario() -> None:
-    """It says nothing of what is played."""
     assert id_of(msgspec.structs.replace(SCENARIO, name="one")) == id_of(SCENARIO)
 
 
 def test_the_shorter_scenario_is_smaller() -> None:
-    """Of two that are equally long, the one that comes first in the order of bytes."""
     smaller = msgspec.structs.replace(SCENARIO, capacity=4)
     larger = msgspec.structs.replace(SCENARIO, capacity=2)
 

@@ -38,7 +38,6 @@ def as_json(item: object) -> Any:
 
 
 def test_the_file_is_what_the_command_prints() -> None:
-    """Nobody edits it."""
     found = files("asyncwait.spec.scenario").joinpath("schema.json").read_text(encoding="utf-8")
 
     printed = subprocess.check_output([sys.executable, "-m", "asyncwait.spec.scenario"], text=True)
@@ -60,7 +59,6 @@ def fields_set(item: Any) -> Iterator[str]:
 
 
 def test_what_these_tests_change_uses_every_field() -> None:
-    """A field or an event that is new is held to the schema from its first day."""
     known = {
         f"{part}.{name}"
         for part, about in SCHEMA["$defs"].items()
@@ -72,7 +70,6 @@ def test_what_these_tests_change_uses_every_field() -> None:
 
 
 def test_the_page_tells_of_every_kind_of_event_ending_and_error() -> None:
-    """The schema says how they are written, the page when."""
     page = files("asyncwait.spec.scenario").joinpath("json-lines.md").read_text(encoding="utf-8")
     events = SCHEMA["$defs"]["Leg"]["properties"]["events"]["items"]["discriminator"]["mapping"]
     endings = SCHEMA["$defs"]["Ending"]["properties"]["how"]["enum"]
@@ -84,7 +81,6 @@ def test_the_page_tells_of_every_kind_of_event_ending_and_error() -> None:
 
 
 def test_the_page_tells_the_limits() -> None:
-    """Each with its number, as it holds."""
     page = files("asyncwait.spec.scenario").joinpath("json-lines.md").read_text(encoding="utf-8")
     limits = [f"| {limit:,} |" for limit in msgspec.structs.astuple(LIMITS)]
 
@@ -92,12 +88,10 @@ def test_the_page_tells_the_limits() -> None:
 
 
 def test_the_schema_is_a_schema() -> None:
-    """Whoever generates code from it can read it."""
     Draft202012Validator.check_schema(SCHEMA)
 
 
 def test_every_field_has_a_sentence_and_a_default_unless_it_is_required() -> None:
-    """An operator in another language is written from it."""
     wanting = [
         f"{part}.{name}"
         for part, about in SCHEMA["$defs"].items()
@@ -117,7 +111,6 @@ def test_every_field_has_a_sentence_and_a_default_unless_it_is_required() -> Non
 
 
 def test_every_example_and_generated_scenario_is_a_request() -> None:
-    """What a program is sent is what the schema says."""
     line = Draft202012Validator(SCHEMA)
     scenarios = [example.scenario for example in EXAMPLES] + list(generate(200, seed=0))
     sent = {scenario.name: as_json(Request(scenario)) for scenario in scenarios}
@@ -128,7 +121,6 @@ def test_every_example_and_generated_scenario_is_a_request() -> None:
 @pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_every_real_trace_is_a_reply() -> None:
-    """What the harness writes a foreign program may write."""
     line = Draft202012Validator(SCHEMA)
     replies = {
         example.name: as_json(Reply(play(open_operator, example.scenario)))
@@ -211,7 +203,6 @@ def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
 def test_code_and_schema_refuse_the_same(
     part: str, whole: Any, others: tuple[Any, ...], read: Callable[[bytes], object]
 ) -> None:
-    """One thing changed at a time, wherever it stands: both take it, or neither does."""
     judge = validator(part)
     document = as_json(whole)
     told = [(what, judge.is_valid(it), refusal(read, it)) for what, it in mutants(document, others)]

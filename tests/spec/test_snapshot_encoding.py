@@ -77,12 +77,10 @@ def test_a_snapshot_comes_back_equal(snapshot: Snapshot) -> None:
 
 
 def test_equal_snapshots_are_equal_bytes() -> None:
-    """What is compared or addressed by content can be."""
     assert encode_snapshot(SAMPLE) == encode_snapshot(decode_snapshot(encode_snapshot(SAMPLE)))
 
 
 def test_other_kinds_of_bytes_are_read_too() -> None:
-    """A snapshot may come from a buffer."""
     data = encode_snapshot(SAMPLE)
 
     assert decode_snapshot(bytearray(data)) == SAMPLE  # type: ignore[arg-type]
@@ -92,7 +90,6 @@ def test_other_kinds_of_bytes_are_read_too() -> None:
 
 
 def test_a_snapshot_of_another_length_is_corrupt() -> None:
-    """No number of missing bytes goes unnoticed, nor does what stands behind it."""
     data = encode_snapshot(SAMPLE) + b"\0"
 
     for size in (*range(len(data) - 1), len(data)):
@@ -101,7 +98,6 @@ def test_a_snapshot_of_another_length_is_corrupt() -> None:
 
 
 def test_any_flipped_bit_is_noticed() -> None:
-    """An altered version reads as another version; everything else is corrupt."""
     data = encode_snapshot(SAMPLE)
 
     for bit in range(8 * len(data)):
@@ -118,7 +114,6 @@ def framed(payload: bytes, version: int = 1, magic: bytes = b"AWSN") -> bytes:
 
 
 def test_a_newer_format_is_told_from_a_corrupt_one() -> None:
-    """The remedy is another one."""
     with pytest.raises(SnapshotVersionUnsupported, match="2 is newer than 1"):
         decode_snapshot(framed(b"whatever comes then", version=2))
 
@@ -134,7 +129,6 @@ def test_a_newer_format_is_told_from_a_corrupt_one() -> None:
     ],
 )
 def test_what_is_no_snapshot_says_why(data: bytes, told: str) -> None:
-    """One clear sentence for each way to be wrong."""
     with pytest.raises(SnapshotCorrupt, match=told):
         decode_snapshot(data)
 
@@ -155,7 +149,6 @@ def test_what_is_no_snapshot_says_why(data: bytes, told: str) -> None:
     ],
 )
 def test_a_payload_of_another_shape_is_corrupt(payload: list[Any]) -> None:
-    """A sound checksum is no proof that a snapshot is behind it."""
     with pytest.raises(SnapshotCorrupt, match=r"^the payload can't be read: ") as caught:
         decode_snapshot(framed(msgspec.msgpack.encode(payload)))
 
@@ -172,7 +165,6 @@ def test_a_number_that_json_lacks_is_corrupt(data: bytes) -> None:
 
 @given(st.binary(max_size=40).map(framed) | st.binary(max_size=40))
 def test_arbitrary_bytes_are_corrupt(data: bytes) -> None:
-    """Whatever is read, no other error comes out."""
     with pytest.raises(SnapshotCorrupt):
         decode_snapshot(data)
 
@@ -183,7 +175,6 @@ def test_arbitrary_bytes_are_corrupt(data: bytes) -> None:
     ids=["text", "barrier"],
 )
 def test_another_kind_of_argument_is_refused(act: Any, given: Any) -> None:
-    """Text read from a file is a likely mistake, and a barrier has nothing in it."""
     with pytest.raises(InvalidConfig, match=f"got .* [(]{type(given).__name__}[)]$"):
         act(given)
 
@@ -233,7 +224,6 @@ HUGE = 2**63
     ],
 )
 def test_what_would_not_come_back_is_refused(wrong: Any, named: str, told: str) -> None:
-    """When it is written, not when somebody wants to read it: the error leads to the spot."""
     snapshot = wrong if isinstance(wrong, Snapshot) else Snapshot(1, (Record("fine"), wrong))
     with pytest.raises(NotPortable) as caught:
         encode_snapshot(snapshot)
@@ -244,7 +234,6 @@ def test_what_would_not_come_back_is_refused(wrong: Any, named: str, told: str) 
 
 @pytest.mark.parametrize("depth", [100, 10_000])
 def test_a_deep_value_comes_back_or_is_refused(depth: int) -> None:
-    """The recursion limit never shows as such."""
     snapshot = Snapshot(1, (Record(nested(depth), 5),))
     if depth < sys.getrecursionlimit() / 3:
         data = encode_snapshot(snapshot)
@@ -270,7 +259,6 @@ class TupleCodec:
 
 
 def test_another_codec_carries_what_json_cannot() -> None:
-    """Values and keys go through it."""
     snapshot = Snapshot(1, (Record((1, 2), None, ("k",)),))
 
     data = encode_snapshot(snapshot, TupleCodec())
@@ -279,13 +267,11 @@ def test_another_codec_carries_what_json_cannot() -> None:
 
 
 def test_any_error_of_a_codec_makes_the_value_not_portable() -> None:
-    """A codec raises what it likes."""
     with pytest.raises(NotPortable, match="Record 'unknown': value is not portable: "):
         encode_snapshot(Snapshot(1, (Record("unknown"),)), TupleCodec())
 
 
 def test_values_are_read_with_the_codec_that_wrote_them() -> None:
-    """Another one says that it can't, as for any payload that can't be read."""
     data = encode_snapshot(Snapshot(1, (Record("a"),)), ReversedCodec())
 
     with pytest.raises(SnapshotCorrupt, match="the payload can't be read"):
@@ -306,7 +292,6 @@ class ReversedCodec:
 
 @pytest.mark.parametrize("depth", [3_000, 300_000])
 def test_snapshots_in_snapshots_without_end_are_corrupt(depth: int) -> None:
-    """The stack of whoever reads them stays."""
     payload = b"\x94\x01\x90\xc0" * depth + b"\xc0"
     head = struct.pack(">4sHII", b"AWSN", 1, len(payload), zlib.crc32(payload))
 
@@ -315,7 +300,6 @@ def test_snapshots_in_snapshots_without_end_are_corrupt(depth: int) -> None:
 
 
 def test_decoding_executes_nothing() -> None:
-    """A value that spells a pickle is a value that spells a pickle."""
     hostile = pickle.dumps(print).decode("latin-1")
     snapshot = Snapshot(1, (Record(hostile),))
 

@@ -29,7 +29,6 @@ def records_of(elements: tuple[Stored, ...]) -> Counter[int]:
 
 
 def test_records_are_dealt_in_turn_and_fences_to_every_part() -> None:
-    """Each part gets its share in input order, and fences separate what they separated."""
     before, after = Watermark(5), WatermarkStatus(True)
     snapshot = Snapshot(3, (*records("a", "b"), before, *records("c"), after, *records("d")))
 
@@ -40,7 +39,6 @@ def test_records_are_dealt_in_turn_and_fences_to_every_part() -> None:
 
 
 def test_records_are_dealt_by_the_callers_choice() -> None:
-    """Whoever partitions by key goes on doing so; any whole number is a part."""
     snapshot = Snapshot(3, tuple(Record(value, key=value) for value in (-1, 0, 1, 2, 3)))
 
     parts = split_snapshot(snapshot, 2, lambda record: int(record.key))
@@ -52,7 +50,6 @@ def test_records_are_dealt_by_the_callers_choice() -> None:
 
 
 def test_what_speaks_of_one_operator_is_left_out() -> None:
-    """The parts read another input, from elsewhere."""
     snapshot = Snapshot(3, records("a"), read=7, upstream=Snapshot(3))
 
     assert split_snapshot(snapshot, 1) == (Snapshot(3, records("a")),)
@@ -61,13 +58,11 @@ def test_what_speaks_of_one_operator_is_left_out() -> None:
 
 @pytest.mark.parametrize("parts", [0, -2, 1.0, True])
 def test_a_wrong_number_of_parts_is_refused(parts: Any) -> None:
-    """There is no snapshot for no operator."""
     with pytest.raises(InvalidConfig, match=f"^parts must be .* got {parts} "):
         split_snapshot(Snapshot(3), parts)
 
 
 def test_joining_takes_the_minimum_watermark() -> None:
-    """The joined stream is as far as the slowest of its parts."""
     fast = Snapshot(3, (*records("a"), Watermark(5), *records("b"), Watermark(9), *records("c")))
     slow = Snapshot(3, (*records("d"), Watermark(3), *records("e"), Watermark(7), *records("f")))
 
@@ -86,7 +81,6 @@ def test_joining_takes_the_minimum_watermark() -> None:
 
 
 def test_what_is_for_no_part_to_say_is_left_out_when_joining() -> None:
-    """A watermark that another one has not reached, and whether the stream is idle."""
     ahead = Snapshot(3, (*records("a"), Watermark(5), *records("b")))
     idle = Snapshot(3, (*records("a"), WatermarkStatus(True), Watermark(5)))
 
@@ -98,14 +92,12 @@ def test_what_is_for_no_part_to_say_is_left_out_when_joining() -> None:
     ("snapshots", "shown"), [([], r"\[\]"), ([Snapshot(3), Snapshot(4)], r"\[3, 4\]")]
 )
 def test_only_snapshots_of_one_checkpoint_are_joined(snapshots: list[Snapshot], shown: str) -> None:
-    """Anything else would mix two moments."""
     with pytest.raises(InvalidConfig, match=f"^snapshots must be .* got {shown} "):
         merge_snapshots(snapshots)
 
 
 @given(IN_FLIGHT, st.integers(1, 4))
 def test_splitting_loses_no_record_and_no_fence(in_flight: tuple[Stored, ...], parts: int) -> None:
-    """Every record is in one part, every fence in all, each in its order."""
     dealt = split_snapshot(Snapshot(1, in_flight), parts)
 
     assert len(dealt) == parts
@@ -117,7 +109,6 @@ def test_splitting_loses_no_record_and_no_fence(in_flight: tuple[Stored, ...], p
 
 @given(st.lists(IN_FLIGHT, min_size=1, max_size=4))
 def test_joining_loses_no_record_and_lets_none_fall_behind(parts: list[tuple[Stored, ...]]) -> None:
-    """No record comes behind a watermark of the result that came behind it in its own part."""
     merged = merge_snapshots([Snapshot(1, part) for part in parts]).in_flight
 
     assert records_of(merged) == sum((records_of(part) for part in parts), Counter())
@@ -129,7 +120,6 @@ def test_joining_loses_no_record_and_lets_none_fall_behind(parts: list[tuple[Sto
 
 @given(IN_FLIGHT, st.integers(1, 4))
 def test_what_was_split_joins_to_the_same(in_flight: tuple[Stored, ...], parts: int) -> None:
-    """Apart from statuses and the order within a segment, nothing changes."""
     plain = tuple(e for e in in_flight if not isinstance(e, WatermarkStatus))
 
     merged = merge_snapshots(split_snapshot(Snapshot(1, in_flight), parts)).in_flight

@@ -19,7 +19,6 @@ PAIRS = Batch(max_size=2, max_wait=10)
 
 
 def test_what_is_iterated_is_read_in_the_thread() -> None:
-    """It may block there as well; what it raises fails its value alone."""
     read_by: list[threading.Thread] = []
 
     def parts(value: int) -> Any:
@@ -41,8 +40,6 @@ def test_what_is_iterated_is_read_in_the_thread() -> None:
 
 
 def test_a_coroutine_among_the_answers_is_no_result() -> None:
-    """Nothing could run it in a thread."""
-
     async def later() -> None: ...
 
     def answer(values: list[str]) -> list[Any]:
@@ -56,8 +53,6 @@ def test_a_coroutine_among_the_answers_is_no_result() -> None:
 
 
 def test_a_function_may_change_the_list_that_it_is_given() -> None:
-    """Whose which answer is goes by another one."""
-
     def answer(values: list[int]) -> dict[int, int]:
         values.sort()
         found = {value: 10 * value for value in values}
@@ -69,7 +64,6 @@ def test_a_function_may_change_the_list_that_it_is_given() -> None:
 
 
 def test_a_set_is_no_answers() -> None:
-    """Nobody knows whose they are."""
     with (
         pytest.raises(InvalidResult, match="expected a list or a mapping"),
         ordered_wait("ab", lambda values: {*values}, batch=PAIRS) as results,
@@ -79,7 +73,6 @@ def test_a_set_is_no_answers() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
 def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
-    """Once for all its values, when their time is over; another one goes meanwhile."""
     is_open = threading.Event()
 
     def values() -> Iterator[str]:
@@ -102,7 +95,6 @@ def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
 
 
 def test_too_many_batches_that_run_on_end_the_stream(fn: Gated) -> None:
-    """As many may as run at a time, whatever room there is for values."""
     batch = Batch(max_size=2, in_flight=1)
     with (
         pytest.raises(TooManyAbandonedCalls, match=r"^\d calls .* at most 1 may run at a time; "),
@@ -122,7 +114,6 @@ def test_too_many_batches_that_run_on_end_the_stream(fn: Gated) -> None:
 
 
 def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:
-    """As one call, with its values."""
     told = r"^1 call runs on in a thread, and nothing can end it: of \['a', 'b'\]; give"
     with (
         pytest.warns(RuntimeWarning, match=told),
@@ -135,7 +126,6 @@ def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:
 
 @pytest.mark.anyio
 async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> None:
-    """As for any call."""
     with fn.opened_later(lambda: bool(fn.began)):
         async with ordered_wait("ab", lambda values: fn(tuple(values)), batch=PAIRS):
             while not fn.began:

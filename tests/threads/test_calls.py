@@ -23,8 +23,6 @@ def here() -> str:
 
 @pytest.mark.parametrize("form", ["with", "for", "async"])
 def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str) -> None:
-    """Nor do they see what another call has set in the same thread."""
-
     def call(value: str) -> tuple[str, str]:
         seen = request.get()
         request.set(value)
@@ -50,7 +48,6 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
 
 
 def test_a_result_may_be_anything(mode: str) -> None:
-    """One for each value; a generator is given as it is, and nobody reads it."""
     values: list[Any] = [None, "text", [], {"a": 1}, b"", (each for each in "ab"), OSError("no")]
 
     with WAITS[mode](range(len(values)), values.__getitem__) as results:
@@ -58,8 +55,6 @@ def test_a_result_may_be_anything(mode: str) -> None:
 
 
 def test_results_are_read_where_the_call_runs() -> None:
-    """A generator blocks as the call does, and what it raises is the call's error."""
-
     def call(value: int) -> Iterator[str]:
         yield here()
         if value:
@@ -91,7 +86,6 @@ def test_copies_are_made_where_they_are_used() -> None:
 
 
 def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
-    """But not for results: whoever would give them is waiting."""
     refused: list[str] = []
     is_open = threading.Event()
 
@@ -117,8 +111,6 @@ def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
 
 @pytest.mark.parametrize(("many", "what"), [(False, "a coroutine"), (True, "an async generator")])
 def test_what_only_a_loop_could_run_is_no_result(*, many: bool, what: str) -> None:
-    """Nobody would ever run it, so the error says what was forgotten."""
-
     async def single(value: str) -> str:
         return value
 
@@ -140,8 +132,6 @@ def test_what_only_a_loop_could_run_is_no_result(*, many: bool, what: str) -> No
     ids=lambda error: type(error).__name__,
 )
 def test_what_is_no_exception_is_a_cause_too(error: BaseException) -> None:
-    """The very object."""
-
     def call(value: str) -> str:
         raise error
 

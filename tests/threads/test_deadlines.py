@@ -19,8 +19,6 @@ SHORT = 0.03
 
 
 def test_calls_that_run_on_are_counted(fn: Gated) -> None:
-    """As abandoned; the next value has a thread all the same."""
-
     async def main() -> Statistics:
         clock = Clock()
         options: Any = {"timeout": 9, "on_error": "skip", "capacity": 1}
@@ -40,7 +38,6 @@ def test_calls_that_run_on_are_counted(fn: Gated) -> None:
 
 
 def test_too_many_calls_that_run_on_end_the_stream(fn: Gated) -> None:
-    """More than the capacity; there are so many threads and no more."""
     with (
         pytest.raises(TooManyAbandonedCalls, match=r"^\d+ calls .* at most 2 may run at a time; "),
         ordered_wait(range(99), fn, timeout=SHORT, on_error="skip", capacity=2) as results,
@@ -51,7 +48,6 @@ def test_too_many_calls_that_run_on_end_the_stream(fn: Gated) -> None:
 
 
 def test_calls_that_have_come_back_are_no_burden(fn: Gated) -> None:
-    """However many took too long in all."""
     late = iter(range(99))
 
     def slow(value: int) -> int:
@@ -64,7 +60,6 @@ def test_calls_that_have_come_back_are_no_burden(fn: Gated) -> None:
 
 
 def test_an_attempt_that_takes_too_long_is_followed_by_another_beside_it(fn: Gated) -> None:
-    """What the first one gives later is not asked for."""
     answers = iter([1, 2])
 
     def answer(value: str) -> int:
@@ -81,7 +76,6 @@ def test_an_attempt_that_takes_too_long_is_followed_by_another_beside_it(fn: Gat
 
 @pytest.mark.anyio
 async def test_deadlines_hold_on_every_loop(fn: Gated) -> None:
-    """They are those of its clock."""
     async with ordered_wait("a", fn, timeout=SHORT) as results:
         began = anyio.current_time()
         with pytest.raises(CallTimedOut):
@@ -90,7 +84,6 @@ async def test_deadlines_hold_on_every_loop(fn: Gated) -> None:
 
 
 def test_an_answer_in_time_is_not_too_late_because_the_loop_was_blocked(fn: Gated) -> None:
-    """What counts is when the thread told of it."""
     gated: Any = fn
     fn.open_for("b")
 

@@ -31,8 +31,6 @@ def ours_of(error: BaseException) -> list[str]:
 
 
 def test_what_people_read_of_a_value_that_has_failed_is_hardly_ours() -> None:
-    """The traceback holds their reading and little else, at each further read too."""
-
     async def main() -> None:
         async def fails(value: Any) -> Any:
             return fail(value)
@@ -52,7 +50,6 @@ def test_what_people_read_of_a_value_that_has_failed_is_hardly_ours() -> None:
 
 
 def test_with_gives_an_iterator_of_the_results(mode: str) -> None:
-    """It ends once, and stays ended."""
     with WAITS[mode]([1, 2, 3], double) as results:
         assert iter(results) is results
         assert sorted(results) == [2, 4, 6]
@@ -68,15 +65,12 @@ def test_a_loop_over_the_stream_opens_and_leaves_it(mode: str) -> None:
 
 @pytest.mark.anyio
 async def test_async_with_is_for_those_who_have_a_loop(mode: str) -> None:
-    """That one is used, and no other is made."""
     async with WAITS[mode]([1, 2, 3], double) as results:
         assert "asyncwait-loop" not in ours()
         assert sorted([result async for result in results]) == [2, 4, 6]
 
 
 def test_with_may_be_used_where_a_loop_runs() -> None:
-    """It blocks that, as all that blocks does, and works."""
-
     async def main() -> list[int]:
         with ordered_wait([1, 2], double) as results:
             return list(results)
@@ -85,8 +79,6 @@ def test_with_may_be_used_where_a_loop_runs() -> None:
 
 
 def test_a_stream_may_be_opened_in_a_call_of_another() -> None:
-    """One has nothing to do with the other."""
-
     def inner(value: int) -> list[int]:
         return list(ordered_wait([value, 7], double))
 
@@ -94,7 +86,6 @@ def test_a_stream_may_be_opened_in_a_call_of_another() -> None:
 
 
 def test_a_loop_that_is_broken_off_leaves_the_stream(fn: Gated) -> None:
-    """At once, since nobody holds its iterator."""
     fn.open_for(0)
 
     for value in ordered_wait(range(99), fn, capacity=2):
@@ -107,7 +98,6 @@ def test_a_loop_that_is_broken_off_leaves_the_stream(fn: Gated) -> None:
 
 
 def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
-    """Whoever makes one and never uses it has started nothing."""
     ordered_wait("ab", fn)
     iter(ordered_wait("ab", fn))
 
@@ -116,7 +106,6 @@ def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
 
 @pytest.mark.parametrize("error", [KeyError("body"), StopIteration("body"), SystemExit(3)])
 def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException) -> None:
-    """The very object, with nothing attached."""
     fn.open_all()
     with pytest.raises(type(error)) as caught, ordered_wait("ab", fn):
         raise error
@@ -127,7 +116,6 @@ def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException
 
 
 def test_a_failure_is_raised_again_by_each_further_read() -> None:
-    """The very same, also after the stream was left, with a traceback that does not grow."""
     depths, errors = set(), set()
     with ordered_wait([1], fail) as results:
         for _ in range(3):
@@ -143,7 +131,6 @@ def test_a_failure_is_raised_again_by_each_further_read() -> None:
 
 
 def test_a_stream_is_entered_once() -> None:
-    """By whichever way; the error says so."""
     stream = ordered_wait([1], double)
     assert list(stream) == [2]
 
@@ -154,7 +141,6 @@ def test_a_stream_is_entered_once() -> None:
 
 
 def test_streams_in_threads_have_nothing_to_do_with_each_other() -> None:
-    """Each is opened, read and left by its own."""
     sums: list[int] = []
 
     def work() -> None:
@@ -170,7 +156,6 @@ def test_streams_in_threads_have_nothing_to_do_with_each_other() -> None:
 
 
 def test_there_is_one_consumer(fn: Gated) -> None:
-    """Another thread that reads meanwhile is told so, and spoils nothing."""
     refused: list[str] = []
     with ordered_wait("ab", fn) as results:
 
@@ -192,7 +177,6 @@ def test_there_is_one_consumer(fn: Gated) -> None:
 
 
 def test_statistics_tell_of_now_and_at_last_of_the_end(fn: Gated) -> None:
-    """To any thread, also while the consumer waits."""
     seen: list[Statistics] = []
     with ordered_wait("abc", fn, capacity=2) as results:
 
@@ -213,7 +197,6 @@ def test_statistics_tell_of_now_and_at_last_of_the_end(fn: Gated) -> None:
 
 
 def test_a_host_tells_its_figures_where_its_loop_is_asked() -> None:
-    """As whoever holds a loop of its own asks for them."""
     host = OperatorHost(lambda: ordered_wait([1, 2], double))
     loop = LoopThread(asyncio.new_event_loop)
     try:

@@ -11,7 +11,6 @@ LEFT_IN_TIME = scenario_of(
 
 
 def test_a_reader_that_is_interrupted_before_it_asks_waits_for_nothing() -> None:
-    """Its thread may not have come to the loop yet; the failure behind it is not its own."""
     legs = [trace.legs[0] for trace in plain_backend().run([LEFT_IN_TIME] * RUNS)]
 
     assert {(leg.ending.how, leg.ending.after) for leg in legs} == {("left", "stop")}

@@ -51,7 +51,6 @@ class Client:
 
 
 def test_hooks_run_before_and_after_all_calls() -> None:
-    """On the loop; calls run in threads."""
     client = Client()
 
     assert list(ordered_wait([1, 2], client, capacity=1)) == [1, 2]
@@ -65,7 +64,6 @@ def test_hooks_run_before_and_after_all_calls() -> None:
 
 
 def test_a_function_is_closed_when_its_last_call_is_over() -> None:
-    """What it closes is in use until then."""
     log: list[str] = []
     began, may_end = threading.Event(), threading.Event()
 
@@ -90,7 +88,6 @@ def test_a_function_is_closed_when_its_last_call_is_over() -> None:
 def test_what_opening_raises_comes_out_of_the_entrance(
     kind: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing is called then, and nothing closed; no error is left that nobody has seen."""
     error = kind()
     client = Client(opening=error)
 
@@ -106,7 +103,6 @@ def test_what_opening_raises_comes_out_of_the_entrance(
 
 @pytest.mark.parametrize("error", [OSError("no"), SystemExit(3), KeyboardInterrupt()])
 def test_what_closing_raises_comes_out_at_the_end(error: BaseException) -> None:
-    """Behind all results."""
     came: list[int] = []
     results = iter(ordered_wait([1, 2], Client(closing=error)))
 
@@ -118,7 +114,6 @@ def test_what_closing_raises_comes_out_at_the_end(error: BaseException) -> None:
 
 
 def test_a_cancellation_that_closing_makes_up_is_not_passed_over() -> None:
-    """Something went wrong there."""
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - of one loop or another
         list(ordered_wait([1], Client(closing=asyncio.CancelledError())))
 
@@ -127,7 +122,6 @@ def test_a_cancellation_that_closing_makes_up_is_not_passed_over() -> None:
 
 @pytest.mark.anyio
 async def test_hooks_run_on_the_loop_of_the_caller() -> None:
-    """On either."""
     places: list[Any] = []
 
     class Placed:
@@ -149,7 +143,6 @@ async def test_hooks_run_on_the_loop_of_the_caller() -> None:
 
 
 def test_what_closing_raises_is_a_note_on_the_error_of_the_body() -> None:
-    """What went wrong first says more."""
     client = Client(closing=OSError("no line"))
 
     with pytest.raises(KeyError) as caught, ordered_wait([1], client):

@@ -20,7 +20,6 @@ ONE = Scenario(
 
 @pytest.mark.parametrize("where", ["to the server", "back"])
 def test_a_thread_that_stalls_is_late(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """What the machine takes on the way must not pass for what a call takes."""
     owner: Any = Crew if where == "to the server" else _server._Request
     name = "_run" if where == "to the server" else "wait"
     method = getattr(owner, name)

@@ -55,7 +55,6 @@ class Raising:
 def test_an_interruption_comes_out_where_the_results_are_read(
     error: BaseException, form: str
 ) -> None:
-    """Without a trace of how it got there, and no handler is asked."""
     fn, asked = Raising(error), list[Any]()
     fn.may_raise.set()
     stream = ordered_wait("a", fn, on_error=lambda *given: asked.append(given))
@@ -75,7 +74,6 @@ def test_an_interruption_comes_out_where_the_results_are_read(
 
 
 def test_the_first_of_several_interruptions_comes_out() -> None:
-    """Those of calls that are waited for meanwhile come second, and are dropped."""
     first, second = Raising(SystemExit(3)), Raising(KeyboardInterrupt())
 
     def fn(value: str) -> None:
@@ -104,7 +102,6 @@ class Closing(Raising):
 def test_an_interruption_while_the_stream_is_left_comes_out_then(
     error: BaseException, kind: type[Raising]
 ) -> None:
-    """A call that is waited for is a call like any other; what closing raises is a note on it."""
     fn = kind(error)
 
     def leave() -> None:
@@ -124,7 +121,6 @@ def test_an_interruption_while_the_stream_is_left_comes_out_then(
 def test_an_interruption_ends_the_loop_of_the_caller(
     error: BaseException, loop: str, when: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once: the loop is not disturbed while it winds up, and says nothing."""
     fn = Raising(error)
 
     async def main() -> None:
@@ -151,8 +147,6 @@ def test_an_interruption_ends_the_loop_of_the_caller(
 def test_an_interruption_comes_out_wherever_the_consumer_is(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """In the entrance, in a read, or in between."""
-
     def call(value: int) -> int:
         if value == 5:
             raise SystemExit(value)
@@ -195,7 +189,6 @@ def _interrupt() -> None:
 
 
 def test_an_interruption_ends_a_wait_that_has_hardly_begun() -> None:
-    """Nobody is left who waits for what the interruption has cancelled."""
     made: list[_Hasty] = []
     thread = LoopThread(lambda: made.append(_Hasty()) or made[0])  # type: ignore[func-returns-value]
     await_event(made[0].goes_on)

@@ -27,7 +27,6 @@ SHORT = 0.03
 
 @pytest.mark.parametrize("limit", [None, 60])
 def test_leaving_waits_for_calls_that_run(fn: Gated, mode: str, limit: float | None) -> None:
-    """To their end, and not their whole time; those that have not begun are not run."""
     began = time.monotonic()
     with fn.opened_later(lambda: len(fn.began) == 3 and "asyncwait-loop" in ours()):
         with WAITS[mode](range(99), fn, capacity=3, timeout=limit):
@@ -49,7 +48,6 @@ def test_leaving_waits_for_calls_that_run(fn: Gated, mode: str, limit: float | N
 def test_leaving_waits_no_longer_than_the_time_of_the_calls(
     fn: Gated, values: Any, many: str, named: str
 ) -> None:
-    """Then it warns, and names some of what runs on, in the order of their calls."""
     with pytest.warns(RuntimeWarning) as told, ordered_wait(values, fn, timeout=SHORT):
         fn.until_began(len(values))
 
@@ -61,7 +59,6 @@ def test_leaving_waits_no_longer_than_the_time_of_the_calls(
 
 @pytest.mark.anyio
 async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
-    """And the loop goes on meanwhile."""
     turns = 0
 
     async def turn() -> None:
@@ -83,7 +80,6 @@ async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
 
 @pytest.mark.anyio
 async def test_a_cancellation_waits_for_the_calls_too(fn: Gated) -> None:
-    """It passes when they are over."""
     reached = threading.Event()
     with fn.opened_later(reached.is_set), anyio.CancelScope() as scope:
         async with ordered_wait("ab", fn) as results:
@@ -126,7 +122,6 @@ def test_a_task_that_is_cancelled_while_it_waits_for_calls_waits_on(fn: Gated) -
 
 
 def test_a_warning_that_is_an_error_comes_out(fn: Gated) -> None:
-    """And the threads are left all the same."""
     with (
         pytest.raises(RuntimeWarning, match=r"^1 call runs on"),
         ordered_wait("a", fn, timeout=SHORT),  # and here all warnings are errors
@@ -139,7 +134,6 @@ def test_a_warning_that_is_an_error_comes_out(fn: Gated) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pthread_kill")
 @pytest.mark.parametrize("form", ["for", "with"])
 def test_ctrl_c_ends_a_loop_that_waits(fn: Gated, form: str) -> None:
-    """It comes out once the calls that run are over."""
     main = threading.main_thread().ident
     assert main is not None
 
@@ -169,7 +163,6 @@ def test_ctrl_c_ends_a_loop_that_waits(fn: Gated, form: str) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pthread_kill")
 def test_ctrl_c_ends_a_hook_that_opens() -> None:
-    """As it does where the loop is the user's own."""
     main = threading.main_thread().ident
     assert main is not None
     log: list[str] = []
@@ -201,7 +194,6 @@ def test_ctrl_c_ends_a_hook_that_opens() -> None:
     ],
 )
 def test_the_program_ends_while_a_call_and_the_source_hang(program: str) -> None:
-    """Their threads keep nobody, nor does a stream that was never left."""
     head = """
         import time
         from asyncwait.backends.threads import ordered_wait
@@ -226,8 +218,6 @@ def test_the_program_ends_while_a_call_and_the_source_hang(program: str) -> None
 
 
 def test_an_operator_of_elements_is_left_in_the_same_way(fn: Gated) -> None:
-    """Its function gives collections; the warning names the line of the program that leaves it."""
-
     async def elements() -> Any:
         for value in "ab":
             yield Record(value)
@@ -260,8 +250,6 @@ class NobodyComes(_crew.Crew):
 
 
 def test_a_call_that_waits_for_a_thread_does_not_count_yet() -> None:
-    """Else the figures would fall when the operator is left, and it does not begin."""
-
     async def main() -> None:
         config = OperatorConfig(capacity=2, retry=Retry())
         source = Source(Record("a"), Record("b"), 60)

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_limits_hold_for_calls_in_threads() -> None:
-    """At a time, in any stretch of time and in all, with further attempts; on either loop."""
     lock = threading.Lock()
     begun: list[float] = []
     running: set[int] = set()
@@ -46,14 +45,12 @@ async def test_limits_hold_for_calls_in_threads() -> None:
 
 
 def test_limits_hold_where_there_is_no_loop() -> None:
-    """Values are read ahead, and called for in their turns."""
     fn = Gated(*range(20))
     assert list(ordered_wait(range(20), fn, limits=[InFlight(2), Budget(20)])) == list(range(20))
     assert fn.most <= 2
 
 
 def test_an_attempt_that_waits_for_its_turn_ends_when_the_stream_is_left() -> None:
-    """Nobody waits for it: its call does not begin."""
     tried = threading.Event()
     calls: list[int] = []
 

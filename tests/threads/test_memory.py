@@ -57,7 +57,6 @@ def drop(results: Any, count: int) -> None:
 
 @pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
 def test_what_was_emitted_dies_while_the_source_is_silent(mode: str, limit: float | None) -> None:
-    """To the last value."""
     watched = Watched()
     with WAITS[mode](
         map(watched.make, range(1, 200)), watched.__call__, timeout=limit, capacity=9
@@ -74,7 +73,6 @@ def test_what_was_emitted_dies_while_the_source_is_silent(mode: str, limit: floa
 @pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
 @pytest.mark.parametrize("unordered", ["unordered", "key-ordered"])
 def test_what_was_emitted_dies_while_a_call_runs(unordered: str, limit: float | None) -> None:
-    """What is in its way to nobody keeps nobody's value: only its own is alive."""
     watched = Watched()
     with WAITS[unordered](
         watched.values(300), watched.__call__, timeout=limit, capacity=9
@@ -87,7 +85,6 @@ def test_what_was_emitted_dies_while_a_call_runs(unordered: str, limit: float | 
 
 
 def test_a_stream_that_was_left_keeps_nothing() -> None:
-    """Whoever keeps hold of it."""
     watched = Watched()
     stream = WAITS["ordered"](map(watched.make, range(1, 99)), watched.__call__, capacity=9)
     with stream as results:

@@ -51,12 +51,10 @@ def refusal_of(*args: Any, **options: Any) -> str:
 
 @pytest.mark.parametrize("wrong", [on_a_loop, partial(on_a_loop), OnALoop()])
 def test_a_coroutine_function_is_refused(wrong: Any) -> None:
-    """The other operators are for that."""
     assert refusal_of([1], wrong).startswith("fn must be a plain function, ")
 
 
 def test_a_class_with_hooks_is_refused_and_any_other_is_a_function() -> None:
-    """Somebody has forgotten to make an object of it."""
     assert refusal_of([1], Client).startswith("fn must be an object ")
     assert list(ordered_wait(["1", "2"], int)) == [1, 2]
 
@@ -82,7 +80,6 @@ def test_a_source_is_an_iterable_and_an_async_one_needs_a_loop() -> None:
     ids=str,
 )
 def test_a_wrong_argument_is_refused(wrong: dict[str, Any]) -> None:
-    """By name, with its value."""
     ((name, value),) = wrong.items()
     text = refusal_of([1], str, **wrong)
     assert text.startswith(f"{name} must be ")
@@ -90,7 +87,6 @@ def test_a_wrong_argument_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_key_ordered_mode_needs_a_key() -> None:
-    """A plain function."""
     wait: Any = key_ordered_wait
     with pytest.raises(InvalidConfig, match=r"^key must be "):
         list(wait([1], str))
@@ -98,7 +94,6 @@ def test_key_ordered_mode_needs_a_key() -> None:
 
 @pytest.mark.parametrize("wrong", [{"time_out": 1}, {"source": []}], ids=str)
 def test_an_argument_that_there_is_not_is_refused_at_once(wrong: dict[str, Any]) -> None:
-    """Before anything is opened."""
     wait: Any = ordered_wait
     with pytest.raises(TypeError):
         wait([1], str, **wrong)
@@ -106,7 +101,6 @@ def test_an_argument_that_there_is_not_is_refused_at_once(wrong: dict[str, Any])
 
 @pytest.mark.anyio
 async def test_refusals_on_a_loop_are_the_same() -> None:
-    """In both forms."""
     wait: Any = ordered_wait
     with pytest.raises(InvalidConfig, match=r"^fn must be a plain "):
         async with wait([1], on_a_loop):
@@ -117,7 +111,6 @@ async def test_refusals_on_a_loop_are_the_same() -> None:
 
 
 def test_help_tells_of_every_argument() -> None:
-    """As of the other operators, with what is different here."""
     signature = inspect.signature(ordered_wait)
     doc = ordered_wait.__doc__ or ""
 
@@ -127,7 +120,6 @@ def test_help_tells_of_every_argument() -> None:
 
 
 def test_a_stream_that_was_refused_can_not_be_left() -> None:
-    """There is nothing to leave."""
     stream = ordered_wait([1], str)
 
     with pytest.raises(RuntimeError, match="left and not entered"):

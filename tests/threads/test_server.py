@@ -55,6 +55,5 @@ def broken(crew: type[Hired], seed: int) -> set[str]:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_threads_that_do_wrong_are_convicted(seed: int) -> None:
-    """By the rule on the order of calls, or on failures without a reason."""
     assert "ORD-4" in broken(HiredLastFirst, seed)
     assert "FAIL-8" in broken(Silent, seed)

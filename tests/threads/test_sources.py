@@ -17,7 +17,6 @@ request: ContextVar[str] = ContextVar("request", default="none")
 
 
 def test_results_come_out_while_the_source_blocks(mode: str) -> None:
-    """Nobody waits for the next value to get what the last one gave."""
     may_go_on = threading.Event()
 
     def values() -> Iterator[int]:
@@ -32,7 +31,6 @@ def test_results_come_out_while_the_source_blocks(mode: str) -> None:
 
 
 def test_a_source_is_read_in_one_thread_of_its_own() -> None:
-    """From the first value to the last; a collection needs none."""
     threads: set[threading.Thread] = set()
 
     def values() -> Iterator[int]:
@@ -61,12 +59,10 @@ class Anew:
 
 
 def test_an_iterator_that_begins_anew_is_iterated_once() -> None:
-    """As a loop does it."""
     assert list(ordered_wait(Anew(), int)) == [1, 2, 3]
 
 
 def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
-    """Before the stream is left: whoever leaves waits for a source that is not silent."""
     closed_in: list[str] = []
 
     def values() -> Iterator[int]:
@@ -116,8 +112,6 @@ def test_what_closing_a_source_raises_comes_out_of_leaving(*, fails: bool, is_as
 
 
 def test_a_source_sees_the_context_of_the_opening() -> None:
-    """And changes it for nobody."""
-
     def values() -> Iterator[str]:
         yield request.get()
         request.set("inside")
@@ -142,8 +136,6 @@ class Falsy(Exception):
 
 @pytest.mark.parametrize("error", [OSError("line"), KeyError("k"), GeneratorExit("g"), Falsy("f")])
 def test_what_a_source_raises_comes_last(mode: str, error: BaseException) -> None:
-    """Behind the results of all that it gave, and again on each further read."""
-
     def values() -> Iterator[int]:
         yield from range(3)
         raise error
@@ -178,13 +170,11 @@ class Values:
 def test_a_source_that_can_not_be_begun_or_read_has_failed(
     source: Any, error: type[Exception], said: str
 ) -> None:
-    """Somebody's slip there is not taken for the end."""
     with pytest.raises(error, match=said):
         list(ordered_wait(source, int))
 
 
 def test_a_source_without_end_is_read_only_some_way_ahead(fn: Gated) -> None:
-    """While results are not fetched, and not at all after the stream was left."""
     given: list[int] = []
 
     def values() -> Iterator[int]:
@@ -204,7 +194,6 @@ def test_a_source_without_end_is_read_only_some_way_ahead(fn: Gated) -> None:
 
 
 def test_a_source_that_is_silent_keeps_nobody() -> None:
-    """What it gives after the stream was left is dropped, and nothing more is read."""
     may_go_on, given = threading.Event(), list[int]()
 
     def values() -> Iterator[int]:
@@ -224,7 +213,6 @@ def test_a_source_that_is_silent_keeps_nobody() -> None:
 
 
 def test_a_source_may_read_another_stream(fn: Gated) -> None:
-    """Results are a source like any other."""
     fn.open_all()
     with (
         ordered_wait("ab", fn) as first,
@@ -235,7 +223,6 @@ def test_a_source_may_read_another_stream(fn: Gated) -> None:
 
 @pytest.mark.anyio
 async def test_an_async_source_is_read_on_the_loop(fn: Gated) -> None:
-    """Where there is one."""
     fn.open_all()
 
     async def values() -> Any:
@@ -249,8 +236,6 @@ async def test_an_async_source_is_read_on_the_loop(fn: Gated) -> None:
 
 @pytest.mark.parametrize("error", [SystemExit(4), KeyboardInterrupt()])
 def test_an_interruption_in_a_source_is_for_the_program(error: BaseException) -> None:
-    """It comes out where the stream is read."""
-
     def values() -> Iterator[int]:
         yield 1
         raise error

@@ -14,7 +14,6 @@ from asyncwait.spec import Batch, CallFailed, Retry
 
 
 def test_there_are_as_many_threads_as_calls_at_a_time(fn: Gated, mode: str) -> None:
-    """Each of them has one of its own, up to the capacity."""
     with WAITS[mode](range(20), fn, capacity=7) as results:
         fn.until_began(7)
         assert ours() == ["asyncwait-call"] * 7 + ["asyncwait-loop"]
@@ -26,8 +25,6 @@ def test_there_are_as_many_threads_as_calls_at_a_time(fn: Gated, mode: str) -> N
 
 
 def test_a_thread_is_not_started_for_a_call_that_another_one_is_free_for(fn: Gated) -> None:
-    """Calls that never overlap share one."""
-
     def values() -> Iterator[int]:
         for value in range(10):
             yield value
@@ -43,7 +40,6 @@ def test_a_thread_is_not_started_for_a_call_that_another_one_is_free_for(fn: Gat
 @pytest.mark.usefixtures("hasty_switches")
 @pytest.mark.parametrize("capacity", [1, 3])
 def test_there_are_never_more_threads_than_calls_may_run(mode: str, capacity: int) -> None:
-    """Not for a moment: a thread whose call has returned is free for the next one."""
     for count in [1, 2, 5, 9] * 25:
         threads = set[int]()
 
@@ -58,7 +54,6 @@ def test_there_are_never_more_threads_than_calls_may_run(mode: str, capacity: in
 
 @pytest.mark.anyio
 async def test_the_loop_is_not_blocked_by_calls(fn: Gated) -> None:
-    """It goes on while all of them wait."""
     async with ordered_wait("ab", fn) as results:
         while len(fn.began) < 2:
             await anyio.sleep(0.001)
@@ -96,7 +91,6 @@ def scarce(monkeypatch: pytest.MonkeyPatch) -> Scarce:
 
 
 def test_the_threads_that_there_are_have_to_do(scarce: Scarce, fn: Gated, mode: str) -> None:
-    """Where the system gives no more, calls wait for each other, and none is lost."""
     scarce.left = 2
     fn.open_all()
 
@@ -109,7 +103,6 @@ def test_the_threads_that_there_are_have_to_do(scarce: Scarce, fn: Gated, mode: 
 def test_a_batch_that_has_no_thread_when_the_operator_is_left_is_not_counted(
     scarce: Scarce,
 ) -> None:
-    """Nor are its values."""
     scarce.left = 1
     runs, goes_on = threading.Event(), threading.Event()
 
@@ -136,7 +129,6 @@ def test_a_batch_that_has_no_thread_when_the_operator_is_left_is_not_counted(
 
 
 def test_a_call_for_which_there_is_no_thread_at_all_has_failed(scarce: Scarce) -> None:
-    """With the words of the system."""
     assert scarce.left == 0
     with ordered_wait(["a"], str) as results, pytest.raises(CallFailed) as caught:
         next(results)
@@ -147,7 +139,6 @@ def test_a_call_for_which_there_is_no_thread_at_all_has_failed(scarce: Scarce) -
 def test_a_call_that_has_failed_for_want_of_a_thread_is_not_run_later(
     scarce: Scarce, fn: Gated
 ) -> None:
-    """When it is repeated there are threads again, and it is called once."""
     fn.open_all()
 
     def again(error: BaseException) -> bool:
@@ -163,7 +154,6 @@ def test_a_call_that_has_failed_for_want_of_a_thread_is_not_run_later(
 
 @pytest.mark.parametrize("name", ["asyncwait-loop", "asyncwait-source"])
 def test_a_stream_that_gets_no_thread_for_itself_fails_plainly(scarce: Scarce, name: str) -> None:
-    """Nothing is left open behind it."""
     scarce.name = name
     values: Any = iter("ab")
 

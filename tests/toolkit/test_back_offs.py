@@ -37,7 +37,6 @@ class Sized(Exception):
     ],
 )
 def test_an_error_that_is_named_is_a_reason(on_error: Any, repeated: list[type[Exception]]) -> None:
-    """Classes and predicates are given the very error that the call raised."""
     back_offs = BackOffs(Retry(on_error=on_error))
     kinds = [ValueError, KeyError, TimeoutError, Sized]
 
@@ -45,7 +44,6 @@ def test_an_error_that_is_named_is_a_reason(on_error: Any, repeated: list[type[E
 
 
 def test_what_is_no_exception_is_no_reason_by_itself() -> None:
-    """A CancelledError of the call's own is repeated only where that is said."""
     cancelled = failure(BaseException("cancelled"))
 
     assert BackOffs(Retry()).after_failure(cancelled, 1) is None
@@ -54,8 +52,6 @@ def test_what_is_no_exception_is_no_reason_by_itself() -> None:
 
 @pytest.mark.parametrize("name", ["on_error", "on_result"])
 def test_a_predicate_that_raises_fails_its_record(name: str) -> None:
-    """The error names predicate, record and attempts, and has what it raised as its cause."""
-
     def broken(_: object) -> bool:
         raise LookupError("of the predicate")
 
@@ -73,8 +69,6 @@ def test_a_predicate_that_raises_fails_its_record(name: str) -> None:
 
 
 def test_what_ends_the_program_passes_a_predicate() -> None:
-    """A KeyboardInterrupt in it is no error of the record."""
-
     def interrupted(_: object) -> bool:
         raise KeyboardInterrupt
 
@@ -83,7 +77,6 @@ def test_what_ends_the_program_passes_a_predicate() -> None:
 
 
 def test_jitter_leaves_out_a_part_of_each_back_off() -> None:
-    """Never more than its share, and with a seed the same each time."""
     retry = Retry(initial=8, multiplier=1, jitter=0.25, seed=7)
     pauses = [_pauses(BackOffs(retry)) for _ in range(2)]
 

@@ -22,7 +22,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 @on_asyncio
 async def test_a_call_that_cancels_its_own_scope_when_it_is_through_leaves_no_trace() -> None:
-    """A cancellation that nothing awaits would hit whatever the task awaits next."""
     scope = call_scope()
     with scope:
         await asyncio.sleep(1)
@@ -35,7 +34,6 @@ async def test_a_call_that_cancels_its_own_scope_when_it_is_through_leaves_no_tr
 
 @on_asyncio
 async def test_a_call_that_cancels_its_own_scope_and_waits_is_cancelled() -> None:
-    """In the next turn of the loop."""
     scope = call_scope()
     with scope:
         scope.cancel()
@@ -45,7 +43,6 @@ async def test_a_call_that_cancels_its_own_scope_and_waits_is_cancelled() -> Non
 
 @on_asyncio
 async def test_what_others_cancel_passes() -> None:
-    """The loop that ends, say, just when the call has been cancelled."""
     scope = call_scope()
 
     async def run() -> None:
@@ -77,7 +74,6 @@ async def test_a_cancellation_that_is_swallowed_is_counted_no_more() -> None:
 
 @on_asyncio
 async def test_a_cancellation_from_before_is_no_other_ones() -> None:
-    """In the clean-up of a task that was cancelled, say."""
     task = asyncio.current_task()
     assert task is not None
     task.cancel()
@@ -90,7 +86,6 @@ async def test_a_cancellation_from_before_is_no_other_ones() -> None:
 
 
 async def test_what_a_cancelled_task_raises_besides_is_told_from_its_cancellation() -> None:
-    """In a group of both, too, which a group of tasks raises."""
     cancelled, wrong = asyncio.CancelledError(), ValueError("no")
     if running_trio() is not None:
         with anyio.CancelScope() as scope:
@@ -108,7 +103,6 @@ async def test_what_a_cancelled_task_raises_besides_is_told_from_its_cancellatio
 
 
 async def test_a_scope_that_is_cancelled_before_anybody_enters_it_says_so() -> None:
-    """Whoever enters it calls nobody then."""
     scope = call_scope()
     scope.cancel()
     with scope:

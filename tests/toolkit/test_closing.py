@@ -36,7 +36,6 @@ def close(*sources: Any) -> BaseException | None:
 
 
 def test_the_first_error_is_returned_with_the_second_as_a_note() -> None:
-    """The second is closed although the first raised."""
     log: list[str] = []
     first, second = asyncio.CancelledError("odd"), OSError("busy")
 
@@ -46,13 +45,11 @@ def test_the_first_error_is_returned_with_the_second_as_a_note() -> None:
 
 
 def test_an_interruption_of_the_program_passes() -> None:
-    """It is not about the source."""
     with pytest.raises(SystemExit):
         close(Closable("a", [], SystemExit()))
 
 
 def test_the_first_of_several_errors_is_told_of_the_others() -> None:
-    """No error is lost, and one that is there twice is told once."""
     first, second, third = LookupError("1"), OSError("2"), OSError("3")
 
     assert join_errors(None, first, None, second, first, third) is first

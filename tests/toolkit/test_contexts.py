@@ -28,15 +28,12 @@ def moved(*_: Any) -> list[str]:
 
 
 def test_what_a_supplier_sets_is_seen_by_nobody() -> None:
-    """It sees what whoever asks it sees."""
     assert supplied(moved) == ["here"]
     assert PLACE.get() == "here"
 
 
 @pytest.mark.parametrize("raising", [False, True], ids=["whole", "breaks"])
 def test_what_is_set_while_results_are_read_is_seen_by_nobody(*, raising: bool) -> None:
-    """Be they read to the end or not."""
-
     def results() -> Iterator[str]:
         yield from moved()
         if raising:

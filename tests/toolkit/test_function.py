@@ -46,7 +46,6 @@ class Callbacks:
 
 
 def test_a_coroutine_function_is_called() -> None:
-    """The plain form has no other parts."""
     assert FunctionParts.of(double) == FunctionParts(double, None, None, None, None, None)
 
 
@@ -61,7 +60,6 @@ def test_a_function_in_callback_form_is_invoked() -> None:
 
 @pytest.mark.parametrize("fn", [partial(double), Callbacks().timeout])
 def test_anything_callable_may_give_the_awaitable(fn: Callable[..., Any]) -> None:
-    """Only the call shows whether it does."""
     assert FunctionParts.of(fn).call is fn
 
 
@@ -77,14 +75,12 @@ def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
 
 @pytest.mark.parametrize("fn", [None, "f"])
 def test_what_is_no_function_is_refused(fn: Any) -> None:
-    """By what should have come."""
     with pytest.raises(InvalidConfig, match=r"^fn must be .* async_invoke\(\), got "):
         FunctionParts.of(fn)
 
 
 @pytest.mark.parametrize("part", ["async_invoke", "timeout", "failure", "open", "close"])
 def test_a_part_that_is_no_function_is_refused(part: str) -> None:
-    """A mistake shows when the operator is opened, not at the first deadline."""
     with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be .* got 0 \(int\)$"):
         FunctionParts.of(of_part(part, 0))
 
@@ -100,7 +96,6 @@ class Doubling:
 @pytest.mark.parametrize("part", ["timeout", "async_invoke"])
 @pytest.mark.parametrize("given", [double, partial(double), Doubling()])
 def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: Any) -> None:
-    """A deadline decides the record there and then, and a callback answers by its future."""
     with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function"):
         FunctionParts.of(of_part(part, given))
 
@@ -124,13 +119,11 @@ class OldSequence:
     ],
 )
 def test_any_collection_is_read_in_its_order(returned: Any, results: tuple[Any, ...]) -> None:
-    """None, one or many: the collection says how many results there are."""
     assert collect_results(RECORD, returned) == results
 
 
 @pytest.mark.parametrize("returned", [None, "text", b"bytes", bytearray(b"x"), 7, list])
 def test_what_is_no_collection_is_an_invalid_result(returned: Any) -> None:
-    """A str does not stand for its letters, nor None for an empty list; both are errors."""
     with pytest.raises(InvalidResult) as caught:
         collect_results(RECORD, returned)
 
@@ -163,7 +156,6 @@ def breaks_with(error: BaseException) -> Iterator[int]:
     ids=["error", "cancellation", "exit", "refusal"],
 )
 def test_a_collection_that_raises_fails_the_call(returned: Any) -> None:
-    """The error is the user's, whatever its kind: nothing else runs while it is read."""
     with pytest.raises(CallFailed, match=r"^Record 'a' @ 12: .*\('broken'\)$") as caught:
         collect_results(RECORD, returned)
 
@@ -171,7 +163,6 @@ def test_a_collection_that_raises_fails_the_call(returned: Any) -> None:
 
 
 def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> None:
-    """It says all already."""
     error = InvalidResult(RECORD, "no collection")
 
     assert call_failed(RECORD, error) is error
@@ -192,7 +183,6 @@ def gives(what: Any) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("given", [None, ValueError("h"), asyncio.CancelledError()], ids=repr)
 @pytest.mark.parametrize("has_handler", [True, False])
 def test_a_deadline_without_results_is_a_timeout(given: Any, *, has_handler: bool) -> None:
-    """The message says how it came to that, and what was raised is the cause."""
     with pytest.raises(CallTimedOut, match=r"^Record 'a' @ 12: .* 2\.5 s") as caught:
         results_at_deadline(RECORD, gives(given) if has_handler else None, 2.5)
 

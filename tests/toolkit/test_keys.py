@@ -40,7 +40,6 @@ class Model:
 
 @given(st.lists(st.tuples(st.booleans(), KEYS)))
 def test_keys_are_the_same_if_they_are_equal(steps: list[tuple[bool, Any]]) -> None:
-    """Whatever is put and removed, in whatever order."""
     by_key, model = ByKey[int](), Model()
 
     for number, (removes, key) in enumerate(steps):
@@ -58,7 +57,6 @@ def test_keys_are_the_same_if_they_are_equal(steps: list[tuple[bool, Any]]) -> N
 
 @pytest.mark.parametrize("key", ["x", ["x"]])
 def test_what_is_not_there_is_not_removed(key: Any) -> None:
-    """Of whatever kind it is."""
     by_key = ByKey[int]()
 
     with pytest.raises(KeyError):
@@ -76,7 +74,6 @@ class Changing:
 
 
 def test_a_key_that_has_changed_is_removed_by_its_value() -> None:
-    """With a dict, nobody would find it any more."""
     by_key, key = ByKey[object](), Changing()
     value, other = object(), object()
     by_key.put(key, value)
@@ -89,7 +86,6 @@ def test_a_key_that_has_changed_is_removed_by_its_value() -> None:
 
 
 def test_a_key_is_the_same_as_itself_even_if_it_is_not_equal() -> None:
-    """As in a dict: a number that is none, and a list that has one."""
     by_key, nan = ByKey[int](), float("nan")
     listed = [nan]
     by_key.put(nan, 1)
@@ -100,7 +96,6 @@ def test_a_key_is_the_same_as_itself_even_if_it_is_not_equal() -> None:
 
 
 def test_all_can_be_forgotten() -> None:
-    """Those with and those without a hash."""
     by_key = ByKey[int]()
     by_key.put("x", 1)
     by_key.put(["x"], 2)
@@ -111,7 +106,6 @@ def test_all_can_be_forgotten() -> None:
 
 
 def test_a_key_that_can_not_be_compared_is_named_with_its_record() -> None:
-    """And what it raised is the cause."""
     cause = ValueError("ambiguous")
 
     error = invalid_key(Record("v", key="k"), cause)
@@ -157,14 +151,11 @@ SAME_CLOCK = [datetime(2024, 10, 27, 2, 30, tzinfo=UTC, fold=fold) for fold in (
     ],
 )
 def test_keys_that_differ_have_different_stand_ins(one: Any, other: Any) -> None:
-    """What only looks alike to a dict, or by its parts, is given no result of the other."""
     assert stand_in(one) != stand_in(other)
     assert stand_in(one) == stand_in(one)
 
 
 def test_a_key_that_has_changed_keeps_no_other_from_going() -> None:
-    """A store begins anew when it meets a key that it can't find any more."""
-
     @dataclass(unsafe_hash=True)
     class Number:
         number: int
@@ -181,7 +172,6 @@ def test_a_key_that_has_changed_keeps_no_other_from_going() -> None:
 
 
 def test_a_load_that_fails_is_no_use_of_its_key() -> None:
-    """What is used least recently goes, whatever becomes of loads."""
     store = Store(Cache(2, 60, stale_if_error=60))
     for key in ("a", "b"):
         store.put(key, (key,), 0, 0)

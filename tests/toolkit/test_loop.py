@@ -21,7 +21,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.anyio
 async def test_the_clock_is_that_of_the_loop() -> None:
-    """It shows the time to any thread."""
     loop = running_loop()
     await anyio.sleep(3)
     seen = [loop.time()]
@@ -34,7 +33,6 @@ async def test_the_clock_is_that_of_the_loop() -> None:
 
 @pytest.mark.anyio
 async def test_the_door_lets_other_threads_in() -> None:
-    """What they hand in runs on the loop, later."""
     loop, event, threads = running_loop(), anyio.Event(), list[threading.Thread]()
 
     def enter() -> None:
@@ -51,7 +49,6 @@ async def test_the_door_lets_other_threads_in() -> None:
 
 
 def test_the_door_of_a_loop_that_is_gone_is_closed_in_silence(anyio_backend: Any) -> None:
-    """Whoever comes late can do nothing about it."""
     name, options = anyio_backend
 
     async def main() -> Loop:
@@ -75,7 +72,6 @@ def test_only_asyncio_has_timers_without_tasks(anyio_backend: Any) -> None:
 
 
 def test_without_a_loop_there_is_none() -> None:
-    """Operators are opened on one."""
     with pytest.raises(RuntimeError):
         running_loop()
 
@@ -108,13 +104,11 @@ def test_what_is_meant_for_the_program_is_raised_plainly(
     ids=repr,
 )
 def test_whatever_else_is_raised_is_an_outcome(error: BaseException) -> None:
-    """The caller goes on with it."""
     reraise_fatal(error)
 
 
 @pytest.mark.anyio
 async def test_a_cancellation_by_a_scope_is_own() -> None:
-    """By the scope itself, or by one further out; behind them it is over."""
     seen: list[bool] = []
 
     with anyio.CancelScope() as outer, anyio.CancelScope():
@@ -142,7 +136,6 @@ async def test_a_cancellation_that_user_code_makes_up_is_not(anyio_backend_name:
 
 
 def test_a_cancellation_in_a_callback_of_the_loop_is_not() -> None:
-    """There is no task there, and no scope round it."""
     seen: list[bool] = []
 
     async def main() -> None:
@@ -157,7 +150,6 @@ def test_a_cancellation_in_a_callback_of_the_loop_is_not() -> None:
 
 @pytest.mark.anyio
 async def test_the_error_of_a_group_is_plain() -> None:
-    """However deep; the first of several."""
     error = ValueError()
     group = ExceptionGroup("x", [ExceptionGroup("y", [error]), OSError()])
 

@@ -23,7 +23,6 @@ from asyncwait.toolkit import check_restore
     ids=["none", "empty", "everything"],
 )
 def test_what_a_snapshot_can_hold_is_accepted(restore: Snapshot | None) -> None:
-    """Records and fences, or nothing at all."""
     check_restore(restore)
 
 
@@ -42,7 +41,6 @@ def test_what_a_snapshot_can_hold_is_accepted(restore: Snapshot | None) -> None:
     ],
 )
 def test_what_can_not_be_restored_is_refused(restore: Any, name: str, shown: Any) -> None:
-    """The error names it, with its type; what can be read but once is no tuple."""
     told = re.escape(f"got {shown!r} ({type(shown).__name__})")
     with pytest.raises(InvalidConfig, match=f"^{name} must be .*{told}$"):
         check_restore(restore)

@@ -32,14 +32,11 @@ def broken(name: str, scenarios: list[Scenario]) -> list[set[str]]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("number", "name"), list(enumerate(family())), ids=list(family()))
 def test_what_is_watched_keeps_all_rules(number: int, name: str) -> None:
-    """It does what it does alone, and what is shown is what is so."""
     others = [each.scenario for each in EXAMPLES[number::NTH]]
     assert broken(name, [*OF_FIGURES, *others, *generate(GENERATED, seed=number)]) == []
 
 
 def test_figures_that_are_not_read_again_are_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the rules on figures, and by no others."""
-
     def value(self: Export, metric: Metric) -> float | None:
         figure: float | None = getattr(self._figures, metric.figure, None)
         return figure

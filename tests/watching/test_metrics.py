@@ -31,7 +31,6 @@ def collected() -> Iterator[Collected]:
 
 
 async def test_each_figure_has_an_instrument() -> None:
-    """By a name that says what is counted."""
     assert [(metric.figure, metric.name) for metric in METRICS] == [
         ("in_flight", "asyncwait.records.in_flight"),
         ("waiting", "asyncwait.elements.waiting"),
@@ -70,7 +69,6 @@ async def test_each_figure_has_an_instrument() -> None:
 async def test_whoever_collects_on_the_loop_gets_the_present(
     open_sleeping: Any, collected: Collected
 ) -> None:
-    """Of this very moment, however long ago the last reading was."""
     retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=1)
     async with (
         open_sleeping(0.5, 9, 2, 1, retry=retry, on_error="skip", capacity=3) as results,
@@ -88,7 +86,6 @@ async def test_whoever_collects_on_the_loop_gets_the_present(
 async def test_other_threads_get_what_was_read_last(
     open_sleeping: Any, collected: Collected
 ) -> None:
-    """An operator is read on its loop only, every so many seconds."""
     seen: list[list[float]] = []
 
     def collect() -> None:
@@ -107,7 +104,6 @@ async def test_other_threads_get_what_was_read_last(
 
 
 async def test_units_and_kinds(collected: Collected) -> None:
-    """What is counted only grows; what there is now can be added up over operators."""
     async with export_metrics(Played(), meter=collected.meter):
         metrics = {metric.name: metric for metric in collected.metrics()}
 
@@ -140,7 +136,6 @@ async def test_units_and_kinds(collected: Collected) -> None:
 
 
 async def test_operators_are_told_apart_by_their_attributes(collected: Collected) -> None:
-    """One meter has one set of instruments, however many operators there are."""
     one, other = Played(calls=1), Played(calls=2)
     async with (
         export_metrics(one, {"operator": "one"}, meter=collected.meter),
@@ -153,7 +148,6 @@ async def test_operators_are_told_apart_by_their_attributes(collected: Collected
 
 
 async def test_a_lookup_tells_its_own_figures(collected: Collected) -> None:
-    """Each that it has, and no others; what was counted stays, and times are of the present."""
     looking = Played()
     looking.figures = LookupStatistics(
         rows=9, hits=4, loads=5, in_flight=1, max_batch=3, mean_batch=2.5, latency_p99=0.25
@@ -181,7 +175,6 @@ async def test_a_lookup_tells_its_own_figures(collected: Collected) -> None:
 
 
 async def test_operators_with_the_same_attributes_are_added_up(collected: Collected) -> None:
-    """But the oldest is the oldest, and the most of each is not the most of all."""
     one = Played(in_flight=1, held=1, calls=9, max_in_flight=5, oldest=2.5)
     other = Played(in_flight=2, waiting=1, calls=3, max_in_flight=3, max_held=2, oldest=1)
     async with export_metrics(one, meter=collected.meter):
@@ -215,7 +208,6 @@ async def test_what_was_counted_stays(open_sleeping: Any, collected: Collected) 
 async def test_a_body_that_raises_has_its_last_figures_counted(
     open_sleeping: Any, collected: Collected
 ) -> None:
-    """And raises the very error."""
     error = KeyError("x")
 
     async def body() -> None:
@@ -234,7 +226,6 @@ async def test_a_body_that_raises_has_its_last_figures_counted(
 
 
 async def test_an_operator_that_is_gone_is_not_kept(collected: Collected) -> None:
-    """Nor is one whose context nobody ever left."""
     left, dropped = Played(calls=1), Played(calls=2)
     gone = [weakref.ref(left), weakref.ref(dropped)]
     async with export_metrics(left, meter=collected.meter):
@@ -250,7 +241,6 @@ async def test_an_operator_that_is_gone_is_not_kept(collected: Collected) -> Non
 
 
 async def test_a_meter_that_is_gone_is_not_kept() -> None:
-    """Its instruments go with it."""
     collected = Collected()
     meter = weakref.ref(collected.meter)
     async with export_metrics(Played(), meter=collected.meter):
@@ -265,7 +255,6 @@ async def test_a_meter_that_is_gone_is_not_kept() -> None:
 async def test_without_a_meter_it_is_that_of_the_global_provider(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One for all operators, or the second would never be asked."""
     asked: list[tuple[str, ...]] = []
     collected = Collected()
 
@@ -292,7 +281,6 @@ async def test_without_a_meter_it_is_that_of_the_global_provider(
     ],
 )
 async def test_wrong_arguments_are_refused(name: str, value: Any) -> None:
-    """At the door, before anything is entered."""
     wrong: Any = {name: value}
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         export_metrics(Played(), **wrong)
@@ -301,7 +289,6 @@ async def test_wrong_arguments_are_refused(name: str, value: Any) -> None:
 async def test_without_opentelemetry_the_error_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing else needs it."""
     monkeypatch.delitem(sys.modules, "asyncwait.backends.watching._instruments", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.metrics", None)
 

@@ -38,7 +38,6 @@ async def read_all(results: AsyncIterator[Any]) -> None:
 
 
 async def test_the_bar_is_drawn_again_by_itself(open_sleeping: Any, terminal: Console) -> None:
-    """At once, every so many seconds, and on leaving; nobody has to take results for it."""
     async with (
         open_sleeping(0.75, 1.25, 2) as results,
         show_progress(results, 3, every=0.5, console=terminal),
@@ -83,7 +82,6 @@ SELDOM = {"retries": 4, "timeouts": 5, "failures_handled": 6}
 async def test_the_figures_are_told(
     terminal: Console, before: dict[str, int], after: dict[str, int], told: str
 ) -> None:
-    """The total may be unknown."""
     played = Played(**before)
     async with show_progress(played, description="pages", every=1, console=terminal):
         played.figures = Statistics(**after)  # type: ignore[arg-type]
@@ -93,8 +91,6 @@ async def test_the_figures_are_told(
 
 
 async def test_a_lookup_is_told_by_its_own_figures(log: Console) -> None:
-    """A row is done when it does not wait for its table any more."""
-
     async def get_many(keys: Any) -> dict[Any, Any]:
         await anyio.sleep(2)
         return {key: [key] for key in keys if key != "c"}
@@ -138,7 +134,6 @@ async def test_a_lookup_is_told_by_its_own_figures(log: Console) -> None:
 async def test_a_log_gets_one_line_at_the_end(
     open_sleeping: Any, log: Console, values: Any, settings: Any, told: str
 ) -> None:
-    """However narrow it is."""
     async with (
         open_sleeping(*values, **settings) as results,
         show_progress(results, 3, description="[bold]pages[/bold]", console=log),
@@ -152,7 +147,6 @@ async def test_a_log_gets_one_line_at_the_end(
 async def test_a_failed_operator_leaves_the_figures_of_the_last_refresh(
     open_sleeping: Any, log: Console
 ) -> None:
-    """What was cut off is not taken for done; and the error comes out plainly, in no group."""
     async with open_sleeping(1, 9, 2, mode="unordered", timeout=3) as results:
         with pytest.raises(CallTimedOut, match="value 9"):
             async with show_progress(results, 3, every=0.8, console=log):
@@ -162,7 +156,6 @@ async def test_a_failed_operator_leaves_the_figures_of_the_last_refresh(
 
 
 async def test_leaving_early_takes_no_time(terminal: Console) -> None:
-    """Nobody waits for the next refresh; and a cancelled body is a cancelled body."""
     with anyio.move_on_after(0.5) as scope:
         async with show_progress(Played(), every=100, console=terminal):
             await anyio.sleep_forever()
@@ -172,7 +165,6 @@ async def test_leaving_early_takes_no_time(terminal: Console) -> None:
 
 @pytest.mark.parametrize("seconds", [5, 0])
 async def test_an_error_in_drawing_leaves_the_body_alone(terminal: Console, seconds: float) -> None:
-    """It comes out on leaving, also one in the last drawing; the cursor is there again."""
     played = Played()
     reached: list[float] = []
 
@@ -191,7 +183,6 @@ async def test_an_error_in_drawing_leaves_the_body_alone(terminal: Console, seco
 
 
 async def test_an_error_in_drawing_is_a_note_on_that_of_the_body(terminal: Console) -> None:
-    """The one of the body comes first, and the cursor is there again."""
     played = Played()
 
     async def body() -> None:
@@ -209,7 +200,6 @@ async def test_an_error_in_drawing_is_a_note_on_that_of_the_body(terminal: Conso
 
 
 async def test_a_context_is_entered_once(log: Console) -> None:
-    """A second entry says what to do instead."""
     shown = show_progress(Played(), console=log)
     async with shown:
         with pytest.raises(RuntimeError, match="entered before"):
@@ -220,14 +210,12 @@ async def test_a_context_is_entered_once(log: Console) -> None:
     ("name", "value"), [("total", -1), ("total", True), ("every", 0), ("console", "stderr")]
 )
 async def test_wrong_arguments_are_refused(name: str, value: Any) -> None:
-    """At the door, before anything is entered."""
     wrong: Any = {name: value}
     with pytest.raises(InvalidConfig, match=rf"^{name} must be .*, got {value!r}"):
         show_progress(Played(), **wrong)
 
 
 async def test_without_rich_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing else needs it."""
     monkeypatch.delitem(sys.modules, "asyncwait.backends.watching._bar", raising=False)
     monkeypatch.setitem(sys.modules, "rich.console", None)
 
@@ -237,7 +225,6 @@ async def test_without_rich_the_error_names_the_extra(monkeypatch: pytest.Monkey
 
 
 async def test_standard_error_is_where_it_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    """Standard output is for results; and a body that is over at once has no pace."""
     async with show_progress(Played()):
         pass
 

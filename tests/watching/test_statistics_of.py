@@ -14,7 +14,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_figures_come_at_once_and_every_so_many_seconds(open_sleeping: Any) -> None:
-    """By the clock of the loop, for as long as somebody asks."""
     seen: dict[float, tuple[int, int]] = {}
 
     async def watch(results: Any) -> None:
@@ -34,7 +33,6 @@ async def test_figures_come_at_once_and_every_so_many_seconds(open_sleeping: Any
 
 
 async def test_the_loop_decides_what_a_second_is() -> None:
-    """Without an argument, one second."""
     figures = statistics_of(Played())
     times: list[float] = []
     for _ in range(3):
@@ -45,7 +43,6 @@ async def test_the_loop_decides_what_a_second_is() -> None:
 
 
 async def test_what_is_missed_is_left_out() -> None:
-    """Whoever is slow is not flooded; whoever is a little late does not shift what follows."""
     figures = statistics_of(Played(), every=1)
     times: list[float] = []
     for pause in (0.75, 0.75, 3.25, 0.5, 0):
@@ -57,7 +54,6 @@ async def test_what_is_missed_is_left_out() -> None:
 
 
 async def test_a_cancelled_wait_is_not_the_end() -> None:
-    """The next one comes when it would have come."""
     figures = statistics_of(Played(), every=2)
     await anext(figures)
     with anyio.move_on_after(0.5):
@@ -69,7 +65,6 @@ async def test_a_cancelled_wait_is_not_the_end() -> None:
 
 
 async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:
-    """Above all the context that was not entered, which is easily taken for the results."""
     context = open_sleeping(1)
 
     with pytest.raises(InvalidConfig, match=r"^results must be "):
@@ -80,6 +75,5 @@ async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:
 
 @pytest.mark.parametrize("every", [0, -1, float("inf"), float("nan"), True, "1", None])
 async def test_what_is_no_interval_is_refused(every: Any) -> None:
-    """Nobody waits for ever, or not at all."""
     with pytest.raises(InvalidConfig, match=r"^every must be "):
         statistics_of(Played(), every)

@@ -12,20 +12,17 @@ each_near_miss = pytest.mark.parametrize(
 
 @each_witness
 def test_the_check_convicts_the_violating_run(witness: Witness) -> None:
-    """The check says what is wrong, and says it once."""
     assert texts(witness.rule, witness.violating) == [witness.text]
 
 
 @each_witness
 def test_no_check_convicts_the_legal_run(witness: Witness) -> None:
-    """The run next to the violating one is legal by every rule, and the witness's own applies."""
     assert judge(witness.rule, witness.legal).applied
     assert broken_rules(witness.legal) == {}
 
 
 @each_near_miss
 def test_further_runs_break_what_they_are_said_to_break(miss: NearMiss) -> None:
-    """In these words, and nothing else."""
     broken = broken_rules(miss.run)
 
     assert broken.pop(miss.rule, []) == ([miss.text] if miss.text else [])

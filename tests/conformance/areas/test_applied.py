@@ -28,7 +28,6 @@ def applied() -> str:
 
 
 def test_rules_look_at_what_they_are_about() -> None:
-    """They apply as often as they did when somebody looked."""
     assert applied() == FILE.read_text(encoding="utf-8")
 
 

@@ -18,7 +18,6 @@ def module_with(*checks: Check) -> ModuleType:
 
 
 def test_checks_and_evidence_stand_in_the_order_of_the_chapters() -> None:
-    """Reports and tests follow the specification."""
     assert list(dict.fromkeys(CHECKS[rule].rule.partition("-")[0] for rule in CHECKS)) == list(
         areas()
     )
@@ -26,7 +25,6 @@ def test_checks_and_evidence_stand_in_the_order_of_the_chapters() -> None:
 
 
 def test_a_rule_has_one_check() -> None:
-    """A second one would hide the first."""
     one = Check("ORD-1", lambda _: Judgement())
 
     with pytest.raises(ValueError, match=r"^ORD-1 has a check already$"):

@@ -306,7 +306,6 @@ SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {
 @pytest.mark.parametrize("operator", SOUND)
 @pytest.mark.parametrize("overlooked", OVERLOOKED)
 def test_no_rule_convicts_a_sound_operator(overlooked: str, operator: str) -> None:
-    """What was overlooked once, in one of them, is legal for all."""
     open_operator, loop, can = SOUND[operator]
     scenario = adapted(scenario_of(OVERLOOKED[overlooked]), can)
 

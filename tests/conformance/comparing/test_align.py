@@ -31,19 +31,16 @@ def took(at: float, *values: Any) -> list[Event]:
 
 
 def test_equal_runs_do_not_differ() -> None:
-    """There is nothing to yield."""
     run = trace(Taken(0, 0), CallStarted(0, 0, "a"), *took(40, "x"))
 
     assert list(differences(run, run)) == []
 
 
 def test_how_an_operator_asks_and_a_consumer_waits_is_not_compared() -> None:
-    """Neither can be seen from outside."""
     assert list(differences(trace(SourceAsked(0), SinkWaits(40)), trace())) == []
 
 
 def test_calls_that_begin_together_have_no_order() -> None:
-    """A call is the nth of its value, whatever its number."""
     one = trace(CallStarted(0, 0, "a"), CallStarted(0, 1, "b"), CallEnded(40, 0, results=("x",)))
     other = trace(CallStarted(0, 0, "b"), CallStarted(0, 1, "a"), CallEnded(40, 1, results=("x",)))
 
@@ -51,7 +48,6 @@ def test_calls_that_begin_together_have_no_order() -> None:
 
 
 def test_what_comes_out_has_an_order() -> None:
-    """Within an instant, too."""
     found = list(differences(trace(*took(40, "x", "y")), trace(*took(40, "y", "x"))))
 
     x, y = "Record 'x'", "Record 'y'"
@@ -59,7 +55,6 @@ def test_what_comes_out_has_an_order() -> None:
 
 
 def test_a_difference_is_what_only_one_has_at_an_instant() -> None:
-    """What both have is left out."""
     one = trace(CallStarted(0, 0, "a"), CallStarted(40, 1, "a"))
     other = trace(CallStarted(0, 0, "a"), CallStarted(80, 1, "a"))
 
@@ -70,7 +65,6 @@ def test_a_difference_is_what_only_one_has_at_an_instant() -> None:
 
 
 def test_an_ending_is_compared_by_its_error_and_what_it_names() -> None:
-    """What it says besides is for people."""
     failed = Ending("failed", 80, "CallFailed", Record("a"), detail="Record 'a': it failed")
     reworded = Ending("failed", 80, "CallFailed", Record("a"), detail="another text")
     bare = Ending("failed", 80, "ValueError", detail="Record 'a': it failed")
@@ -82,7 +76,6 @@ def test_an_ending_is_compared_by_its_error_and_what_it_names() -> None:
 
 
 def test_a_leg_that_only_one_has_differs_in_all_of_it() -> None:
-    """One run crashed, the other has ended before."""
     run = Trace((Leg(END), Leg(END, tuple(took(40, "x")))))
 
     found = list(differences(run, trace()))

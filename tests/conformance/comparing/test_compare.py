@@ -40,12 +40,10 @@ def pair_of(first: Trace, second: Trace, *sides: Side) -> Pair:
 
 
 def test_equal_runs_are_equal() -> None:
-    """Whatever the rules say of them."""
     assert pair_of(late(RUN, 40), late(RUN, 40)).kind == "equal"
 
 
 def test_what_breaks_a_rule_and_is_not_known_for_it_is_unexplained() -> None:
-    """It says which rule of whose run, and where the two first differ."""
     pair = pair_of(late(RUN, 40), RUN)
 
     assert pair.kind == "unexplained"
@@ -56,7 +54,6 @@ def test_what_breaks_a_rule_and_is_not_known_for_it_is_unexplained() -> None:
 
 
 def test_what_differs_behind_a_known_departure_is_explained_by_it() -> None:
-    """From the instant on in which the departure shows."""
     pair = pair_of(RUN, late(RUN, 40), SOUND, KNOWN)
 
     assert (pair.kind, pair.why) == ("explained", ("it is late",))
@@ -64,7 +61,6 @@ def test_what_differs_behind_a_known_departure_is_explained_by_it() -> None:
 
 
 def test_what_differs_while_both_keep_all_rules_is_a_tie() -> None:
-    """In unordered mode, what is finished at once comes in any order."""
     scenario = scenario_of("unordered; 0: a b; a b: 40 gives *")
     run = play(open_operator, scenario)
     (leg,) = run.legs
@@ -89,7 +85,6 @@ def test_what_differs_while_both_keep_all_rules_is_a_tie() -> None:
 def test_the_exit_code_says_whether_all_is_explained(
     pairs: list[tuple[Trace, Trace]], errors: list[str], code: int
 ) -> None:
-    """What is unexplained counts more than what could not be compared."""
     comparison = Comparison(("one", "two"))
     for pair in pairs:
         comparison.add(pair_of(*pair))

@@ -48,7 +48,6 @@ KNOWN = {"A": (ExpectedFailure("known"),)}
 def test_what_needs_an_expected_failure(
     played: list[dict[str, int]], own: ExpectedFailures, deciding: str, old: str, expected: str
 ) -> None:
-    """And no more than that."""
     assert "".join(sorted(needed(runs(*played), own, deciding, old))) == expected
 
 
@@ -63,7 +62,6 @@ moments = st.dictionaries(st.sampled_from(RULES), st.integers(0, 3), min_size=1)
 def test_with_them_nothing_counts_and_each_of_them_shows(
     broken: list[dict[str, int]], deciding: frozenset[str], old: frozenset[str]
 ) -> None:
-    """So the next run is conformant but for them, and none of them passes unexpectedly."""
     played = runs(*broken)
 
     found = needed(played, {}, deciding, old)

@@ -29,7 +29,6 @@ reason = "comes with 2.0"
 
 
 def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
-    """Only rule, kind and reason have to be there."""
     assert entries_of(WHOLE, "file.toml") == (
         Entry(
             rule="ORD-1",
@@ -45,7 +44,6 @@ def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    """Its name is told."""
     file = tmp_path / "latin.toml"
     file.write_bytes(b"# \xe9\n")
 
@@ -73,7 +71,6 @@ PIECES = [
     st.integers(0, len(WHOLE)), st.integers(0, 40), st.one_of(st.sampled_from(PIECES), st.text())
 )
 def test_a_file_that_is_damaged_is_read_or_refused(at: int, lost: int, put: str) -> None:
-    """Nothing else comes of it, wherever something is lost or put in."""
     text = WHOLE[:at] + put + WHOLE[at + lost :]
 
     with suppress(InvalidConfig):

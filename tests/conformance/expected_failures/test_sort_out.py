@@ -60,7 +60,6 @@ def test_a_known_violation_hides_what_may_follow_from_it(
     findings: str,
     known: dict[str, tuple[str, ...]],
 ) -> None:
-    """By leg and time."""
     violations = {rule: Violation("", at, leg) for rule, (leg, at) in broken.items()}
 
     found = sort_out(scenario, violations, EXPECTED_FAILURES)
@@ -92,7 +91,6 @@ HANDLED = replace(LATE, handled=True)
 def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(
     trait: str, holds: Scenario, lacks: Scenario
 ) -> None:
-    """Each trait is told from what is planned."""
     known = ExpectedFailure("known", (trait,))
 
     assert known.covers(holds, "")
@@ -114,6 +112,5 @@ def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(
     ],
 )
 def test_what_expects_nothing_is_refused(options: dict[str, Any], said: str) -> None:
-    """Where it is written."""
     with pytest.raises(InvalidConfig, match=said):
         ExpectedFailure("called once more", **options)

@@ -68,7 +68,6 @@ def verdict(terms: Settled, **statuses: Status) -> Verdict:
 
 
 def test_an_entry_counts_as_the_backend_itself_does() -> None:
-    """Its link stands behind its reason; what the backend says itself stays."""
     own = {"ORD-3": (ExpectedFailure("known"),)}
     found = settled(
         entry(link="https://example.org/7", seldom=True), backend=Backend(expected_failures=own)
@@ -105,7 +104,6 @@ YESTERDAY = date(2026, 4, 30)
 def test_an_entry_counts_for_its_backend_and_its_time(
     terms: Settled, expected: str, stale: str
 ) -> None:
-    """Each that nothing can match is named."""
     assert " ".join(terms.expected_failures) == expected
     assert " ".join(terms.stale) == stale
 
@@ -150,7 +148,6 @@ EXPIRED = settled(entry(expires=YESTERDAY))
 def test_terms_decide_the_verdict(
     terms: Settled, statuses: dict[str, Status], word: str, told: str
 ) -> None:
-    """And it says so in its line, or in a note."""
     found = verdict(terms, **statuses)
 
     assert found.word == word
@@ -158,7 +155,6 @@ def test_terms_decide_the_verdict(
 
 
 def test_what_expired_is_an_entry_that_nothing_shows() -> None:
-    """Where its rule holds it is not told as expired; an unseen newer rule is forgiven."""
     held = verdict(EXPIRED, ORD_1="pass")
     untested, kept = (verdict(PINNED, ORD_1="pass", CAP_1=each) for each in ("untested", "pass"))
 
@@ -196,6 +192,5 @@ def test_what_expired_is_an_entry_that_nothing_shows() -> None:
 def test_terms_that_cant_hold_are_refused(
     entries: tuple[Entry, ...], backend: Backend, said: str, wrong: str
 ) -> None:
-    """Before anything is played."""
     with pytest.raises(InvalidConfig, match=wrong):
         settled(*entries, backend=backend, spec=said)

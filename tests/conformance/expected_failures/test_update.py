@@ -89,7 +89,6 @@ how = [
 
 
 def test_a_file_that_is_not_there_is_begun() -> None:
-    """What was seen is the reason, and it counts for a while only."""
     first = update("", "ORD-1")
 
     assert first.text.replace(CASE.id, "ID") == FIRST
@@ -145,13 +144,11 @@ OF_THEIRS = OLD.replace("rule = 'ORD-1'", "rule = 'ORD-1'\nbackend = 'theirs'")
     ],
 )
 def test_what_is_right_stays_as_it_is(text: str, broken: tuple[str, ...]) -> None:
-    """To the letter."""
     assert rules()["CAP-5"].level == "SHOULD"
     assert update(text, *broken) == Update(text, ())
 
 
 def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
-    """Those directly above it, and in it; what stands around it stays. A new one comes last."""
     fewer, more = update(OLD, "ORD-1", "END-4"), update(OLD, *ALL, "SNAP-4")
 
     begin, end = OLD.index("# To be mended"), OLD.index('[[expected-failure]]\nrule = "END-4"')
@@ -162,7 +159,6 @@ def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
 
 
 def test_an_entry_whose_rule_was_not_judged_stays() -> None:
-    """Nothing is known of it; the line says why. What was seen besides is written."""
     run = played(OLD, "ORD-1", "SNAP-4", untested=("CAP-1",))
 
     found = updated(OLD, "file.toml", [run], TODAY)
@@ -180,7 +176,6 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
 
 
 def test_an_entry_stays_for_whom_it_is_not_known_whether_it_is_needed() -> None:
-    """One was not judged by its rule, one could not be verified; another does not need it."""
     mine = played(OLD, "ORD-1", "END-4", backend="mine", untested=("CAP-1",))
     yours = played(OLD, "ORD-1", "END-4", backend="yours")
 
@@ -195,7 +190,6 @@ def test_an_entry_stays_for_whom_it_is_not_known_whether_it_is_needed() -> None:
 
 
 def test_what_only_generated_scenarios_show_is_seldom() -> None:
-    """Others may not, and then the expected failure is none that is out of date."""
     seldom = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
 
     assert entries_of(seldom, "file.toml")[0].seldom
@@ -203,7 +197,6 @@ def test_what_only_generated_scenarios_show_is_seldom() -> None:
 
 
 def test_an_entry_that_has_expired_is_left_to_its_author() -> None:
-    """To prolong it is a decision."""
     text = update("", "ORD-1").text.replace("2026-07-30", "2026-04-30")
 
     left = update(text, "ORD-1")
@@ -226,7 +219,6 @@ def backends_of(update: Update) -> Mapping[str, list[str]]:
 
 
 def test_new_entries_of_several_backends_name_theirs() -> None:
-    """Each was seen of one of them."""
     found = of_two("", mine=("ORD-1",), yours=("ORD-1", "END-4"))
 
     assert backends_of(found) == {"ORD-1": ["mine", "yours"], "END-4": ["yours"]}
@@ -234,7 +226,6 @@ def test_new_entries_of_several_backends_name_theirs() -> None:
 
 
 def test_an_entry_that_only_some_need_becomes_theirs() -> None:
-    """Its text stays."""
     found = of_two(OLD, mine=("ORD-1", "CAP-1"), yours=("CAP-1", "END-4"))
 
     assert backends_of(found) == {"ORD-1": ["mine"], "CAP-1": [""], "END-4": ["yours"]}
@@ -243,7 +234,6 @@ def test_an_entry_that_only_some_need_becomes_theirs() -> None:
 
 
 def test_entries_in_another_form_are_not_touched() -> None:
-    """They mean the same, and can't be cut out."""
     text = "expected-failure = [{rule = 'ORD-1', kind = 'future', reason = 'with 2.0'}]\n"
 
     with pytest.raises(
@@ -257,7 +247,6 @@ def test_entries_in_another_form_are_not_touched() -> None:
     st.integers(0, len(OLD)), st.integers(0, 30), st.sampled_from(["\n", "#", "'", '"""', "\r\n"])
 )
 def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> None:
-    """And then needs no further change."""
     text = OLD[:at] + put + OLD[at + lost :]
     try:
         first = update(text, "CAP-1", "SNAP-4")
@@ -269,7 +258,6 @@ def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> No
 
 
 def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
-    """Nothing is known of it: no entry may make it green."""
     run = played("", "ORD-1", "END-4")
     run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
 
@@ -280,7 +268,6 @@ def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> 
 
 
 def test_an_entry_that_does_not_say_how_says_so_from_then_on() -> None:
-    """Its text stays, and so do its comments."""
     without = OLD.replace(f"{HOW}\n", "", 1)
 
     found = update(without, "ORD-1", "CAP-1", "END-4")

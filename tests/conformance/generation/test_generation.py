@@ -49,27 +49,23 @@ def test_the_same_seed_gives_the_same_scenarios_everywhere() -> None:
 
 
 def test_a_smaller_count_gives_the_first_scenarios_of_a_greater() -> None:
-    """What a quick run has found a full one of the same seed finds, too."""
     assert generate(9, 7) == generate(50, 7)[:9]
 
 
 @settings(max_examples=20, deadline=None)
 @given(scenarios())
 def test_hypothesis_makes_scenarios_that_can_be_played(scenario: Scenario) -> None:
-    """So a property of an operator may be tested on what hypothesis finds and shrinks."""
     judged = judge(scenario, play(open_operator, scenario), CHECKS)
 
     assert dict(judged.violations()) == {}
 
 
 def test_another_seed_gives_other_scenarios() -> None:
-    """So a longer search is one option away; they may have the simplest scenarios in common."""
     assert len(set(map(key_of, generate(50, 7))) & set(map(key_of, generate(50, 8)))) < 5
 
 
 @pytest.mark.parametrize("count", [1, 2, 9, 100])
 def test_there_are_as_many_scenarios_as_asked_for(count: int) -> None:
-    """All of them different."""
     assert len({key_of(scenario) for scenario in generate(count, 0)}) == count
 
 
@@ -88,7 +84,6 @@ NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_any_two_profiles_and_traits_meet(seed: int) -> None:
-    """What breaks only where two of them cross is in each quick run."""
     drawn = (*generate(QUICK, seed), *sharing(seed))
     held = [sorted(traits_of(scenario)) for scenario in drawn]
     met = Counter(pair for each in held for pair in combinations(each, 2))
@@ -98,7 +93,6 @@ def test_any_two_profiles_and_traits_meet(seed: int) -> None:
 
 
 def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) -> None:
-    """And most scenarios hold enough of them to get into each other's way."""
     kinds = Counter(type(t.element).__name__ for s in quick_scenarios for t in s.inputs)
 
     assert set(kinds) == {
@@ -115,7 +109,6 @@ def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) ->
 def test_every_rule_applies_often_in_the_quick_suite(
     quick_scenarios: tuple[Scenario, ...],
 ) -> None:
-    """A rule that hardly ever applies is hardly tested; how often it does in examples is kept."""
     applied: Counter[str] = Counter()
     for scenario in (*quick_scenarios, *sharing(0)):
         judged = judge(scenario, play(open_operator, scenario), CHECKS)

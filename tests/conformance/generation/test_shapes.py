@@ -19,28 +19,24 @@ def largest(name: str) -> list[Scenario]:
 
 @each_shape
 def test_a_shape_belongs_to_its_size_and_seed(name: str) -> None:
-    """The same draw gives the same scenario, another seed another one."""
     assert shape(name, 50, 3) == shape(name, 50, 3)
     assert shape(name, 50, 3) != shape(name, 50, 4)
 
 
 @each_shape
 def test_a_smaller_size_is_a_smaller_scenario(name: str) -> None:
-    """That is how a failure is made easier to read."""
     assert len(shape(name, 5, 0).inputs) < len(shape(name, LARGEST, 0).inputs)
     assert len(shape(name, 1, 0).inputs) <= 30
 
 
 @each_shape
 def test_shapes_are_data(name: str) -> None:
-    """A shape comes back equal from its JSON, and plans only what is called."""
     scenario = shape(name, 20, 1)
 
     assert scenarios_from_json(scenarios_to_json((scenario,))) == (scenario,)
 
 
 def test_deep_ones_crash_up_to_eight_times() -> None:
-    """With other capacities and modes in between."""
     deep = largest("deep")
 
     assert {len(scenario.crashes) for scenario in deep} == {8}
@@ -48,7 +44,6 @@ def test_deep_ones_crash_up_to_eight_times() -> None:
 
 
 def test_stalls_block_the_loop_in_every_place() -> None:
-    """In calls, in handlers, in the source and in the consumer."""
     stalls = largest("stalls")
 
     assert any(step.blocks for s in stalls for p in s.plans for step in p.steps)
@@ -58,7 +53,6 @@ def test_stalls_block_the_loop_in_every_place() -> None:
 
 
 def test_flaky_ones_are_repeated_within_milliseconds() -> None:
-    """While what was cancelled still cleans up, too."""
     flaky = largest("flaky")
 
     assert {retry.initial for s in flaky if (retry := s.retry)} == {1, 2, 5}
@@ -67,7 +61,6 @@ def test_flaky_ones_are_repeated_within_milliseconds() -> None:
 
 
 def test_ends_and_limits_seldom_decide_whether_what_is_kept_is_good() -> None:
-    """Fewer than three limits, or four calls, make no half step, by which results get old."""
     drawn = [shape("cached", 20, seed) for seed in range(300)]
     ahead = [s for s in drawn if s.cache and (s.cache.refresh_ahead or s.cache.stale_if_error)]
     calls = {step.after % GRID for s in ahead for plan in s.plans for step in plan.steps}
@@ -81,7 +74,6 @@ def test_ends_and_limits_seldom_decide_whether_what_is_kept_is_good() -> None:
 
 
 def test_every_shape_goes_with_the_small_scenarios() -> None:
-    """The more of these, the more of those."""
     quick = [name.split()[0] for name, _ in shapes(QUICK, seed=0)]
 
     assert set(quick) == set(SHAPES)
@@ -90,7 +82,6 @@ def test_every_shape_goes_with_the_small_scenarios() -> None:
 
 
 def test_the_small_scope_is_covered_without_repetition() -> None:
-    """Every stream of up to three elements, every plan of its calls, every setting."""
     small = list(small_scenarios())
     keyed = [s for s in small if s.mode == "key-ordered" and s.retry is None]
     repeated = [s for s in small if s.retry is not None]

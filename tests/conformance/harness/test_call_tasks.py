@@ -22,7 +22,6 @@ def found() -> list[tuple[str, str]]:
 def test_a_call_in_a_task_that_has_to_do_is_found(
     loop: LoopName, found: list[tuple[str, str]]
 ) -> None:
-    """In that of another call that runs, and not of one that has ended; or in no task."""
     tasks = CallTasks(lambda *what: found.append(what), lambda: False)
 
     async def calls(_spin: object) -> None:
@@ -53,7 +52,6 @@ def everybody_in_one_context(contexts: Contexts) -> None:
 
 
 def test_a_context_of_others_is_found(found: list[tuple[str, str]]) -> None:
-    """That of who made the operator, of a call that is under way, and of a supplier."""
     contexts = Contexts(lambda *what: found.append(what))
 
     copy_context().run(everybody_in_one_context, contexts)

@@ -72,7 +72,6 @@ def times(leg: Leg, kind: type) -> list[float]:
 @each_loop
 @pytest.mark.parametrize("cancel", ["once", "scope"])
 def test_a_read_that_is_given_up_is_cancelled(loop: LoopName, cancel: Any) -> None:
-    """By whatever means, at its time, and nothing is lost."""
     impatient = (SinkStep("give_up", 20), SinkStep("give_up", 40))
     leg = last_leg(open_operator, replace(CALM, sink=impatient, cancel=cancel), loop)
 
@@ -101,7 +100,6 @@ def cancellations_seen_by(cancel: Any) -> int:
 
 
 def test_asyncio_cancels_once_and_a_scope_again_and_again() -> None:
-    """A scope does so in every turn of the loop; time goes on all the same."""
     assert cancellations_seen_by("once") == 1
     assert cancellations_seen_by("scope") > 100
 
@@ -129,7 +127,6 @@ LIMIT = PATIENCE * CALM.horizon + 1_000
 def test_an_operator_that_refuses_to_end_is_left_alone(
     leaving: Callable[[], Awaitable[None]], how: str, at: float | None
 ) -> None:
-    """It hangs; neither the harness nor the end of its loop waits for it any longer."""
     (leg,) = play(changed(leaving), replace(CALM, sink=(SinkStep("leave"),))).legs
 
     assert leg.ending.how == how

@@ -51,8 +51,6 @@ def leg_of(operator: OpenOperator, loop: LoopName, scenario: Scenario = SCENARIO
 
 @both_loops
 def test_a_sleep_takes_virtual_time_only(loop: LoopName) -> None:
-    """A day passes in no time, and lasts exactly a day."""
-
     async def main() -> float:
         began = anyio.current_time()
         await anyio.sleep(86_400)
@@ -65,8 +63,6 @@ def test_a_sleep_takes_virtual_time_only(loop: LoopName) -> None:
 
 @both_loops
 def test_time_stands_still_while_anything_can_run(loop: LoopName) -> None:
-    """A task that yields a thousand times does so in one instant, beside a timer that waits."""
-
     async def main() -> list[tuple[str, float]]:
         began = anyio.current_time()
         seen: list[tuple[str, float]] = []
@@ -90,8 +86,6 @@ def test_time_stands_still_while_anything_can_run(loop: LoopName) -> None:
 
 @both_loops
 def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
-    """It is ended where it spins, and the trace says when."""
-
     async def spin() -> None:
         await anyio.sleep(0.02)
         while True:

@@ -55,7 +55,6 @@ async def throwing_out(config: Any, fn: Any, elements: Any, restore: Any) -> Asy
 
 
 def test_a_consumer_that_is_thrown_out_without_a_word_has_seen_a_failure() -> None:
-    """Its stream has ended in the middle of a read, for no reason that it could see."""
     ending = ending_of(throwing_out)
 
     assert (ending.how, ending.error) == ("failed", "ReadCutShort")
@@ -119,7 +118,6 @@ WRAP = ", expected an element of the stream; wrap results in Record"
     ],
 )
 def test_what_is_no_element_is_said_in_a_line(output: Any, text: str) -> None:
-    """And nothing of it stands in the trace; one rule says so."""
     text = f"the operator put out {text}"
     leg = leg_of(putting_out(output))
 
@@ -137,15 +135,12 @@ class Nameless:
 
 
 def test_a_value_that_no_json_holds_is_no_element() -> None:
-    """Its repr need not work either."""
     told = "the operator put out <Record, whose repr raised LookupError> (Record): "
 
     assert ending_of(putting_out(Record(Nameless()))).detail.startswith(told)
 
 
 def test_a_function_that_is_called_with_something_odd_is_told_of() -> None:
-    """Call and handler show what they got, as text."""
-
     @asynccontextmanager
     async def opened(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
         await fn(iter)
@@ -183,7 +178,6 @@ def with_figures(figures: Any) -> OpenOperator:
 def test_figures_that_are_none_fail_the_leg_in_which_they_are_read(
     figures: dict[str, Any], detail: str
 ) -> None:
-    """As soon as they are read; where they are not, only the one counts that all have."""
     operator = with_figures(Statistics(**figures))
     abandoned = with_figures(Statistics(abandoned="many"))  # type: ignore[arg-type]
 
@@ -210,8 +204,6 @@ def raising(error: BaseException) -> OpenOperator:
 
 
 def test_the_traceback_of_an_operators_own_error_begins_where_it_was_raised() -> None:
-    """The innermost error and in it the innermost line stand first; the suite is left out."""
-
     class Broken(Changed):
         async def __anext__(self) -> Any:
             await super().__anext__()
@@ -264,7 +256,6 @@ chained(ROUND.__cause__ or ROUND, context=ROUND)
     ],
 )
 def test_what_comes_before_an_error_stands_before_it(error: BaseException, told: list[str]) -> None:
-    """Its cause, or what was being handled."""
     lines = ending_of(raising(error)).traceback.splitlines()
 
     assert [line for line in lines if not line.startswith(" ")] == told
@@ -272,7 +263,6 @@ def test_what_comes_before_an_error_stands_before_it(error: BaseException, told:
 
 @pytest.mark.parametrize("text", ["x" * 10**6, "\udcff"])
 def test_a_text_of_an_error_is_bounded_and_can_be_told(text: str) -> None:
-    """However long it is, and whatever is in it."""
     ending = ending_of(raising(LookupError(text)))
 
     assert len(ending.detail) <= 2_003
@@ -287,7 +277,6 @@ class Mute(Exception):
 
 
 def test_an_error_that_tells_nothing_is_told() -> None:
-    """As far as there is something to tell; what stands in the place of its record is none."""
     nameless = CallFailed("b", "of this test")  # type: ignore[arg-type]
 
     assert ending_of(raising(Mute())).detail == "<its text raised LookupError>"

@@ -51,13 +51,11 @@ async def now() -> float:
 
 
 def test_waiting_outside_moves_the_clock(ask: Ask) -> None:
-    """An hour passes as soon as somebody waits for it."""
     ask(asyncio.sleep(3600))
     assert ask(now()) == 3600
 
 
 def test_time_stands_still_while_nobody_waits(loop: OutsideVirtualLoop, ask: Ask) -> None:
-    """A timer that is due later does not fire between two requests, however many there are."""
     fired: list[float] = []
     loop.call_soon_threadsafe(loop.call_later, 0.04, lambda: fired.append(loop.time()))
     assert [ask(now()) for _ in range(5)] == [0.0] * 5
@@ -69,7 +67,6 @@ def test_time_stands_still_while_nobody_waits(loop: OutsideVirtualLoop, ask: Ask
 def test_a_request_begins_when_the_instant_has_nothing_left(
     loop: OutsideVirtualLoop, ask: Ask
 ) -> None:
-    """What was under way on the loop comes first, in however many turns."""
     steps: list[int] = []
 
     def step(number: int) -> None:
@@ -85,7 +82,6 @@ def test_a_request_begins_when_the_instant_has_nothing_left(
 
 
 def test_an_answer_leaves_when_the_instant_has_nothing_left(ask: Ask) -> None:
-    """Whoever gets an answer sees all that it has set off, and the clock has not moved."""
     done: list[float] = []
 
     async def long_way() -> None:
@@ -101,7 +97,6 @@ def test_an_answer_leaves_when_the_instant_has_nothing_left(ask: Ask) -> None:
 
 
 def test_cancelling_what_is_awaited_frees_who_waits(loop: OutsideVirtualLoop, ask: Ask) -> None:
-    """A wait that is cut short at its time loses nothing that comes later."""
     queue: asyncio.Queue[str] = asyncio.Queue()
 
     def cut_short() -> None:
@@ -117,8 +112,6 @@ def test_cancelling_what_is_awaited_frees_who_waits(loop: OutsideVirtualLoop, as
 
 
 def test_an_answer_on_its_way_cannot_be_cancelled(loop: OutsideVirtualLoop, ask: Ask) -> None:
-    """What the coroutine has returned is delivered, also if its task is cancelled after that."""
-
     async def take() -> str:
         loop.call_soon(lambda: [task.cancel() for task in loop.awaited])
         return "taken"
@@ -128,7 +121,6 @@ def test_an_answer_on_its_way_cannot_be_cancelled(loop: OutsideVirtualLoop, ask:
 
 @pytest.mark.parametrize("turns", [1, 2])
 def test_a_request_that_has_not_begun_can_be_cancelled(turns: int) -> None:
-    """It never begins then, and leaves no coroutine that was never awaited."""
     begun: list[str] = []
 
     async def begin() -> None:
@@ -147,7 +139,6 @@ def test_a_request_that_has_not_begun_can_be_cancelled(turns: int) -> None:
 
 
 def test_an_error_comes_out_as_it_is(ask: Ask) -> None:
-    """The very object that was raised on the loop is raised outside."""
     error = LookupError("of this test")
 
     async def fail() -> None:
@@ -159,7 +150,6 @@ def test_an_error_comes_out_as_it_is(ask: Ask) -> None:
 
 
 def test_a_callback_from_a_thread_is_no_request(loop: OutsideVirtualLoop, ask: Ask) -> None:
-    """It wakes a task at once, and does not hold the clock."""
     event = asyncio.Event()
 
     async def wait_for_a_thread() -> float:
@@ -241,14 +231,12 @@ def play_shaken(seed: int, jitter: random.Random) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_run_is_deterministic_down_to_the_order_of_events(seed: int) -> None:
-    """Delays of either thread change nothing: not a time, and not the order within an instant."""
     runs = [play_shaken(seed, random.Random(f"{seed} {n}")) for n in range(3)]
     assert runs[1] == runs[0]
     assert runs[2] == runs[0]
 
 
 def test_a_real_loop_tells_when_it_was_asked_and_has_answered() -> None:
-    """A span for each request from outside, there when the answer is; none for other tasks."""
     loop = OutsideRealLoop()
 
     async def busy() -> float:

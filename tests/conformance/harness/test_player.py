@@ -31,7 +31,6 @@ CRASHING = scenario_of(
 
 
 def test_a_leg_begins_with_the_last_snapshot_and_the_input_behind_it() -> None:
-    """Its times go on where the crash was, and nothing waits for what is long past."""
     first = LegStart.first(CRASHING)
     second = next_leg(first, play_leg(open_operator, first))
 
@@ -43,7 +42,6 @@ def test_a_leg_begins_with_the_last_snapshot_and_the_input_behind_it() -> None:
 
 
 def test_changes_of_the_configuration_stay_until_the_next_ones() -> None:
-    """Each crash may change mode or capacity, or neither."""
     trace = play(open_operator, CRASHING)
 
     assert [(leg.mode, leg.capacity, leg.ending.how) for leg in trace.legs] == [
@@ -54,7 +52,6 @@ def test_changes_of_the_configuration_stay_until_the_next_ones() -> None:
 
 
 def test_without_a_snapshot_a_leg_begins_anew() -> None:
-    """From where its predecessor had begun."""
     first = LegStart.first(replace(CRASHING, inputs=(Timed(0, A),)))
     second = next_leg(first, play_leg(open_operator, first))
 
@@ -63,7 +60,6 @@ def test_without_a_snapshot_a_leg_begins_anew() -> None:
 
 
 def test_a_snapshot_on_request_says_itself_where_the_input_goes_on() -> None:
-    """A barrier's place in the input says it for the others."""
     plan = LegStart(CRASHING, first_index=1)
     leg = Leg(Ending("crashed"), told("0: gets |1, gets |7=2"))
 
@@ -71,7 +67,6 @@ def test_a_snapshot_on_request_says_itself_where_the_input_goes_on() -> None:
 
 
 def test_an_answer_that_is_left_out_makes_a_list_too_short() -> None:
-    """The function gives those of the others, as they are."""
     scenario = scenario_of(
         "failures_handled; batch max_size=3; 0: a b c; a c: 40 gives *1; b: 40 gives with whole"
     )
@@ -96,7 +91,6 @@ def given_for_three(scenario: Scenario) -> Any:
 
 
 def test_a_batch_that_goes_on_when_it_is_cancelled_answers_then() -> None:
-    """It was never to answer, whatever one of its calls was to do to all of it."""
     scenario = scenario_of(
         "timeout 80; handled; batch max_size=2; 0: a b; source_ends_at 200;"
         "a: never with swallow whole, late gives a?; b: 40 gives b1, late gives b?"

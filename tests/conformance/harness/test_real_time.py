@@ -117,7 +117,6 @@ def late_by(*lateness: int) -> OpenOperator:
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.usefixtures("real_clock")
 def test_a_run_in_time_tells_what_a_virtual_one_does(loop: Any) -> None:
-    """Its instants are those of the grid."""
     real = play_in_real_time(open_operator, ONE, loop)
     (leg,) = real.legs
 
@@ -128,7 +127,6 @@ def test_a_run_in_time_tells_what_a_virtual_one_does(loop: Any) -> None:
 
 @pytest.mark.usefixtures("real_clock")
 def test_a_stall_between_two_events_is_noticed() -> None:
-    """Though each event falls on its instant."""
     trace = play(late_by(25), ONE, real=True)
 
     assert trace.legs[0].late_by == pytest.approx(25, abs=1)
@@ -137,14 +135,12 @@ def test_a_stall_between_two_events_is_noticed() -> None:
 @pytest.mark.usefixtures("real_clock")
 @pytest.mark.parametrize(("lateness", "how"), [((25, 0), "finished"), ((25,) * 31, "error")])
 def test_what_is_late_is_played_again(lateness: tuple[int, ...], how: str) -> None:
-    """Thirty-one times at most."""
     assert play_in_real_time(late_by(*lateness), ONE).legs[0].ending.how == how
 
 
 def test_a_backend_without_virtual_time_is_played_in_real_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It has nothing else to do for it than to say so."""
     loops: list[str] = []
 
     def run_real(main: Any, loop: Any) -> Any:
@@ -160,7 +156,6 @@ def test_a_backend_without_virtual_time_is_played_in_real_time(
 
 
 def test_the_real_clock_is_a_real_one() -> None:
-    """A leg that takes no time takes none; its loop does not jump."""
     empty = Scenario()
 
     assert play(open_operator, empty, real=True).legs[0].ending.how == "finished"
@@ -189,11 +184,9 @@ def answered_after(ms: int) -> Scenario:
     ],
 )
 def test_what_a_real_clock_can_play(scenario: Scenario, fits: bool) -> None:  # noqa: FBT001
-    """Short ones on the grid, in which no wait is cut short, and nobody blocks the loop."""
     assert (short({"it": scenario}, partial(play, open_operator), 9) == {"it": scenario}) is fits
 
 
 def test_the_first_that_fit_are_chosen() -> None:
-    """As many as are wanted."""
     scenarios = {str(ms): answered_after(ms) for ms in (0, 30, 40, 80, 120)}
     assert list(short(scenarios, partial(play, open_operator), 3)) == ["0", "40", "80"]

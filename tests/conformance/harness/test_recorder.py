@@ -41,7 +41,6 @@ def clock() -> Clock:
 def test_times_are_those_of_the_nearest_instant(
     clock: Clock, ms: float, instant: float, late: float
 ) -> None:
-    """The lateness is that behind the instant before, where it is not just a little early."""
     recorder = Recorder(Scenario(), clock, grid=40)
     clock.ms = ms
     assert recorder.now() == instant
@@ -49,7 +48,6 @@ def test_times_are_those_of_the_nearest_instant(
 
 
 def test_the_greatest_lateness_is_kept(clock: Clock) -> None:
-    """Of all times that were asked for."""
     recorder = Recorder(Scenario(), clock, grid=40)
     for clock.ms in (47, 82):
         recorder.now()
@@ -69,7 +67,6 @@ def test_the_greatest_lateness_is_kept(clock: Clock) -> None:
 def test_something_that_was_known_to_be_due_may_be_out_of_time(
     clock: Clock, ms: float, due: tuple[float, ...], late: float
 ) -> None:
-    """Late or early; it may be told later."""
     recorder = Recorder(Scenario(), clock, grid=40)
     clock.ms = ms
     recorder.was_due(*due)
@@ -77,7 +74,6 @@ def test_something_that_was_known_to_be_due_may_be_out_of_time(
 
 
 def test_a_stall_right_before_the_end_is_measured(clock: Clock) -> None:
-    """Whoever stops the measuring may be the first to run after it."""
     recorder = Recorder(Scenario(), clock, grid=40)
 
     async def measure() -> None:
@@ -92,7 +88,6 @@ def test_a_stall_right_before_the_end_is_measured(clock: Clock) -> None:
 
 
 def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:
-    """Without a grid nothing is late."""
     recorder = Recorder(Scenario(), clock)
     clock.ms = 61.23456
     assert recorder.now() == 61.235
@@ -101,8 +96,6 @@ def test_a_virtual_clock_is_not_rounded_to_a_grid(clock: Clock) -> None:
 
 @pytest.mark.parametrize("ms", [126.223, 0.1, 333.333])
 def test_time_in_which_the_loop_is_blocked_leaves_nothing_over(clock: Clock, ms: float) -> None:
-    """Not even what is lost by rounding: somebody asks whether any time has passed."""
-
     def block(seconds: float) -> None:
         clock.ms += 1000 * seconds
 

@@ -39,21 +39,18 @@ OTHERS = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_equal_values_of_one_type_are_the_same(one: Any, other: Any) -> None:
-    """However they are nested, and in whatever order their keys stand."""
     assert is_same(one, other)
     assert is_same_element(Record(one, key=one), Record(other, key=other))
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
 def test_values_that_only_look_alike_are_not(one: Any, other: Any) -> None:
-    """Nor are records with such values, or such keys."""
     assert not is_same(one, other)
     assert not is_same_element(Record(one), Record(other))
     assert not is_same_element(Record("a", key=one), Record("a", key=other))
 
 
 def test_elements_of_another_kind_are_others() -> None:
-    """Whatever they hold."""
     elements = [
         Watermark(1),
         LatencyMarker(1),
@@ -73,20 +70,17 @@ def test_elements_of_another_kind_are_others() -> None:
 
 
 def test_a_timestamp_has_a_type_too() -> None:
-    """One that was turned into a float is not handed on exactly."""
     assert not is_same_element(Watermark(5), Watermark(5.0))  # type: ignore[arg-type]
     assert not is_same_element(Record("a", 1), Record("a", True))
 
 
 def test_what_can_not_be_hashed_can_be_counted() -> None:
-    """Equal elements are counted together."""
     records = [Record({"a": []}, key=[]), Record({"a": []}, key=[]), Record({"a": [0]})]
 
     assert sorted(Counter(map(identity_of, records)).values()) == [1, 2]
 
 
 def test_what_is_no_element_has_an_identity() -> None:
-    """An operator can hand out anything."""
     assert identity_of("a") == identity_of("a") != identity_of(Record("a"))
     assert identity_of(object()) != identity_of(object())
 
@@ -107,7 +101,6 @@ def test_what_is_no_element_has_an_identity() -> None:
     ],
 )
 def test_which_keys_are_the_same(one: Any, other: Any, *, same: bool, plain: bool) -> None:
-    """As in a dict; and which of them say so in the same words."""
     scenario = Scenario(inputs=(Timed(0, Record("a", key=one)), Timed(0, Record("b", key=other))))
     (leg,) = explain(scenario, play(open_operator, scenario, "asyncio")).history.legs
     before, item = leg.records

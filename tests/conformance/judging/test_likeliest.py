@@ -68,7 +68,6 @@ def runs(name: str) -> list[tuple[Scenario, Trace]]:
 
 
 def test_the_first_explanation_is_mostly_right() -> None:
-    """What came out of which record, and which were late, is seen from all that came out."""
     ways = [explain(*each) for name in OPERATORS for each in runs(name)]
     is_open = [
         any(tie.is_open for reading in way.readings for tie in reading.ties.ties) for way in ways
@@ -81,7 +80,6 @@ def test_the_first_explanation_is_mostly_right() -> None:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_some_explanation_is_right(name: str) -> None:
-    """None of the operators is convicted of anything."""
     found = [dict(judge(scenario, trace, CHECKS).violations()) for scenario, trace in runs(name)]
 
     assert [each for each in found if each] == []

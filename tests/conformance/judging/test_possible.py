@@ -146,7 +146,6 @@ CASES: dict[str, tuple[Happened, str | None, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_plan_is_followed_to_the_letter(name: str) -> None:
-    """What it does not foresee has not happened; what it leaves open may have."""
     events, said, changes = CASES[name]
 
     why = impossible(replace(PLANNED, **changes), Trace((leg_of(events),)))
@@ -155,7 +154,6 @@ def test_the_plan_is_followed_to_the_letter(name: str) -> None:
 
 
 def test_on_a_real_clock_times_may_be_rounded() -> None:
-    """Back to the grid, by no more than the harness was late."""
     late, later = (leg_of("0: calls b; 60: #0 raises", late_by=by) for by in (19.5, 5))
 
     assert impossible(PLANNED, Trace((late,))) is None
@@ -213,7 +211,6 @@ UNCLOSED = ", and no event says that it was closed"
 def test_the_legs_follow_from_each_other(
     scenario: Scenario, legs: tuple[Leg, ...], said: str
 ) -> None:
-    """How each begins is known from the plan, and from the last snapshot before."""
     assert (impossible(scenario, Trace(legs)) or "possible").startswith(said)
 
 
@@ -243,14 +240,12 @@ def about(number: int | None, kind: type, *before: Event) -> Trace:
 def test_a_trace_of_retries_tells_which_record_a_call_is_for(
     kind: type, number: int | None, said: str | None
 ) -> None:
-    """Where values are equal, nobody else can."""
     found = impossible(EQUAL, about(number, kind))
 
     assert found == said if said is None else found is not None and found.endswith(said)
 
 
 def test_calls_of_values_that_are_not_equal_need_no_number() -> None:
-    """The value says it."""
     apart = replace(EQUAL, inputs=EQUAL.inputs[1:])
     (leg,) = play(open_operator, apart).legs
     events: list[Any] = list(leg.events)
@@ -263,7 +258,6 @@ def test_calls_of_values_that_are_not_equal_need_no_number() -> None:
 def test_only_where_a_copy_was_handed_on_nobody_knows_the_record(
     what: MisuseKind, *, is_excused: bool
 ) -> None:
-    """Another misuse is no excuse for a trace that does not tell it."""
     found = impossible(EQUAL, about(None, CallStarted, Misuse(0, what, "in some way")))
 
     assert found is None if is_excused else found is not None and found.endswith(UNTOLD)

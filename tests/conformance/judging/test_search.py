@@ -39,8 +39,6 @@ def one_timed_out() -> Trace:
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_each_of_them_may_be_the_one_that_was_timed_out(which: int) -> None:
-    """A rule that only one explanation keeps is not broken."""
-
     @leg_check("TEST-1")
     def it_was_this_one(leg: LegHistory) -> Iterator[Finding]:
         late = leg.records[which].asked_at < NEVER
@@ -52,8 +50,6 @@ def test_each_of_them_may_be_the_one_that_was_timed_out(which: int) -> None:
 
 
 def test_what_no_explanation_keeps_is_broken() -> None:
-    """The likeliest explanation is told then."""
-
     @leg_check("TEST-1")
     def two_of_them(leg: LegHistory) -> Iterator[Finding]:
         late = [item.pos for item in leg.records if item.asked_at < NEVER]
@@ -67,7 +63,6 @@ def test_what_no_explanation_keeps_is_broken() -> None:
 
 
 def test_an_error_may_be_of_one_that_answered_at_its_deadline_before_another_was_late() -> None:
-    """Their values are equal, and the consumer looks when both are over."""
     (scenario,) = scenarios_from_json(ANSWERED_THEN_LATE)
 
     trace = play(open_operator, scenario, "asyncio")

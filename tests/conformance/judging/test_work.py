@@ -140,7 +140,6 @@ def work_of(planned: Scenario, damaged: Callable[[tuple[Event, ...]], tuple[Even
 def test_judging_a_trace_of_ten_times_the_size_is_ten_times_the_work(
     damaged: Callable[[tuple[Event, ...]], tuple[Event, ...]], mode: str, *, is_wide: bool
 ) -> None:
-    """Whether the operator is sound or not, and however much is in flight."""
     pause = (SinkStep("pause", 80 * MANY),)
     few, many = (
         stream(size, mode=mode, **({"capacity": size, "sink": pause} if is_wide else {}))
@@ -152,7 +151,6 @@ def test_judging_a_trace_of_ten_times_the_size_is_ten_times_the_work(
 
 @pytest.mark.timeout(20)
 def test_the_turn_of_a_cancelled_call_may_end_as_the_loop_is_blocked() -> None:
-    """Then it ends there, and no rounding error is followed through the block, step by step."""
     events = (
         Taken(0, 0),
         CallStarted(0, 0, "a"),

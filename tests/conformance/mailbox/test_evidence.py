@@ -24,7 +24,6 @@ each_witness = pytest.mark.parametrize("witness", MAILBOX_WITNESSES, ids=lambda 
 
 
 def test_every_rule_has_a_check_a_witness_and_an_example() -> None:
-    """A rule that nobody judges is advice."""
     known = set(mailbox_rules())
 
     assert set(MAILBOX_CHECKS) == known
@@ -33,13 +32,11 @@ def test_every_rule_has_a_check_a_witness_and_an_example() -> None:
 
 
 def test_no_operator_is_held_to_a_rule_of_the_mailbox() -> None:
-    """They are a book of their own."""
     assert set(mailbox_rules()) & set(rules()) == set()
     assert {rule.area for rule in mailbox_rules().values()} == {"MBX"}
 
 
 def test_names_of_examples_are_unique() -> None:
-    """A name stands for one example in a report."""
     names = Counter(example.name for example in MAILBOX_EXAMPLES)
 
     assert [name for name, count in names.items() if count > 1] == []
@@ -47,7 +44,6 @@ def test_names_of_examples_are_unique() -> None:
 
 @each_witness
 def test_a_check_convicts_the_violating_run_in_these_words(witness: MailboxWitness) -> None:
-    """The text says what was expected and what was seen."""
     judged = judge_mailbox(witness.violating).by_rule[witness.rule]
 
     assert [violation.text for violation in judged.violations][:1] == [witness.text]
@@ -56,7 +52,6 @@ def test_a_check_convicts_the_violating_run_in_these_words(witness: MailboxWitne
 
 @each_witness
 def test_a_check_lets_the_near_miss_pass(witness: MailboxWitness) -> None:
-    """The rule applies to it, and holds; and so do all the others."""
     judged = judge_mailbox(witness.legal)
 
     assert judged.by_rule[witness.rule].applied > 0
@@ -65,18 +60,15 @@ def test_a_check_lets_the_near_miss_pass(witness: MailboxWitness) -> None:
 
 @each_example
 def test_an_example_can_be_played(example: MailboxExample) -> None:
-    """Everybody in it is known, and nothing waits where nothing may."""
     require_program(example.program)
 
 
 @each_example
 def test_an_example_comes_back_from_its_notation(example: MailboxExample) -> None:
-    """What a report shows can be typed in again."""
     assert program_of(notation_of(example.program)) == example.program
 
 
 def test_what_can_not_be_read_is_refused_in_words() -> None:
-    """A word that is no step, for example."""
     with pytest.raises(ValueError, match="is no step") as caught:
         program("execute:m execute!!m")
 
@@ -84,7 +76,6 @@ def test_what_can_not_be_read_is_refused_in_words() -> None:
 
 
 def test_a_trace_that_nobody_can_have_seen_is_an_error_and_no_verdict() -> None:
-    """The end of a step that never began, for example."""
     trace = mailbox_trace("execute:m")
     broken = type(trace)(trace.events[1:])
 

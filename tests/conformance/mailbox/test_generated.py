@@ -40,7 +40,6 @@ def convicted(opened: OpenProcessor, count: int, stage: Stage, seed: int = 0) ->
 @sampled
 @each_stage
 def test_the_reference_is_never_convicted(stage: Stage) -> None:
-    """In none of a thousand programs."""
     assert convicted(MailboxProcessor, COUNT, stage) == []
 
 
@@ -48,7 +47,6 @@ def test_the_reference_is_never_convicted(stage: Stage) -> None:
 @each_stage
 @pytest.mark.parametrize("sound", SOUND_MAILBOXES)
 def test_a_sound_mailbox_of_another_design_is_never_convicted(sound: type, stage: Stage) -> None:
-    """An inbox that is sorted late: it is all the same to the rules."""
     examples = [
         judge_mailbox(play_program(case.program, processor_with(sound), stage)).broken
         for case in mailbox_cases(0, stages=[stage])
@@ -59,7 +57,6 @@ def test_a_sound_mailbox_of_another_design_is_never_convicted(sound: type, stage
 
 
 def test_the_same_seed_gives_the_same_programs() -> None:
-    """A failure can be repeated; another seed gives others."""
     first, again, other = (list(random_programs(20, seed)) for seed in (5, 5, 6))
 
     assert first == again
@@ -69,7 +66,6 @@ def test_the_same_seed_gives_the_same_programs() -> None:
 
 
 def test_most_rules_apply_to_generated_programs() -> None:
-    """All but those that need what only threads can do, or a section that others come into."""
     applied: set[str] = set()
     for program in random_programs(COUNT, 1):
         judged = judge_mailbox(play_program(program, MailboxProcessor, "asyncio"))

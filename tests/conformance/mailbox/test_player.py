@@ -13,7 +13,6 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 @each_stage
 def test_a_trace_reads_like_the_program(stage: Stage) -> None:
-    """The owner waits, another thread sends, and the owner goes on."""
     trace = play_program(program("take a.execute:m"), MailboxProcessor, stage)
 
     assert list(trace_lines(trace)) == [
@@ -31,7 +30,6 @@ def test_a_trace_reads_like_the_program(stage: Stage) -> None:
 
 @each_stage
 def test_a_default_action_does_what_the_program_says(stage: Stage) -> None:
-    """Then it completes the loop."""
     trace = play_program(program("run count", "execute:m"), MailboxProcessor, stage)
 
     assert [event.kind for event in trace.events if event.kind in {"run", "action"}] == [
@@ -42,7 +40,6 @@ def test_a_default_action_does_what_the_program_says(stage: Stage) -> None:
 
 
 def test_senders_are_threads_where_there_are_some() -> None:
-    """On the other stages they are tasks of the owner's loop."""
     seen: dict[str, set[bool]] = {}
 
     def opened(stage: Stage) -> None:
@@ -61,8 +58,6 @@ def test_senders_are_threads_where_there_are_some() -> None:
 
 @each_stage
 def test_what_goes_round_in_circles_is_ended(stage: Stage) -> None:
-    """By the loop's turns, or by what is written down."""
-
     class SendsForEver(MailboxProcessor):
         def all_actions_completed(self) -> None:
             """Never."""
@@ -73,8 +68,6 @@ def test_what_goes_round_in_circles_is_ended(stage: Stage) -> None:
 
 
 def test_a_mailbox_that_can_not_be_opened_is_no_verdict() -> None:
-    """What was raised is told."""
-
     def refuse(_: Loop, __: DefaultAction) -> Processor:
         raise ValueError("not today")
 
@@ -85,7 +78,6 @@ def test_a_mailbox_that_can_not_be_opened_is_no_verdict() -> None:
 
 @each_stage
 def test_a_neighbour_has_its_turns(stage: Stage) -> None:
-    """As many as it asks for."""
     played = play_program(
         program("run", *["count"] * 20, has_neighbour=True), MailboxProcessor, stage
     )

@@ -62,7 +62,6 @@ def run(*arguments: str) -> Result:
 
 
 def test_a_sound_mailbox_conforms() -> None:
-    """The verdict is one line, progress is told beside it."""
     done = run(REFERENCE, "--count", "20")
 
     assert done.exit_code == 0
@@ -71,19 +70,16 @@ def test_a_sound_mailbox_conforms() -> None:
 
 
 def test_what_a_mailbox_prints_is_not_taken_for_an_answer() -> None:
-    """It goes elsewhere."""
     assert run("gate:prints", "--count", "1", "--loop", "asyncio").exit_code == 0
 
 
 def test_a_rule_that_shows_elsewhere_is_not_missed_where_it_was_not_asked_for() -> None:
-    """On a loop without threads some rules can't be broken."""
     done = run(REFERENCE, "--count", "1", "--loop", "trio")
 
     assert (done.exit_code, "conformant" in done.stdout) == (0, True)
 
 
 def test_a_broken_rule_is_shown_with_its_sentence_its_program_and_its_trace() -> None:
-    """What one needs to see what is wrong."""
     done = run("gate:Late", "--count", "1", "--loop", "asyncio")
 
     assert done.exit_code == 1
@@ -107,7 +103,6 @@ def test_a_broken_rule_is_shown_with_its_sentence_its_program_and_its_trace() ->
     ],
 )
 def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said: str) -> None:
-    """After a few of those nothing more is played."""
     done = run(name, "--count", "1", "--patience", "0.5", "--loop", "asyncio")
 
     assert done.exit_code == 1
@@ -130,7 +125,6 @@ def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said:
     ],
 )
 def test_a_name_that_says_nothing_is_wrong_usage(name: str, said: str) -> None:
-    """The error says which, and what was expected."""
     done = run(name)
 
     assert done.exit_code == 2
@@ -139,7 +133,6 @@ def test_a_name_that_says_nothing_is_wrong_usage(name: str, said: str) -> None:
 
 @pytest.mark.parametrize("patience", ["nan", "0", "-1"])
 def test_no_time_is_no_patience(patience: str) -> None:
-    """A slip there must not convict a sound mailbox."""
     done = run(REFERENCE, "--patience", patience)
 
     assert done.exit_code == 2
@@ -150,7 +143,6 @@ def test_no_time_is_no_patience(patience: str) -> None:
     "other", [("pool-asyncio",), ("--full",), ("--report", "there"), ("--jobs", "2")]
 )
 def test_what_is_for_backends_only_is_refused_beside_a_mailbox(other: tuple[str, ...]) -> None:
-    """An option that would be without effect misleads."""
     done = run(REFERENCE, *other)
 
     assert (done.exit_code, done.stdout) == (2, "")
@@ -159,14 +151,12 @@ def test_what_is_for_backends_only_is_refused_beside_a_mailbox(other: tuple[str,
 
 
 def test_a_loop_is_refused_without_a_mailbox() -> None:
-    """A backend says itself on which loop it plays."""
     done = CliRunner().invoke(asyncwait, ["verify", "pool-asyncio", "--loop", "trio"])
 
     assert (done.exit_code, done.stdout) == (2, "")
 
 
 def test_where_trio_is_not_installed_one_line_says_what_to_install(outside: Folder) -> None:
-    """It says how to do without, too; nothing is played."""
     outside.block("trio")
 
     done = outside.asyncwait("verify", "--mailbox", REFERENCE, "--count", "1")
@@ -179,7 +169,6 @@ def test_where_trio_is_not_installed_one_line_says_what_to_install(outside: Fold
 
 
 def test_without_trio_the_other_loops_can_be_asked_for(outside: Folder) -> None:
-    """A loop that is asked for and not there is wrong usage all the same."""
     outside.block("trio")
     asked = ("verify", "--mailbox", REFERENCE, "--count", "1", "--loop")
 

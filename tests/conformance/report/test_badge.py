@@ -37,7 +37,6 @@ KNOWN = verdict("mine", {"ORD-1": "expected-fail"}, "see issue 7")
 def test_the_badge_says_the_worst_and_what_it_is_about(
     told: Report, message: str, color: str
 ) -> None:
-    """In the form that shields.io reads; a part of the rules is never green."""
     assert json.loads(FORMS["badge.json"](told)) == {
         "schemaVersion": 1,
         "label": "asyncwait",
@@ -47,7 +46,6 @@ def test_the_badge_says_the_worst_and_what_it_is_about(
 
 
 def test_the_row_is_that_of_the_newest_run() -> None:
-    """Below a comment with what its columns are; names of users mean nothing but themselves."""
     old = report(verdict("a|b_*", {"ORD-1": "fail"}))
     new = report(verdict("a|b_*", {"ORD-2": "not-applicable"}), created=LATER)
 
@@ -63,7 +61,6 @@ def test_the_row_is_that_of_the_newest_run() -> None:
 
 
 def test_the_row_of_a_single_run_has_its_day() -> None:
-    """Nothing else could be meant."""
     row = FORMS["row.md"](report(verdict("mine"), created=LATER)).decode().splitlines()[1]
 
     assert row.endswith(" | 2026-02-01 |")

@@ -42,7 +42,6 @@ def cases(suite: ET.Element) -> dict[str, tuple[str, str]]:
 
 
 def test_nothing_is_in_it_that_a_build_server_does_not_know() -> None:
-    """Some refuse a file for an attribute too many."""
     statuses = dict(zip(rules(), get_args(Status), strict=False))
     root = junit(report_of((verdict("mine", statuses),), THEN, {"spark": "no pyspark"}))
 
@@ -55,7 +54,6 @@ def test_nothing_is_in_it_that_a_build_server_does_not_know() -> None:
 
 
 def test_a_verdict_that_no_rule_speaks_for_is_a_failure() -> None:
-    """As long as somebody else says that it is not conformant."""
     told = report(verdict("mine"))
     (run,) = told.runs
     assert run.footer is not None

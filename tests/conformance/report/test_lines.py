@@ -46,7 +46,6 @@ def doubt(told: Report) -> str:
 
 
 def test_a_report_comes_back_as_it_was(tmp_path: Path) -> None:
-    """With scenarios and traces."""
     write_lines(TOLD, tmp_path / "r.jsonl")
 
     assert read_lines(tmp_path / "r.jsonl") == TOLD
@@ -55,7 +54,6 @@ def test_a_report_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_a_report_that_was_cut_anywhere_proves_nothing(
     read: Callable[[bytes], Report],
 ) -> None:
-    """At random places, at both ends, and at the end of some lines."""
     random_places = random.Random(7).sample(range(len(DATA)), 20)
     ends = [sum(map(len, LINES[:n])) for n in range(0, len(LINES), 9)]
 
@@ -81,7 +79,6 @@ def test_what_other_programs_do_to_files_of_text_changes_no_report(
 def test_a_report_with_line_ends_of_windows_that_was_cut_proves_nothing(
     read: Callable[[bytes], Report],
 ) -> None:
-    """Also between the two characters of its last line end."""
     data = DATA.replace(b"\n", b"\r\n")
 
     assert doubt(read(data[:-1])) == f"it was cut in line {len(LINES)}"
@@ -90,7 +87,6 @@ def test_a_report_with_line_ends_of_windows_that_was_cut_proves_nothing(
 def test_a_report_that_was_cut_before_any_verdict_names_its_backends(
     read: Callable[[bytes], Report],
 ) -> None:
-    """Also before the first word on them: the header does."""
     told = read(b"".join(LINES[:9]) + LINES[9][:20])
 
     assert doubt(told) == "it was cut in line 10"
@@ -133,7 +129,6 @@ def test_a_report_that_was_cut_before_any_verdict_names_its_backends(
 def test_a_report_that_was_damaged_says_how(
     read: Callable[[bytes], Report], damaged: bytes, said: str
 ) -> None:
-    """And proves nothing."""
     assert doubt(read(damaged)).startswith(said)
 
 
@@ -162,12 +157,10 @@ def with_run(**changes: Any) -> Report:
 def test_a_report_whose_parts_do_not_fit_proves_nothing(
     read: Callable[[bytes], Report], told: Report, said: str
 ) -> None:
-    """Even where its end does."""
     assert doubt(read(report_to_lines(told))) == said
 
 
 def test_what_is_too_deep_is_refused_as_a_line(read: Callable[[bytes], Report]) -> None:
-    """No timeline of it could be drawn."""
     deep = b'{"type":"played","name":"a","id":"b","planned":{},"trace":{"legs":[{'
     deep += (
         b'"ending":{"how":"finished"},"events":[{"type":"call","at":0,"call":0,"value":%b}]}]}}\n'
@@ -198,7 +191,6 @@ def test_what_is_too_deep_is_refused_as_a_line(read: Callable[[bytes], Report]) 
 def test_what_is_no_report_is_refused(
     read: Callable[[bytes], Report], data: bytes, said: str
 ) -> None:
-    """One error names the file, the line, and what to do."""
     with pytest.raises(InvalidConfig) as refused:
         read(data)
 
@@ -206,7 +198,6 @@ def test_what_is_no_report_is_refused(
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    """Each in words of its own."""
     with pytest.raises(InvalidConfig, match=r"is a folder: name the report\.jsonl in it$"):
         read_lines(tmp_path)
     with pytest.raises(InvalidConfig, match=r"nowhere can't be read: "):

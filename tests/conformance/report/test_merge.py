@@ -29,7 +29,6 @@ def together(*reports: Report) -> Report:
 
 
 def test_runs_of_a_backend_stand_together_the_newest_last() -> None:
-    """In whatever order the files were named."""
     first, second = verdict("first"), verdict("second")
 
     told = together(report(first, second, created=LATER), report(first))
@@ -39,14 +38,12 @@ def test_runs_of_a_backend_stand_together_the_newest_last() -> None:
 
 
 def test_a_run_in_two_files_counts_once() -> None:
-    """Who merges what was merged before loses nothing, and gets nothing twice."""
     told = report(verdict())
 
     assert together(told, told, together(told)).runs == told.runs
 
 
 def test_a_run_in_two_files_is_told() -> None:
-    """With the first file that it stands in."""
     both, one = report(verdict("mine"), verdict("other")), report(verdict("other"))
     later = report(verdict("other"), created=LATER)
 
@@ -57,7 +54,6 @@ def test_a_run_in_two_files_is_told() -> None:
 
 
 def test_the_newest_run_of_each_backend_decides() -> None:
-    """What was broken once and is not any more is history."""
     red = report(verdict("mine", {"ORD-1": "fail"}))
     green = report(verdict("mine"), created=LATER)
 
@@ -66,7 +62,6 @@ def test_the_newest_run_of_each_backend_decides() -> None:
 
 
 def test_what_changed_is_told_rule_by_rule() -> None:
-    """From what, to what."""
     old = report(verdict("mine", {"ORD-1": "fail", "ORD-2": "untested"}))
     new = report(msgspec.structs.replace(verdict("mine"), scenarios=9, planned=9), created=LATER)
 
@@ -82,7 +77,6 @@ def test_what_changed_is_told_rule_by_rule() -> None:
 
 
 def test_a_rule_that_is_new_was_not_there() -> None:
-    """A rule that a run was not asked for has not changed."""
     whole = verdict("mine")
     fewer = Verdict("mine", whole.results[1:], 2, 2)
     old = report(fewer)
@@ -102,7 +96,6 @@ def test_a_rule_that_is_new_was_not_there() -> None:
 
 
 def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None:
-    """Also in the file that it is merged into."""
     data = report_to_lines(report(verdict("mine"), created=LATER))
     tmp_path.joinpath("cut").write_bytes(data[:-40])
 
@@ -115,7 +108,6 @@ def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None
 
 
 def test_what_is_left_of_a_report_is_written_in_every_form(tmp_path: Path) -> None:
-    """Wherever it was cut: in its header, among rules, scenarios and results, before its end."""
     data = report_to_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")))
     lines = data.splitlines(keepends=True)
     ends = [sum(map(len, lines[:n])) for n in (0, 1, 9, 162, 163, 164, 170, 324, 325, 326, 400)]

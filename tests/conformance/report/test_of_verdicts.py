@@ -21,7 +21,6 @@ from asyncwait.spec.scenario import Scenario, Timed
 
 
 def test_several_causes_keep_the_order_of_the_verdict(tmp_path: Path) -> None:
-    """Also in a file, and merged: the one that explains most goes first, whatever its id is."""
     statuses: dict[str, Status] = dict.fromkeys(("CAP-1", "ELEM-1", "ORD-1", "ORD-4"), "fail")
     causes = (Cause("ORD-4", ("ELEM-1",)), Cause("CAP-1"), Cause("ORD-1"))
     said = msgspec.structs.replace(verdict("mine", statuses), causes=causes)
@@ -45,7 +44,6 @@ def failure(inputs: int) -> Failure:
 
 
 def test_a_scenario_that_would_fill_the_report_is_drawn_in_words() -> None:
-    """It says what is left out, and how to have it."""
     long = result("ORD-1", "fail", failure=failure(2_000))
 
     (run,) = report(Verdict("mine", (long,), 2, 2)).runs
@@ -61,7 +59,6 @@ def test_a_scenario_that_would_fill_the_report_is_drawn_in_words() -> None:
 
 
 def test_evidence_has_a_bound_and_every_rule_comes_before_a_second_piece() -> None:
-    """A backend that breaks everything makes no report that nobody can open."""
     count = 40
     broken = [
         msgspec.structs.replace(
@@ -81,7 +78,6 @@ def test_evidence_has_a_bound_and_every_rule_comes_before_a_second_piece() -> No
 
 
 def test_errors_are_told_up_to_a_bound() -> None:
-    """The others are counted."""
     said = msgspec.structs.replace(verdict(), errors=tuple("x" * 3_000 for _ in range(30)))
 
     (run,) = report(said).runs
@@ -93,7 +89,6 @@ def test_errors_are_told_up_to_a_bound() -> None:
 
 
 def test_a_newer_rule_that_does_not_decide_leaves_the_report_as_it_is(tmp_path: Path) -> None:
-    """Whatever became of it; it is told."""
     newer = [
         msgspec.structs.replace(result(rule, status), is_newer=True)
         for rule, status in (("ORD-1", "fail"), ("ORD-2", "untested"))

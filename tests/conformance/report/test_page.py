@@ -8,7 +8,6 @@ from asyncwait.conformance.report.page import MOST, html_of
 
 
 def test_nothing_but_the_page_itself_may_be_loaded() -> None:
-    """Its policy names its own style and its own script, by what they hold."""
     page = html_of(report(verdict()))
 
     policy = page.partition('Content-Security-Policy" content="')[2].partition('"')[0]
@@ -18,7 +17,6 @@ def test_nothing_but_the_page_itself_may_be_loaded() -> None:
 
 
 def test_where_there_is_no_room_the_evidence_is_left_out_and_told() -> None:
-    """The page stays whole: the matrix, the texts and the commands."""
     page = html_of(_with_long_text(report(verdict("mine", {"ORD-1": "fail"}))))
 
     assert len(page.encode()) > MOST

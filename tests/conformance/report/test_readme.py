@@ -22,7 +22,6 @@ TEXT = (resources.files("asyncwait.conformance.report") / "README.md").read_text
 
 @pytest.mark.parametrize("line", [Header, RuleText, RunHeader, Played, Result, RunFooter, Footer])
 def test_each_line_is_told_with_its_fields(line: type[msgspec.Struct]) -> None:
-    """In their order."""
     tag = line.__struct_config__.tag
     (row,) = [row for row in TEXT.splitlines() if row.startswith(f"| `{tag}` |")]
 
@@ -30,7 +29,6 @@ def test_each_line_is_told_with_its_fields(line: type[msgspec.Struct]) -> None:
 
 
 def test_the_bounds_are_those_that_hold() -> None:
-    """In kilobytes."""
     told = [int(number) * 1_000 for number in re.findall(r"(\d+) kB", TEXT)]
 
     assert told == [_of_verdicts.MOST_OF_ONE, _of_verdicts.MOST_OF_ALL]

@@ -15,7 +15,6 @@ def page(told: Report) -> list[str]:
 
 
 def test_texts_of_others_are_no_markup() -> None:
-    """Neither in a sentence, nor in a table, nor in a block of code."""
     odd = "</summary>|*x*\n# head\n```` <b>"
     failure = msgspec.structs.replace(FAILURE, violation=Violation(odd, 0))
     broken = Verdict("my*<b>", (result("ORD-1", "fail", "", failure),), 2, 2, (odd,))
@@ -30,7 +29,6 @@ def test_texts_of_others_are_no_markup() -> None:
 
 
 def test_a_page_that_would_not_be_shown_is_ended_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says where the rest is."""
     monkeypatch.setattr(_markdown, "MOST_BYTES", 3_000)
 
     lines = page(report(verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"})))

@@ -53,17 +53,14 @@ def numbered(first: int, last: int) -> list[str]:
 def test_of_a_timeline_as_much_is_shown_as_a_person_reads(
     lines: list[str], shown: list[str]
 ) -> None:
-    """The gaps are counted."""
     assert list(excerpt(lines)) == shown
 
 
 def test_a_long_line_is_cut() -> None:
-    """A snapshot may hold hundreds of elements."""
     assert [(len(each), "(278 more)" in each) for each in excerpt(["x" * 500])] == [(240, True)]
 
 
 def test_the_innermost_places_of_a_deep_error_are_shown() -> None:
-    """The outermost ones are the suite's own; a run that left nothing has nothing to be told."""
     deep = "\n".join(numbered(1, 100))
 
     assert list(besides(Trace((Leg(Ending("finished")),)))) == []
@@ -72,7 +69,6 @@ def test_the_innermost_places_of_a_deep_error_are_shown() -> None:
 
 
 def test_the_last_of_much_output_is_shown() -> None:
-    """A line may be long, too."""
     lines = list(printed("\n".join(["x" * 500, *(str(n) for n in range(30)), "y" * 500])))
 
     assert lines[0] == "printed, the last 20 lines:"
@@ -81,7 +77,6 @@ def test_the_last_of_much_output_is_shown() -> None:
 
 
 def test_a_scenario_that_would_bury_the_report_is_left_out_of_it() -> None:
-    """It is found by its id where it was played, or is played again."""
     large = Scenario(inputs=tuple(Timed(0, Record(n)) for n in range(200)))
     failure = msgspec.structs.replace(FAILURE, case=Case("large", large, large, generated=True))
 
@@ -105,5 +100,4 @@ def test_a_scenario_that_would_bury_the_report_is_left_out_of_it() -> None:
     ],
 )
 def test_an_element_is_shown_in_a_few_characters(element: Element, text: str) -> None:
-    """So that three columns fit on a screen."""
     assert show(element) == text

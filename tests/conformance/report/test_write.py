@@ -18,7 +18,6 @@ from asyncwait.spec import InvalidConfig
 
 
 def test_a_report_is_written_in_every_form(tmp_path: Path) -> None:
-    """Into a folder that need not be there."""
     folder = tmp_path / "a" / "b"
     told = report(verdict("mine", {"ORD-1": "fail"}))
 
@@ -31,7 +30,6 @@ def test_a_report_is_written_in_every_form(tmp_path: Path) -> None:
 
 
 def test_an_old_report_does_not_outlive_the_start_of_a_run(tmp_path: Path) -> None:
-    """It would be taken for the new one; what is not ours stays."""
     write_report(report(verdict()), "--report", tmp_path)
     tmp_path.joinpath("notes.txt").touch()
 
@@ -41,7 +39,6 @@ def test_an_old_report_does_not_outlive_the_start_of_a_run(tmp_path: Path) -> No
 
 
 def test_a_folder_that_can_not_be_written_is_refused(tmp_path: Path) -> None:
-    """With the option and the reason."""
     tmp_path.joinpath("file").touch()
 
     for act in (clear_folder, lambda *to: write_report(report(verdict()), *to)):
@@ -54,7 +51,6 @@ def test_a_folder_that_can_not_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_page_is_added_to_those_of_other_steps(tmp_path: Path) -> None:
-    """GitHub shows them one below the other."""
     file = tmp_path / "summary"
     file.write_text("before\n", encoding="utf-8")
 
@@ -66,7 +62,6 @@ def test_the_page_is_added_to_those_of_other_steps(tmp_path: Path) -> None:
 
 
 def test_a_page_that_can_not_be_added_is_no_reason_to_fail(tmp_path: Path) -> None:
-    """It is said; without a place to add it to nothing is."""
     assert add_step_summary(report(verdict()), "") == ""
     assert add_step_summary(report(verdict()), str(tmp_path)).startswith(
         f"GITHUB_STEP_SUMMARY {tmp_path} can't be written: "

@@ -30,7 +30,6 @@ def many(quick_scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
 
 
 def test_an_able_backend_gets_each_scenario_as_it_is(many: tuple[Scenario, ...]) -> None:
-    """The very same."""
     assert all(adapted(scenario, ALL_CAPABILITIES) is scenario for scenario in many)
 
 
@@ -38,7 +37,6 @@ def test_an_able_backend_gets_each_scenario_as_it_is(many: tuple[Scenario, ...])
 def test_an_adapted_scenario_needs_nothing_that_is_missing(
     many: tuple[Scenario, ...], capabilities: frozenset[Capability]
 ) -> None:
-    """So adapting it again changes nothing, nor one that needs no more; and it is still data."""
     possible = [scenario for scenario in many if needs(scenario) <= capabilities]
     fitting = tuple(adapted(scenario, capabilities) for scenario in many)
 
@@ -50,7 +48,6 @@ def test_an_adapted_scenario_needs_nothing_that_is_missing(
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile_is_needed_by_some_examples(profile: Capability) -> None:
-    """Without them nobody could tell whether an operator has it."""
     needing = [e.name for e in EXAMPLES if profile in needs(e.scenario)]
 
     assert len(needing) >= 10

@@ -30,7 +30,6 @@ HINT = "; did you mean 'ordered'?"
 
 
 def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
-    """Capabilities are taken away by name."""
     backend = stream_backend(open_operator)
 
     assert isinstance(backend, Backend)
@@ -39,14 +38,12 @@ def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
 
 
 def test_what_a_backend_lacks_is_taken_away() -> None:
-    """By the capability, or by its text."""
     backend = stream_backend(open_operator, lacks=[Capability.TIMED_INPUT, "cancel-calls"])
 
     assert ALL_CAPABILITIES - backend.capabilities == {"timed-input", "cancel-calls"}
 
 
 def test_a_backend_has_the_profiles_that_it_names_and_no_others() -> None:
-    """A sliding window is an operator too, and says what it is."""
     backend = stream_backend(open_operator, profiles=["ordered", "timeouts"])
 
     assert profiles_of(backend.capabilities) == ("core", "ordered", "timeouts")
@@ -97,7 +94,6 @@ SET = "must be a set of capabilities; see asyncwait.spec.scenario.declared"
     ],
 )
 def test_wrong_arguments_are_refused(changes: dict[str, Any], said: str) -> None:
-    """With the name, what was expected, and what came."""
     arguments: dict[str, Any] = {"open_operator": open_operator, **changes}
 
     with pytest.raises(InvalidConfig) as caught:
@@ -107,7 +103,6 @@ def test_wrong_arguments_are_refused(changes: dict[str, Any], said: str) -> None
 
 
 def test_what_is_lacked_may_say_how_far_away_it_is() -> None:
-    """It is lacked as any other."""
     lacks = {"copies": Lacks("not yet", "with 2.0"), "retry": Lacks("impossible")}
 
     backend = stream_backend(open_operator, lacks=lacks)
@@ -117,7 +112,6 @@ def test_what_is_lacked_may_say_how_far_away_it_is() -> None:
 
 
 def test_a_profile_that_is_not_named_may_say_so_too() -> None:
-    """It is missing with or without a word."""
     lacks = {"retry": Lacks("not yet")}
 
     backend = stream_backend(open_operator, profiles=["ordered"], lacks=lacks)
@@ -127,7 +121,6 @@ def test_a_profile_that_is_not_named_may_say_so_too() -> None:
 
 
 def test_of_what_is_missing_without_a_word_nothing_is_known() -> None:
-    """Names alone are enough."""
     assert stream_backend(open_operator, lacks=["copies"]).lacking == {}
     assert Lacks() == Lacks("unknown", "")
 
@@ -147,7 +140,6 @@ def test_of_what_is_missing_without_a_word_nothing_is_known() -> None:
     ],
 )  # fmt: skip
 def test_a_rule_that_does_not_apply_says_why(rule: str, lacking: Any, said: str) -> None:
-    """Of a part of a profile what is said of the profile."""
     can = ALL_CAPABILITIES - {"copies", "one-loop", "retry", "retry-after"}  # type: ignore[operator]
 
     assert missing_text(rules()[rule], can, lacking) == said
@@ -161,7 +153,6 @@ def test_a_rule_that_does_not_apply_says_why(rule: str, lacking: Any, said: str)
     ],
 )
 def test_what_nobody_can_go_by_is_refused(arguments: Any, said: str) -> None:
-    """At once, where it was written."""
     with pytest.raises(InvalidConfig) as caught:
         Lacks(*arguments)
 
@@ -172,7 +163,6 @@ def test_what_nobody_can_go_by_is_refused(arguments: Any, said: str) -> None:
     ("spec", "lacking"), [(7, {}), ("0.1", {"copies": Lacks()}), ("0.1", {Capability.COPIES: 7})]
 )
 def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any) -> None:
-    """It has these attributes or not."""
     backend: Any = SimpleNamespace(capabilities=ALL_CAPABILITIES, expected_failures={}, batch=False)
     assert hello_of("mine", backend).spec == ""
 
@@ -183,7 +173,6 @@ def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any)
 
 
 def test_the_shipped_backends_are_registered() -> None:
-    """One by one; the faulty ones are a family and are only named on demand."""
     operators, loops = ("emitter", "pool", "reference"), ("asyncio", "trio")
     names = [f"{operator}-{loop}" for operator in operators for loop in loops]
 
@@ -193,7 +182,6 @@ def test_the_shipped_backends_are_registered() -> None:
 
 
 def test_an_unknown_name_is_an_error_of_ours() -> None:
-    """Whoever loads backends can catch it."""
     with pytest.raises(UnknownBackend, match=r"^no backend is named 'x': give a name that "):
         load_backend("x")
 
@@ -211,7 +199,6 @@ def test_an_unknown_name_is_an_error_of_ours() -> None:
 def test_a_backend_that_declares_nonsense_is_refused(
     changes: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When it is loaded, not when a rule first looks."""
     arguments: dict[str, Any] = {"open_operator": open_operator, **changes}
     module = ModuleType("nonsense")
     module.backend = lambda: StreamBackend(**arguments)  # type: ignore[attr-defined]

@@ -49,7 +49,6 @@ def endings(traces: Iterable[Trace]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_children_play_as_this_process_does(jobs: int) -> None:
-    """The traces that come back through pipes are the same, in the order of the scenarios."""
     short = [msgspec.structs.replace(SCENARIO, capacity=number) for number in range(1, 3 * TURN)]
     expected = [*(play(open_operator, each) for each in short), *[play(open_operator, LONG)] * 9]
     with open_backend("reference-asyncio", jobs=jobs) as backend:
@@ -60,7 +59,6 @@ PID = 'print(\'{"error": "%d"}\' % os.getpid())'
 
 
 def test_a_child_is_kept_from_one_play_to_the_next() -> None:
-    """Starting one costs more than many scenarios."""
     with crew(program(PID)) as children:
         first, second = (endings(children.play([SCENARIO])) for _ in range(2))
 
@@ -69,7 +67,6 @@ def test_a_child_is_kept_from_one_play_to_the_next() -> None:
 
 @pytest.mark.parametrize("count", [0, _crew.PULLED])
 def test_a_play_is_over_with_its_last_trace(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """Nobody waits for a child that owes nothing, though what is asked for comes by several."""
     with crew(program(PID)) as children:
         endings(children.play([SCENARIO]))
         attend, said = children._attend, 0
@@ -86,7 +83,6 @@ def test_a_play_is_over_with_its_last_trace(monkeypatch: pytest.MonkeyPatch, cou
 
 
 def test_the_number_of_a_scenario_decides_who_plays_it() -> None:
-    """So that a run can be repeated, whatever a backend keeps from one scenario to the next."""
     with crew(program(PID), size=2) as children:
         pids = [detail for _, detail in endings(children.play([SCENARIO] * (4 * TURN)))]
 
@@ -98,7 +94,6 @@ def test_the_number_of_a_scenario_decides_who_plays_it() -> None:
 
 
 def test_few_scenarios_need_one_child(tmp_path: Path) -> None:
-    """However many there may be."""
     notes = f"open({str(tmp_path / 'starts')!r}, 'a').write('x'); "
     with crew([*program(PID)[:-1], notes + program(PID)[-1]], size=3) as children:
         assert len(list(children.play([SCENARIO] * TURN))) == TURN
@@ -107,7 +102,6 @@ def test_few_scenarios_need_one_child(tmp_path: Path) -> None:
 
 
 def test_a_play_that_is_given_up_disturbs_no_other() -> None:
-    """A child that owes answers is replaced."""
     with crew(
         program('time.sleep(60) if number > 1 else print(\'{"error": "%d"}\' % number)')
     ) as children:
@@ -183,7 +177,6 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
 @pytest.mark.usefixtures("bounds")
 @pytest.mark.parametrize("name", MISTAKES)
 def test_what_is_wrong_with_a_child_is_an_error_of_its_runs(name: str) -> None:
-    """A child that is lost is replaced."""
     command, detail = MISTAKES[name]
     scenarios = [LONG] * 9 if name in {"reads nothing", "long replies"} else [SCENARIO] * 2
     with crew(command, 0.3 if "late" in detail else 10) as children:
@@ -200,7 +193,6 @@ def test_what_is_wrong_with_a_child_is_an_error_of_its_runs(name: str) -> None:
     ids=["nonsense", "no trace", "another field", "no text", "a deep nest"],
 )
 def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
-    """Whatever bytes it is made of."""
     raw = f"[sys.stdout.buffer.write({said} + b'\\n'), sys.stdout.flush()]"
     with crew(program(raw)) as children:
         ((how, detail),) = endings(children.play([SCENARIO]))
@@ -241,7 +233,6 @@ def test_a_program_that_never_speaks_our_lines_is_no_backend(command: list[str],
 
 
 def test_a_program_need_not_speak_before_it_is_asked() -> None:
-    """Its first line may be an answer: to an empty scenario, which nobody judges."""
     silent = program('print(\'{"error": "%d"}\' % number)')
     silent[-1] = silent[-1].replace("print(flush=True)\n", "")
     with crew(silent) as children:
@@ -249,7 +240,6 @@ def test_a_program_need_not_speak_before_it_is_asked() -> None:
 
 
 def test_what_is_printed_belongs_to_its_scenario(tmp_path: Path) -> None:
-    """By whichever way it is printed; the replies stand apart from it."""
     (tmp_path / "loud.py").write_text(LOUD, encoding="utf-8")
     scenarios = [msgspec.structs.replace(SCENARIO, capacity=number) for number in range(1, 4)]
     with open_backend("loud:backend", jobs=1, folder=str(tmp_path)) as backend:
@@ -279,7 +269,6 @@ def backend():
 
 
 def test_last_words_that_came_with_the_reply_before_are_shown() -> None:
-    """A program that dies amid the next scenario may have said why before it was heard."""
     body = "if number == 2: print('panicked', file=sys.stderr)\n    if number == 2: os._exit(101)"
     early = body.replace("number == 2: print", "number == 1: print")
     for each in (body, early):
@@ -291,7 +280,6 @@ def test_last_words_that_came_with_the_reply_before_are_shown() -> None:
 
 
 def test_of_much_output_the_last_is_kept() -> None:
-    """And the rest is counted."""
     loud = program(f"{FINE}[print('x' * 100_000 + 'end', file=sys.stderr), print('{{}}')]")
     with crew(loud) as children:
         (trace,) = children.play([SCENARIO])
@@ -320,7 +308,6 @@ def numbered(body: str) -> list[str]:
 
 
 def test_requests_and_replies_of_version_2_have_numbers() -> None:
-    """The opening has none: it is sent before a program has said which version it speaks."""
     with crew(numbered("pass")) as children:
         said = endings(children.play([SCENARIO] * 20))
 
@@ -346,7 +333,6 @@ WRONG = "it answered the wrong scenario: the reply must have number 1, and has "
     ids=["another", "none", "garbage", "dies", "hangs"],
 )
 def test_a_program_that_has_lost_count_is_replaced(body: str, detail: str) -> None:
-    """One run is an error, and all others have their own replies, from a fresh process."""
     with crew(numbered(body), 0.5) as children:
         before, (how, why), *after = endings(children.play([SCENARIO] * 5))
 
@@ -361,7 +347,6 @@ GUIDE = Path(asyncwait.spec.scenario.__file__).with_name("json-lines.md")
 
 
 def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
-    """What a program in another language is written after must be true."""
     request, reply = (
         block.split("```")[0].strip()
         for block in GUIDE.read_text(encoding="utf-8").split("```json\n")[1:]
@@ -372,7 +357,6 @@ def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
 
 
 def test_the_guide_says_what_a_program_is_given() -> None:
-    """Time to start and to answer, requests ahead, and the length of a reply."""
     guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
 
     assert _crew.AHEAD == 8
@@ -387,7 +371,6 @@ def test_the_guide_says_what_a_program_is_given() -> None:
     ("starved", "seconds"), [(0.0, 10.5), (0.5, 14.5), (0.9, 50.5), (1.0, 100.5)]
 )
 def test_time_without_a_processor_is_not_the_childs(starved: float, seconds: float) -> None:
-    """On a busy machine it gets as much time as on an idle one; within a limit, too."""
     wait, child = _crew.Wait(10.0), SimpleNamespace(starved=0.0)
     while not wait.is_over(child):  # type: ignore[arg-type]
         wait.passed += 0.5

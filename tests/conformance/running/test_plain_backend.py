@@ -35,7 +35,6 @@ def convicts(waits: dict[Mode, Any], rule: str) -> bool:
 
 @pytest.mark.parametrize("rule", [*RULES, "HOLD-1", "KEY-1", "STAT-3"])
 def test_what_is_faulty_is_convicted_through_plain_values(rule: str) -> None:
-    """By its own rule; that sound ones are not is for the suite to say."""
     faulty = next(each for each in FAULTY if each.rule == rule)
     waits: Any = {mode: plain_wait(faulty.open_operator, mode) for mode in MODES}
 
@@ -43,8 +42,6 @@ def test_what_is_faulty_is_convicted_through_plain_values(rule: str) -> None:
 
 
 def test_a_source_that_is_read_to_its_end_before_the_first_call_is_convicted() -> None:
-    """Where it never waits it is an iterator that is not async, which some read in bulk."""
-
     def greedy(mode: Mode) -> Any:
         def wait(source: Any, *args: Any, **options: Any) -> Any:
             read = list(source) if isinstance(source, Iterator) else source
@@ -57,7 +54,6 @@ def test_a_source_that_is_read_to_its_end_before_the_first_call_is_convicted() -
 
 @pytest.mark.parametrize("is_so", [gives_one, never_waits])
 def test_both_kinds_of_functions_and_of_sources_are_played(is_so: Any) -> None:
-    """One result or many, a source that never waits or may: examples have enough of each."""
     played = [adapted(each.scenario, plain_backend(SOUND).capabilities) for each in EXAMPLES]
     counts = Counter(map(is_so, played))
 

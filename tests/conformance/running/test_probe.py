@@ -69,7 +69,6 @@ async def in_lists(*arguments: Any) -> AsyncIterator[Any]:
     ],
 )
 def test_what_is_no_operator_is_refused(adapter: Any, said: str) -> None:
-    """In a line that says what was expected."""
     with pytest.raises(InvalidConfig) as refused:
         probe(stream_backend(adapter))
 
@@ -78,7 +77,6 @@ def test_what_is_no_operator_is_refused(adapter: Any, said: str) -> None:
 
 
 def test_what_is_not_declared_is_not_asked_for() -> None:
-    """An operator without figures may say so."""
     with pytest.raises(InvalidConfig, match="statistics"):
         probe(stream_backend(without_statistics))
     probe(stream_backend(without_statistics, profiles=["ordered"]))
@@ -86,5 +84,4 @@ def test_what_is_not_declared_is_not_asked_for() -> None:
 
 @pytest.mark.parametrize("variation", [*FAULTY, *ODD], ids=lambda each: each.name)
 def test_an_operator_that_is_wrong_is_one(variation: Variation) -> None:
-    """Rules say what is wrong with it."""
     probe(variation.backend())

@@ -87,7 +87,6 @@ WAYS = {
 def test_nothing_that_a_child_has_started_survives_it(
     mark: str, way: str, ends: str, start: Start
 ) -> None:
-    """In whatever session it is, whoever its parent is, whatever it does with signals."""
     alone = way == WAYS["stopped"]
     last = "time.sleep(600)" if alone or ends == "it is killed" else "os._exit(7)"
     child = start(python(f"{way}\n{last}"))
@@ -104,7 +103,6 @@ def test_nothing_that_a_child_has_started_survives_it(
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_nothing_survives_whoever_started_the_child(mark: str, number: int) -> None:
-    """However that one ends, it needs to do nothing for it."""
     code = (
         "from asyncwait.conformance.running import ChildProcess\n"
         f"child = ChildProcess([sys.executable, '-c', {'import os, time' + HIDES!r}])\n"
@@ -123,7 +121,6 @@ def test_nothing_survives_whoever_started_the_child(mark: str, number: int) -> N
 
 @linux
 def test_a_child_that_kills_its_supervisor_hides_nothing(mark: str, start: Start) -> None:
-    """What is left is found by its environment; nobody can wait for its end, as for a child's."""
     child = start(python(f"{HIDES}\nos.kill(os.getppid(), 9)\ntime.sleep(600)"))
     assert child.wait_for_line(SECONDS) == b"hidden"
     child._process.wait(SECONDS)
@@ -134,7 +131,6 @@ def test_a_child_that_kills_its_supervisor_hides_nothing(mark: str, start: Start
 
 
 def test_temporary_files_go_with_the_child(start: Start) -> None:
-    """Even if it had no time to remove them."""
     child = start(python("import tempfile; print(tempfile.mkdtemp()); time.sleep(600)"))
     folder = Path(child.wait_for_line(SECONDS).decode())
     assert folder.is_dir()
@@ -146,7 +142,6 @@ def test_temporary_files_go_with_the_child(start: Start) -> None:
 
 
 def test_a_flood_of_words_is_read_and_dropped(start: Start) -> None:
-    """A child that prints without end fills neither the memory nor a file, and can be heard."""
     flood = "while True: os.write(2, b'x' * 65536); os.write(1, b'still here\\n')"
     child = start(python(flood))
     for _ in range(200):
@@ -158,7 +153,6 @@ def test_a_flood_of_words_is_read_and_dropped(start: Start) -> None:
 
 
 def test_the_memory_of_a_child_is_bounded(start: Start) -> None:
-    """It gets an error of its own, instead of taking the machine down."""
     hog = "print(1)\ntry:\n    b'x' * (1 << 30)\nexcept MemoryError:\n    print('no')"
     child = start(python(hog), memory=256 << 20)
 
@@ -168,7 +162,6 @@ def test_the_memory_of_a_child_is_bounded(start: Start) -> None:
 def test_a_crash_leaves_no_core(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:
-    """Not even where cores are written."""
     monkeypatch.chdir(tmp_path)
     child = start(["sh", "-c", "ulimit -c; kill -SEGV $$"])
 
@@ -178,7 +171,6 @@ def test_a_crash_leaves_no_core(
 
 
 def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -> None:
-    """In its last words."""
     file = tmp_path / "program"
     file.write_bytes(b"\x7fELF")
     file.chmod(0o755)
@@ -200,7 +192,6 @@ def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> Non
 
 
 def test_killing_twice_is_killing(start: Start) -> None:
-    """Whoever is not sure may kill again."""
     child = start(["sleep", "600"])
 
     child.kill()
@@ -210,7 +201,6 @@ def test_killing_twice_is_killing(start: Start) -> None:
 
 
 def test_words_are_told_apart_by_their_mark() -> None:
-    """However they come: the mark may be cut in two."""
     mark = mark_of("secret")
     words = Words(mark)
     for byte in b"one" + mark + mark + b"three":
@@ -226,7 +216,6 @@ def test_words_are_told_apart_by_their_mark() -> None:
 
 
 def test_a_child_knows_its_mark(start: Start) -> None:
-    """By which whoever looks for what is left finds it."""
     child = start(python(f"print(len(os.environ['{MARK}']))"))
 
     assert [*lines_of(child)] == [b"16"]
@@ -237,7 +226,6 @@ def test_a_child_knows_its_mark(start: Start) -> None:
 def test_what_is_below_is_found_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, start: Start, *, told: bool
 ) -> None:
-    """Whether the kernel tells the children of a process or all processes have to be looked at."""
     monkeypatch.setattr(_supervisor, "_KNOWS_CHILDREN", told)
     start(["sleep", "600"])
     child = start(["sh", "-c", "sleep 600 & echo $$ $!; wait"])
@@ -249,7 +237,6 @@ def test_what_is_below_is_found_and_nothing_else(
 
 @linux
 def test_a_child_that_swarms_is_ended(mark: str, start: Start) -> None:
-    """Before it takes the machine down."""
     # The first process alone forks: it takes a while until a machine without a supervisor is full.
     child = start(python("while True: os.fork() or time.sleep(600)"))
 

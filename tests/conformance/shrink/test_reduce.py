@@ -33,26 +33,22 @@ SMALL = [example.scenario for example in EXAMPLES if len(key_of(example.scenario
 
 @pytest.mark.parametrize("field", SET)
 def test_whatever_is_set_can_be_left_out(field: str) -> None:
-    """Each field by itself; no list of them has to be kept."""
     without = msgspec.structs.replace(RICH, **{field: getattr(BARE, field)})
 
     assert without in list(reductions(RICH))
 
 
 def test_every_reduction_is_smaller() -> None:
-    """So reducing comes to an end."""
     for scenario in (RICH, *some([*SMALL, *generate(30, 0)], 4, "reduced")):
         assert all(size_of(reduced) < size_of(scenario) for reduced in reductions(scenario))
 
 
 @pytest.mark.parametrize("scenario", [Scenario(), Scenario(name="nothing")])
 def test_nothing_is_smaller_than_the_empty_scenario(scenario: Scenario) -> None:
-    """It is where reducing ends; a name is no part of what is played."""
     assert list(reductions(scenario)) == []
 
 
 def test_inputs_go_by_halves_then_one_by_one() -> None:
-    """The boldest change that may do is tried first."""
     inputs = tuple(Timed(0, Record(n)) for n in range(5))
     kept = [
         tuple(timed.element.value for timed in reduced.inputs if isinstance(timed.element, Record))
@@ -84,7 +80,6 @@ def test_times_stay_on_the_grid_if_they_are_on_it(timeout: int, smaller: list[in
 
 
 def test_what_would_be_no_scenario_is_left_out() -> None:
-    """Inputs stay in the order of their times."""
     scenario = scenario_of("40: a; 80: b")
 
     times = [tuple(timed.at for timed in reduced.inputs) for reduced in reductions(scenario)]
@@ -94,7 +89,6 @@ def test_what_would_be_no_scenario_is_left_out() -> None:
 
 
 def test_a_large_scenario_is_reduced_by_large_parts() -> None:
-    """Thousands of inputs need no thousands of steps: the first ones leave out half and more."""
     scenario = shape("long", 100, seed=0)
 
     sizes = [

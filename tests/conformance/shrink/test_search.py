@@ -57,7 +57,6 @@ def never() -> bool:
 
 
 def test_what_is_left_is_what_makes_it_fail() -> None:
-    """Two records in one ordered stream, and nothing else."""
     backend = Backend(rule=two_in_order)
 
     found = Search(backend, never).smallest("rule", largest(two_in_order)).case.planned
@@ -68,7 +67,6 @@ def test_what_is_left_is_what_makes_it_fail() -> None:
 
 
 def test_no_scenario_is_played_twice() -> None:
-    """What was played for one rule is known for all."""
     backend = Backend(one=two_in_order, other=lambda s: records(s) >= 2)
     search = Search(backend, never)
 
@@ -80,7 +78,6 @@ def test_no_scenario_is_played_twice() -> None:
 
 
 def test_what_one_search_comes_across_serves_the_next() -> None:
-    """The second rule's search begins at the smallest scenario that the first one found."""
     backend = Backend(one=two_in_order, other=two_in_order)
     search = Search(backend, never)
     first = search.smallest("one", largest(two_in_order))
@@ -93,7 +90,6 @@ def test_what_one_search_comes_across_serves_the_next() -> None:
 
 
 def test_a_search_ends_when_its_time_is_over() -> None:
-    """With what it has; a further rule gets what was found for it on the way."""
     backend = Backend(one=two_in_order, other=two_in_order)
     search = Search(backend, lambda: len(backend.played) >= 3)
     begin = largest(two_in_order)
@@ -107,14 +103,12 @@ def test_a_search_ends_when_its_time_is_over() -> None:
 
 
 def test_a_failure_that_nothing_repeats_stays_as_it_is() -> None:
-    """An operator may fail by chance; then the first failure is the only one."""
     begin = largest(two_in_order)
 
     assert Search(Backend(), never).smallest("rule", begin) is begin
 
 
 def test_few_are_played_where_most_fail_and_many_where_few_do() -> None:
-    """Batches grow while none of theirs fails, and begin small again with a smaller failure."""
     sizes: list[int] = []
 
     def try_out(scenarios: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
@@ -147,7 +141,6 @@ def noted(is_over: Callable[[], bool]) -> tuple[str, bool]:
 
 
 def test_whoever_runs_out_of_time_is_told() -> None:
-    """A search that comes to its end says nothing, one that is cut short says so."""
     asked = count()
 
     assert noted(never) == ("known", True)

@@ -26,7 +26,6 @@ from asyncwait.spec.texts import one_line
 
 
 def test_attempts_are_told_from_the_back_off_between_them() -> None:
-    """A number for each attempt; what it came to stands at its end."""
     scenario = scenario_of("retry; 0: a; a: 40 raises own, 40 gives")
 
     (chart,) = lay_out(scenario, play(open_operator, scenario))
@@ -56,7 +55,6 @@ a: 20 raises own, 100 gives a1, late gives a?; b c: 100 gives *1; source_ends_at
 
 
 def test_which_records_share_a_call_and_when_one_leaves_it_is_seen() -> None:
-    """A letter for each batch in place of the sign of a call."""
     scenario = scenario_of(LEAVING)
 
     trace = play(open_operator, scenario)
@@ -78,7 +76,6 @@ def lines_of(values: str, drawn: list[str]) -> list[str]:
 
 
 def test_the_letters_of_batches_come_again_in_time() -> None:
-    """There are fewer of them than batches in a long run."""
     records = "".join(f"{number * 40}: {number}; " for number in range(25))
     scenario = scenario_of(f"{records}batch max_size=1")
 
@@ -97,7 +94,6 @@ def test_the_letters_of_batches_come_again_in_time() -> None:
 
 
 def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
-    """What is missed at a time has left no event."""
     scenario = scenario_of("0: a; 80: b")
 
     (chart,) = lay_out(scenario, play(open_operator, scenario), Violation("late", 40))
@@ -123,7 +119,6 @@ def spans(lane: Lane) -> list[str]:
 
 
 def test_of_a_long_run_the_beginning_what_is_wrong_and_the_end_are_drawn() -> None:
-    """It has a thousand steps and hundreds of lanes; what is left out is counted."""
     inputs = tuple(Timed(number // 10 * 40, Record(number)) for number in range(400))
     scenario = Scenario(mode="unordered", capacity=8, inputs=inputs)
 
@@ -138,7 +133,6 @@ def test_of_a_long_run_the_beginning_what_is_wrong_and_the_end_are_drawn() -> No
 
 
 def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
-    """It is not judged, either."""
     trace = Trace((Leg(Ending("finished"), (CallEnded(0, 7),)),))
 
     with pytest.raises(ValueError, match=r"^call 7 was cancelled or ended, and never started$"):
@@ -146,7 +140,6 @@ def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
 
 
 def test_each_rule_can_be_seen_broken() -> None:
-    """Whatever is wrong, there are timelines of it, and its instant is marked in them."""
     for witness in all_witnesses():
         run = witness.violating
         found = dict(judge(run.scenario, run.trace, CHECKS).violations())[witness.rule]
@@ -164,7 +157,6 @@ def test_each_rule_can_be_seen_broken() -> None:
 
 @pytest.mark.sampled
 def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
-    """Nothing that came out is lost on the way to the picture, and nothing is there twice."""
     for example in some(EXAMPLES, 5, "in lanes"):
         trace = play(open_operator, example.scenario)
         for chart, leg in zip(lay_out(example.scenario, trace), trace.legs, strict=True):
@@ -175,7 +167,6 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
 
 
 def test_a_plan_says_how_results_are_kept() -> None:
-    """In its first line."""
     scenario = scenario_of(
         "cache max_keys=1 ttl=100 missing_ttl=60 refresh_ahead=50 stale_if_error=90; 0: a a"
     )
@@ -189,12 +180,10 @@ def test_a_plan_says_how_results_are_kept() -> None:
 
 
 def test_a_figure_that_no_float_can_hold_is_told() -> None:
-    """A program may tell any integer."""
     assert figures(FiguresRead(0, 10**400, 2)) == f"in_flight {10**400}, waiting 2"
 
 
 def test_a_plan_says_how_calls_are_batched() -> None:
-    """In its first line, and what a call does to its whole batch behind that call."""
     scenario = scenario_of(
         "retry; batch max_size=3 max_wait=80 answers=mapping split; 0: a b;"
         "a: 40 raises with whole; b: 40 gives with whole"
@@ -227,5 +216,4 @@ def test_a_plan_says_how_calls_are_batched() -> None:
     ],
 )
 def test_what_is_unusual_in_a_scenario_is_told_of_it(words: str) -> None:
-    """Some example has it."""
     assert any(words in line for e in EXAMPLES for line in describe_scenario(e.scenario))

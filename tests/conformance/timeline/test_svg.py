@@ -30,7 +30,6 @@ def shapes(picture: ET.Element, kind: str) -> list[ET.Element]:
 
 
 def test_a_picture_says_what_it_shows() -> None:
-    """To whoever can't see it: its name, and a sentence."""
     picture = drawn(SCENARIO, title="What a watermark does")
 
     assert picture.get("role") == "img"
@@ -42,7 +41,6 @@ def test_a_picture_says_what_it_shows() -> None:
 
 
 def test_what_is_wrong_is_marked_and_told() -> None:
-    """In the band of its instant, and in words below."""
     picture = drawn(SCENARIO, Violation("the watermark came out first", 0))
 
     assert len(shapes(picture, "bad")) == 1
@@ -52,7 +50,6 @@ def test_what_is_wrong_is_marked_and_told() -> None:
 
 
 def test_kinds_are_told_apart_without_colours() -> None:
-    """By a pattern, a dash or a letter; the legend names each that is there."""
     text = draw_svg(SCENARIO, play(open_operator, SCENARIO))
 
     assert ".waiting{stroke:var(--wait);stroke-dasharray" in text
@@ -62,7 +59,6 @@ def test_kinds_are_told_apart_without_colours() -> None:
 
 
 def test_a_batch_is_a_block_over_the_lanes_of_its_records() -> None:
-    """From one to the other, though another stands between them; it has a name."""
     scenario = scenario_of("key-ordered; batch; 0: a/x b/x c/y; a b c: 40 gives *1")
 
     picture = drawn(scenario)
@@ -75,7 +71,6 @@ def test_a_batch_is_a_block_over_the_lanes_of_its_records() -> None:
 
 
 def test_the_block_of_a_batch_is_smaller_when_a_record_has_left_it() -> None:
-    """Two rectangles: over both lanes until the deadline of a, and then over that of b."""
     scenario = scenario_of(
         "timeout 120; handled; retry initial=40; batch max_size=2 max_wait=40; 0: a; 80: b;"
         "a: raises own, 80 gives a1, late gives a?; b: 100 gives b1; source_ends_at 200"
@@ -87,7 +82,6 @@ def test_the_block_of_a_batch_is_smaller_when_a_record_has_left_it() -> None:
 
 
 def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:
-    """As its text is; what is not drawn is counted."""
     inputs = tuple(Timed(number, Record(number)) for number in range(400))
     scenario = Scenario(mode="unordered", capacity=8, inputs=inputs)
 
@@ -99,7 +93,6 @@ def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:
 
 
 def test_in_a_page_that_holds_the_style_a_picture_goes_without() -> None:
-    """It stands there once for all."""
     timeline = lay_out(SCENARIO, play(open_operator, SCENARIO))
 
     text = svg_of(timeline, title="in a page", alone=False)

@@ -45,7 +45,6 @@ def all_vectors() -> list[Vector]:
 
 
 def test_the_files_are_what_the_command_writes() -> None:
-    """Nobody edits them, and they are small."""
     with open_backend("reference-asyncio") as reference:
         made = {name: vectors_to_json(file) for name, file in made_vectors(reference).items()}
     found = {file.name: file.read_bytes() for file in DATA.iterdir()}
@@ -55,7 +54,6 @@ def test_the_files_are_what_the_command_writes() -> None:
 
 
 def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None:
-    """Whoever generates code from it can read them."""
     text = DATA.parent.joinpath("schema.json").read_text(encoding="utf-8")
     schema = Draft202012Validator(json.loads(text))
 
@@ -69,7 +67,6 @@ def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None
 
 
 def test_another_sound_operator_comes_to_the_same() -> None:
-    """It shares nothing with the one that the outcomes were taken from."""
     with open_backend("emitter-trio") as backend:
         found = list(run_vectors(backend, all_vectors()))
 
@@ -117,12 +114,10 @@ EQUAL = (Timed(0, Record("a")), Timed(0, Record("a", key="k")))
 def test_an_outcome_is_one_only_where_that_is_sure(
     changes: dict[str, object], *, is_one: bool
 ) -> None:
-    """Where the clock, a race or the order of calls has a part in it there may be others."""
     assert has_one_outcome(replace(SURE, **changes)) is is_one
 
 
 def test_an_outcome_is_compared_segment_by_segment() -> None:
-    """Inside one in any order, unless it is given; across fences never."""
     scenario = replace(SURE, mode="unordered")
     outcome = Outcome(
         "finished", "any", ((Record("y"), Record("x")), (Watermark(1),), (Record("b"),))
@@ -143,7 +138,6 @@ def test_an_outcome_is_compared_segment_by_segment() -> None:
 
 
 def test_another_format_is_refused() -> None:
-    """Before anything else of it is read."""
     with pytest.raises(InvalidConfig) as caught:
         vectors_from_json(b'{"format": 2, "vectors": "elsewhere"}')
 
@@ -151,7 +145,6 @@ def test_another_format_is_refused() -> None:
 
 
 def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
-    """What fails is told by its name, with the rule and with the outcome."""
     watermarks = str(DATA / "watermarks.json")
 
     sound = outside.here("vectors", "run", "pool-asyncio", watermarks)
@@ -166,7 +159,6 @@ def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
 
 
 def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
-    """In a line that names it, with the exit code of wrong usage; a backend has to be named."""
     outside.write("it.json", '{"format": 1}')
     outside.path.joinpath("empty").mkdir()
 
@@ -184,7 +176,6 @@ def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
 
 
 def test_what_can_not_be_played_is_inconclusive(outside: Folder) -> None:
-    """A run without a single vector that passes proves nothing."""
     few = outside.here(
         "vectors", "run", "--exec", node("main.js"), str(DATA / "snapshots.json"), "--jobs", "1"
     )
@@ -194,7 +185,6 @@ def test_what_can_not_be_played_is_inconclusive(outside: Folder) -> None:
 
 
 def test_a_program_plays_vectors_without_the_suite(outside: Folder) -> None:
-    """With a reader of its own; a wrong output is told."""
     order = DATA / "order.json"
     wrong = outside.path / "wrong.json"
     wrong.write_bytes(order.read_bytes().replace(b'"value":"a1"}', b'"value":"a7"}'))

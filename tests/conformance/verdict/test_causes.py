@@ -91,7 +91,6 @@ def failed_in(rules: str, about: str) -> Failed:
 def test_the_causes_are_told_with_what_they_explain(
     found: tuple[Cause, ...], expected: str
 ) -> None:
-    """In the order in which a verdict names them."""
     told = [
         " ".join([each.rule, *["explains"] * bool(each.explains), *each.explains]) for each in found
     ]

@@ -113,7 +113,6 @@ def broken_behind_what_is_expected() -> Tally:
 def test_the_status_of_a_rule_follows_from_what_was_counted(
     tally: Tally, options: dict[str, Any], status: Status, note: str | None
 ) -> None:
-    """The note says why it is no more than that."""
     found = status_of(tally, **options)
 
     assert found[0] == status
@@ -181,7 +180,6 @@ PASSES = RuleResult(MUST, "pass")
 def test_the_worst_decides_the_word(
     results: tuple[RuleResult, ...], played: int, errors: tuple[str, ...], word: str
 ) -> None:
-    """And the word the exit code: conformant with expected failures is conformant to a gate."""
     verdict = Verdict("mine", results, played, 2, errors)
 
     assert verdict.word == word
@@ -189,7 +187,6 @@ def test_the_worst_decides_the_word(
 
 
 def test_the_line_names_the_profiles_unless_they_are_all() -> None:
-    """What an operator conforms to is part of the claim, whatever the word."""
     core, finer = declared(["unordered", "timeouts"]), declared(lacks=["virtual-time"])
     passes, fails = RuleResult(ANY, "pass"), RuleResult(MUST, "fail")
     claims = [
@@ -205,7 +202,6 @@ def test_the_line_names_the_profiles_unless_they_are_all() -> None:
 
 
 def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:
-    """The failures that are kept are the three that are easiest to read."""
     failures = Failures()
     for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
         scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))

@@ -20,8 +20,6 @@ def out(number: int) -> list[dict[str, Any]]:
 
 
 def test_a_call_goes_on_between_visits_and_its_result_is_kept() -> None:
-    """Each visit that wants it is given it, until one does not; nothing is called twice."""
-
     async def scene() -> None:
         service = Service()
         made = work(service)
@@ -38,8 +36,6 @@ def test_a_call_goes_on_between_visits_and_its_result_is_kept() -> None:
 
 
 def test_what_no_visit_wants_is_cancelled() -> None:
-    """Its call ends at once."""
-
     async def scene() -> None:
         service = Service()
         made = work(service)
@@ -55,7 +51,6 @@ def test_what_no_visit_wants_is_cancelled() -> None:
 
 
 def test_rows_share_calls_and_each_has_its_own_results() -> None:
-    """A batch of a host may hold rows of several lanes."""
     asked: list[list[int]] = []
 
     async def many(rows: Any) -> Any:
@@ -77,8 +72,6 @@ def test_rows_share_calls_and_each_has_its_own_results() -> None:
 
 @pytest.mark.parametrize("budget", [0.0, 0.2])
 def test_a_host_whose_function_does_not_open_says_so(budget: float) -> None:
-    """To every visit, however short, once it is known."""
-
     class Closed:
         async def open(self) -> None:
             raise OSError("no service")
@@ -111,8 +104,6 @@ async def told_in_batches(rows: Any) -> Any:
 
 
 def test_what_does_not_fit_fails_its_row_alone() -> None:
-    """Also where rows share a call."""
-
     async def scene() -> None:
         batch = Batch(max_size=4, max_wait=0.01)
         for options in ({}, {"batch": batch}):
@@ -127,8 +118,6 @@ def test_what_does_not_fit_fails_its_row_alone() -> None:
 
 
 def test_a_handler_that_fails_fails_its_row_alone() -> None:
-    """The host goes on."""
-
     async def fails(row: Any) -> Any:
         if row.id == 1:
             raise ValueError
@@ -167,8 +156,6 @@ def test_a_result_of_a_class_of_its_own_is_what_its_base_would_be() -> None:
 
 
 def test_nothing_is_kept_of_lanes_that_wait_for_nothing() -> None:
-    """However many there are."""
-
     async def scene() -> None:
         made = work(Service())
         host = CallHost(made, "h")
@@ -181,8 +168,6 @@ def test_nothing_is_kept_of_lanes_that_wait_for_nothing() -> None:
 
 
 def test_no_keys_of_a_dict_pass_for_rows() -> None:
-    """Not those of a call, and not those of a handler: an empty one would leave its row out."""
-
     async def gives_a_dict(_: Any) -> Any:
         return {}
 
@@ -205,8 +190,6 @@ class _Untold(Exception):
 
 @pytest.mark.parametrize("error", [_Untold("no"), ValueError("x" * 1_000_000)])
 def test_a_failure_is_told_whatever_its_traceback(error: Exception) -> None:
-    """One that can't be told, or is very long, ends no host and fills no answer."""
-
     async def fails(_: Any) -> Any:
         raise error
 
@@ -223,7 +206,6 @@ def test_a_failure_is_told_whatever_its_traceback(error: Exception) -> None:
 
 
 def test_what_nobody_wants_is_not_called_again() -> None:
-    """A call that is cancelled and raises on its way out gives its place back at once."""
     asked: list[tuple[int, float]] = []
 
     async def raises_late(row: Any) -> dict[str, str]:
@@ -247,8 +229,6 @@ def test_what_nobody_wants_is_not_called_again() -> None:
 
 
 def test_a_turn_that_nobody_wants_any_more_is_another_row_s() -> None:
-    """A row that is forgotten while it waits for its turn keeps nobody from theirs."""
-
     async def scene() -> None:
         service = Service()
         made = work(service, kept=Kept((Adaptive(1),)))
@@ -264,8 +244,6 @@ def test_a_turn_that_nobody_wants_any_more_is_another_row_s() -> None:
 
 
 def test_a_row_without_a_key_is_named_by_what_it_holds() -> None:
-    """In a lane it has no place that would say anything."""
-
     async def fails(row: Any) -> Any:
         raise OSError
 
@@ -281,8 +259,6 @@ def test_a_row_without_a_key_is_named_by_what_it_holds() -> None:
 
 
 def test_closing_waits_for_no_back_off() -> None:
-    """Of a row that nobody wants any more."""
-
     async def fails(_: Any) -> Any:
         raise ValueError("no")
 

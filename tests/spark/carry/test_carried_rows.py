@@ -20,7 +20,6 @@ from asyncwait.backends.spark.carry._records import (
 
 @pytest.mark.parametrize(("kind", "value"), KINDS, ids=lambda given: str(given)[:20])
 def test_a_row_comes_back_as_it_was(kind: pa.DataType, value: Any) -> None:
-    """A value of each type, and null."""
     schema = pa.schema([pa.field("a", kind), pa.field("b", kind)])
     batch = pa.RecordBatch.from_arrays(
         [pa.array([value, None], kind), pa.array([None, value], kind)], schema=schema
@@ -31,7 +30,6 @@ def test_a_row_comes_back_as_it_was(kind: pa.DataType, value: Any) -> None:
 
 
 def test_an_outcome_has_what_is_kept_of_the_row_in_front_of_each_result() -> None:
-    """As many rows go out as there are results."""
     rows = RowCodec(pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.string())]))
     codec = OutcomeCodec(rows, [1], pa.schema([pa.field("c", pa.float64())]))
     batch = pa.RecordBatch.from_pylist([{"a": 1, "b": "x"}], schema=rows.columns)
@@ -47,7 +45,6 @@ def test_an_outcome_has_what_is_kept_of_the_row_in_front_of_each_result() -> Non
     ("one", "other"), [((nan,), (-nan,)), ((0.0,), (-0.0,)), (([0.0],), ([-0.0],))], ids=str
 )
 def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -> None:
-    """All NaN are one, and so are the two zeros."""
     assert key_bytes(one) == key_bytes(other)
     assert key_bytes((1,)) != key_bytes((2,))
 
@@ -64,7 +61,6 @@ def test_event_times_are_those_of_a_watermark() -> None:
 
 
 def test_instants_are_given_in_the_zone_of_the_session() -> None:
-    """Also inside of others; they are the same instants."""
     instant = pa.timestamp("us", tz="UTC")
     inner = pa.struct([("a", pa.list_(instant)), ("b", pa.map_(pa.string(), instant))])
     schema = pa.schema([pa.field("t", instant), pa.field("s", inner)])
@@ -81,7 +77,6 @@ def test_instants_are_given_in_the_zone_of_the_session() -> None:
 
 
 def test_rows_are_packed_by_their_lanes() -> None:
-    """Those of a lane stay in the order in which they came."""
     schema = pa.schema([pa.field("a", pa.int64())])
     batch = pa.RecordBatch.from_pydict({"_0": [1, 2, 3, 4], "_1": [7, 9, 7, 9]})
 

@@ -85,7 +85,6 @@ def asked(client: HostClient, made: CarryWork, number: int = 1) -> int:
 
 
 def test_visitors_share_one_process(machine: Machine) -> None:
-    """Whoever comes first starts it; it is none of theirs."""
     made = tells_its_process()
     clients = [machine.client(made) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
@@ -96,7 +95,6 @@ def test_visitors_share_one_process(machine: Machine) -> None:
 
 
 def test_a_host_that_was_killed_is_started_again(machine: Machine) -> None:
-    """Its calls begin anew."""
     made = tells_its_process()
     client = machine.client(made)
     first = asked(client, made)
@@ -110,7 +108,6 @@ def test_a_host_that_was_killed_is_started_again(machine: Machine) -> None:
 
 
 def test_a_host_without_visits_ends_and_leaves_nothing(machine: Machine) -> None:
-    """No process and no file, once its lease is over."""
     made = tells_its_process(lease=1.0)
     client = machine.client(made)
     process = asked(client, made)
@@ -122,7 +119,6 @@ def test_a_host_without_visits_ends_and_leaves_nothing(machine: Machine) -> None
 
 
 def test_what_a_killed_host_leaves_goes_when_another_one_starts(machine: Machine) -> None:
-    """A host that lives stays."""
     made = tells_its_process()
     folders = [HostFolder(machine.folder.path.with_name(name)) for name in ("one", "two")]
     neighbours = [Machine(folder) for folder in folders]
@@ -139,7 +135,6 @@ def test_what_a_killed_host_leaves_goes_when_another_one_starts(machine: Machine
 
 
 def test_a_host_that_ends_leaves_the_folder_of_the_one_in_its_place(machine: Machine) -> None:
-    """Where a socket has been removed, the next visitor starts another host."""
     made = tells_its_process()
     first = asked(machine.client(made), made)
     machine.folder.socket.unlink()
@@ -154,7 +149,6 @@ def test_a_host_that_ends_leaves_the_folder_of_the_one_in_its_place(machine: Mac
 
 
 def test_a_host_that_is_asked_to_end_leaves_nothing(machine: Machine) -> None:
-    """A machine that shuts down asks so."""
     made = tells_its_process()
     process = asked(machine.client(made), made)
 
@@ -165,8 +159,6 @@ def test_a_host_that_is_asked_to_end_leaves_nothing(machine: Machine) -> None:
 
 
 def test_calls_that_do_not_end_end_with_their_host(machine: Machine) -> None:
-    """One takes no notice that it is cancelled, one blocks a thread."""
-
     async def fn(row: Any) -> dict[str, str]:
         if row.id == 1:
             return {"told": str(os.getpid())}
@@ -190,8 +182,6 @@ def test_calls_that_do_not_end_end_with_their_host(machine: Machine) -> None:
 def test_what_hosts_have_printed_last_is_told(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where none of them answers, nothing else says why."""
-
     async def exits(_row: Any) -> Any:
         sys.exit("no licence")
 
@@ -203,8 +193,6 @@ def test_what_hosts_have_printed_last_is_told(
 
 
 def test_a_function_that_does_not_open_is_an_error_of_the_visit(machine: Machine) -> None:
-    """It says what happened, and the process ends."""
-
     class Closed:
         async def open(self) -> None:
             raise ConnectionRefusedError("no service")
@@ -224,8 +212,6 @@ def test_a_function_that_does_not_open_is_an_error_of_the_visit(machine: Machine
 def test_where_no_process_can_be_started_calls_run_here(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever looks into the log of the worker reads so."""
-
     def refused(*_: Any, **__: Any) -> Any:
         raise OSError("no more processes")
 
@@ -242,7 +228,6 @@ def test_where_no_process_can_be_started_calls_run_here(
 def test_a_host_in_whose_place_none_can_be_started_has_its_calls_run_here(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if it was a process before."""
     made = tells_its_process()
     client = machine.client(made)
     process = asked(client, made)
@@ -258,7 +243,6 @@ def test_a_host_in_whose_place_none_can_be_started_has_its_calls_run_here(
 
 
 def test_a_host_without_room_for_its_files_is_an_error(machine: Machine) -> None:
-    """Its calls don't run in the worker instead."""
     made = tells_its_process()
     machine.folder.log.mkdir(parents=True)
 
@@ -267,7 +251,6 @@ def test_a_host_without_room_for_its_files_is_an_error(machine: Machine) -> None
 
 
 def test_sockets_fit_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where that for temporary files has a long name, the folder is in the system's."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 120)))
 
     folder = HostFolder.named("0" * 16)
@@ -279,7 +262,6 @@ def test_sockets_fit_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_folder_that_others_can_enter_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever can enter it could answer visits."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / f"asyncwait-{os.getuid()}").mkdir(mode=0o755)
 

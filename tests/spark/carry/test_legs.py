@@ -61,7 +61,6 @@ LATE_FAILURE = scenario_of("0: a b; a: 200 gives *1; b: 40 raises own")
 
 @pytest.mark.parametrize("scenario", [SLOW_HEAD, BUSY_KEY, LATE_FAILURE])
 def test_what_hosts_do_is_conformant(play: Any, scenario: Scenario) -> None:
-    """Calls of several visits, in one order or in several, and a failure out of its turn."""
     assert judged(scenario, play(scenario)) == set()
 
 
@@ -75,14 +74,12 @@ def test_what_hosts_do_is_conformant(play: Any, scenario: Scenario) -> None:
 def test_a_host_that_slips_is_convicted(
     play: Any, monkeypatch: pytest.MonkeyPatch, scenario: Scenario, slip: tuple[str, Any], rule: str
 ) -> None:
-    """By the rule that it breaks."""
     monkeypatch.setattr(_stream_leg.WatchedCalls, *slip)
 
     assert rule in judged(scenario, play(scenario))
 
 
 def test_what_comes_out_is_compared_with_what_was_finished(play: Any) -> None:
-    """In the order of the mode; of a leg that fails the last may be missing, and nothing else."""
     a, b = Record("a1"), Record("b1")
     done = LegReport(play(scenario_of("0: a b; a b: 40 gives *1")), 0)
     free = replace(done, leg=replace(done.leg, mode="unordered"))
@@ -98,7 +95,6 @@ def test_what_comes_out_is_compared_with_what_was_finished(play: Any) -> None:
 
 
 def test_a_barrier_behind_watermarks_stands_when_the_records_before_it_have_come() -> None:
-    """Only records are rows: else such a leg never ended, and its query waited for two minutes."""
     start = LegStart.first(scenario_of("0: ~1 a ~9 b ^1 c; a b c: 40 gives *1"))
     assert [len(part) for part in parts_of(start)] == [0, 2, 1]
     assert [each.behind for each in barriers_of(start)] == [2]

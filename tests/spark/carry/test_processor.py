@@ -84,7 +84,6 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host) -> None:
-    """The lane is visited once in each batch; the next one finishes what is in flight."""
     made, state = work(echo), State()
     processor = CarryProcessor(cloudpickle.dumps(made))
     processor.init(state)
@@ -101,7 +100,6 @@ def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host)
 
 
 def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host) -> None:
-    """In their order, equal ones too; and a timer sees to them where no rows come."""
     made, state = work(echo), State()
     processor = CarryProcessor(cloudpickle.dumps(made))
     processor.init(state)
@@ -123,7 +121,6 @@ def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host)
 
 
 def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:
-    """By the names of both; else values would change places."""
     made, state = work(echo), State()
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
     rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
@@ -138,7 +135,6 @@ def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:
 
 
 def test_rows_of_a_batch_are_in_order_of_their_values(host: Host) -> None:
-    """Nulls first, and NaN last."""
     columns = pa.schema([pa.field("x", pa.float64())])
     made = replace(work(echo), travelling=columns, order_by=[0])
     batch = pa.RecordBatch.from_pydict({"x": [3, nan, 0.5, None, nan, 1]}, schema=columns)

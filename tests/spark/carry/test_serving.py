@@ -41,7 +41,6 @@ GAPS = {"first": ((), 60), "none": ((0,), 1), "long": ((90_000, 0), 270), "back"
 
 @pytest.mark.parametrize("case", GAPS)
 def test_a_lease_is_longer_than_the_time_between_visits(case: str) -> None:
-    """And until the first one it is as long as a host may take to start."""
     gaps, expected = GAPS[case]
 
     async def scene() -> None:
@@ -60,8 +59,6 @@ def test_a_lease_is_longer_than_the_time_between_visits(case: str) -> None:
 
 
 def test_half_characters_are_told() -> None:
-    """Texts of errors may hold them; they can't be sent."""
-
     async def fails(_row: Any) -> Any:
         raise ValueError("bad \ud800 text")
 
@@ -77,8 +74,6 @@ def test_half_characters_are_told() -> None:
 
 
 def test_an_answer_that_can_not_be_sent_is_told() -> None:
-    """The host ends; the visitor reads why."""
-
     class Broken:
         async def visit(self, _visit: Any) -> Any:
             return [("\ud800", b"")]
@@ -94,8 +89,6 @@ def test_an_answer_that_can_not_be_sent_is_told() -> None:
 
 
 def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
-    """Its visitor reads why, and the host goes on."""
-
     class Odd:
         is_broken = False
 
@@ -135,7 +128,6 @@ PLACES: dict[str, tuple[list[Any], bool]] = {
 
 @pytest.mark.parametrize("case", PLACES)
 def test_two_operators_that_share_a_host_are_told_so(case: str) -> None:
-    """They visit it in each micro-batch, from two places, with other rows."""
     visits, is_told = PLACES[case]
 
     async def scene() -> None:

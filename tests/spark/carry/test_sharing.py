@@ -44,8 +44,6 @@ KEPT = Cache(max_keys=10, ttl=60)
 
 
 def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own() -> None:
-    """Of all lanes, and later ones, too; what fails is not kept, and fails each that shared it."""
-
     async def scene() -> None:
         service = Service()
         made, host = host_of(service, KEPT, budget=5)
@@ -67,8 +65,6 @@ def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own() -> N
 
 
 def test_a_shared_call_goes_on_until_no_row_of_it_is_wanted() -> None:
-    """Then it is cancelled, its rows leave their places, and none of them is called again."""
-
     async def scene() -> None:
         service = Service()
         made, host = host_of(service, KEPT)
@@ -95,7 +91,6 @@ def test_a_shared_call_goes_on_until_no_row_of_it_is_wanted() -> None:
 
 
 def test_nothing_is_kept_of_what_gave_no_rows() -> None:
-    """Unless the cache says for how long."""
     asked = 0
 
     async def none(_: str) -> list[Any]:
@@ -117,8 +112,6 @@ def test_nothing_is_kept_of_what_gave_no_rows() -> None:
 
 
 def test_what_gets_old_is_read_again_ahead_and_given_where_that_fails() -> None:
-    """And no longer than the cache says."""
-
     async def scene() -> None:
         service = Service()
         cache = Cache(max_keys=10, ttl=10, refresh_ahead=0.5, stale_if_error=20)
@@ -139,8 +132,6 @@ def test_what_gets_old_is_read_again_ahead_and_given_where_that_fails() -> None:
 
 
 def test_a_row_without_a_key_has_a_call_of_its_own() -> None:
-    """As a null has."""
-
     async def scene() -> None:
         service = Service()
         made, host = host_of(service, Cache(max_keys=10, ttl=60, key=lambda _: None), budget=5)

@@ -86,7 +86,6 @@ async def on_pool(values: list[Any], restore: Snapshot | None = None) -> list[An
 
 @pytest.mark.timeout(700)
 def test_what_a_stream_has_in_flight_goes_on_in_the_pool(stopped: Stream, tmp_path: Path) -> None:
-    """It is shown, and is written as a snapshot; nothing is lost, and nothing comes twice."""
     *lanes, total = map(json.loads, said("show", stopped.kept, "--json").splitlines())
     file = tmp_path / "snapshot"
     told = said("export", stopped.kept, file)
@@ -106,7 +105,6 @@ def test_what_a_stream_has_in_flight_goes_on_in_the_pool(stopped: Stream, tmp_pa
 def test_what_the_pool_has_in_flight_goes_on_in_a_stream(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """Each record once, beside new rows; not again when the stream goes on, with it or without."""
     values = [row(each) for each in IDS]
     *done, held = asyncio.run(on_pool(values))
     assert len(done) + len(held.in_flight) == len(IDS)
@@ -166,7 +164,6 @@ def broken(stopped: Stream, folder: Path, how: str) -> Path:
 def test_what_cannot_be_moved_is_told_in_a_line(
     stopped: Stream, tmp_path: Path, how: str, options: tuple[Any, ...], says: str
 ) -> None:
-    """And nothing is written, neither there nor as a snapshot."""
     path, file = broken(stopped, tmp_path, how), tmp_path / "file"
     before = sorted(path.rglob("*"))
     told = said("export", path, file, *options, code=2)
@@ -198,7 +195,6 @@ def taken(*states: bytes) -> Snapshot:
 def test_a_value_of_each_type_goes_there_and_back(
     kind: pa.DataType, value: Any, tmp_path: Path
 ) -> None:
-    """Beside another column, and as the only one; and null."""
     for names in (["a"], ["a", "b, `c` -> d"]):
         schema = pa.schema([pa.field(name, kind) for name in names])
         rows = pa.RecordBatch.from_arrays(
@@ -215,7 +211,6 @@ PAIR = pa.schema([pa.field("id", pa.int32()), pa.field("at", pa.timestamp("us", 
 
 
 def test_a_snapshot_has_the_records_of_all_lanes_by_their_micro_batches() -> None:
-    """What is finished goes before what is in flight, and all have their keys."""
     results = OutcomeCodec.encode(ENCODER.encode((1, None)), [("x",), (None,)])
     done = Finished(Identity(b"", 1, 0), results, key_bytes((1,)))
     one = LaneState(5, (held((2, None), 1, key=key_bytes((1,))), held((3, None), 3)), (done,))
@@ -236,7 +231,6 @@ def test_a_snapshot_has_the_records_of_all_lanes_by_their_micro_batches() -> Non
 
 
 def test_the_records_of_a_lane_keep_their_order() -> None:
-    """Whatever their micro-batches are."""
     one = LaneState(9, (held((1, None), 9), held((2, None), 4)))
     other = LaneState(9, (held((3, None), 5), held((4, None), 6)))
     found = taken(state(PAIR, one), state(PAIR, other)).in_flight
@@ -262,7 +256,6 @@ def test_json_says_which_numbers_are_none(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("stamp", [2**60, -(2**60), 10**15])
 def test_a_stamp_that_is_no_time_is_shown(stamp: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """In milliseconds: it is damaged."""
     lanes = lanes_of("here", [(0, state(PAIR, LaneState(stamp)))])
     print_checkpoint(CheckpointRead("here", 0, 7, None, lanes), is_json=False)
 
@@ -270,14 +263,12 @@ def test_a_stamp_that_is_no_time_is_shown(stamp: int, capsys: pytest.CaptureFixt
 
 
 def test_the_state_of_another_version_is_refused() -> None:
-    """And what is none."""
     for wrong in (state(PAIR, LaneState(1), b"\x02"), b"x", state(PAIR, LaneState(1))[:-1]):
         with pytest.raises(CheckpointUnreadable, match=r"^'here' can't be read: "):
             lanes_of("here", [(0, wrong)])
 
 
 def test_columns_are_named_whatever_their_types_are() -> None:
-    """Names of structs are none, and a name may look like the end of one."""
     inner = pa.struct([pa.field("x -> y, z", pa.int64()), pa.field("w", pa.decimal128(9, 2))])
     rows = pa.schema([pa.field("a`, b", pa.map_(pa.string(), inner)), pa.field("\u00e4", inner)])
     words = f"{arrow_columns(rows, nulls=False)} -> {arrow_columns(PAIR, nulls=True)}"
@@ -325,7 +316,6 @@ def one(kind: pa.DataType, name: str = "a") -> pa.Schema:
 def test_a_record_that_does_not_fit_is_refused_by_name(
     columns: pa.Schema, value: Any, says: str, tmp_path: Path
 ) -> None:
-    """What is more or less than a column has."""
     file = tmp_path / "file"
     file.write_bytes(encode_snapshot(Snapshot(1, (Record(value),))))
 
@@ -337,7 +327,6 @@ def test_a_record_that_does_not_fit_is_refused_by_name(
 def test_an_instant_is_restored_in_a_zone_that_has_its_hour_twice(
     hour: int, tmp_path: Path
 ) -> None:
-    """As itself, alone and in a list and a map."""
     text, instant = f"2026-10-25T0{hour}:30:00Z", datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
     kinds = (BERLIN, pa.list_(BERLIN), pa.map_(BERLIN, pa.int64()))
     columns = pa.schema([pa.field(f"c{place}", kind) for place, kind in enumerate(kinds)])
@@ -354,7 +343,6 @@ def test_an_instant_is_restored_in_a_zone_that_has_its_hour_twice(
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800"])
 def test_a_path_that_no_file_has_is_told(path: str) -> None:
-    """Like one where there is no file."""
     with pytest.raises(InvalidConfig, match=r"^restore '.*' can't be read: "):
         restored(path, PAIR)
 
@@ -362,8 +350,6 @@ def test_a_path_that_no_file_has_is_told(path: str) -> None:
 def test_a_stream_that_has_a_column_lane_is_restored(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """The lane of a row stands beside it."""
-
     async def fn(row: Any) -> dict[str, int]:
         return {"twice": 2 * row.id}
 
@@ -379,8 +365,6 @@ def test_a_stream_that_has_a_column_lane_is_restored(
 def test_no_query_starts_with_what_cannot_be_restored(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """No file, a torn one, the snapshot of a chain, and a record that has other columns."""
-
     async def fn(row: Any) -> dict[str, int]:
         return {"twice": row.id}
 

@@ -49,7 +49,6 @@ def slow_until(goes: Path, notes: Path) -> Any:
 def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """The others come out meanwhile; when the stream goes on, each comes once, called once."""
     stream = Stream(streams, tmp_path)
     feed(stream.source, 0, range(6))
     expected = [(each, f"n{each}", 2 * each) for each in range(12)]
@@ -73,7 +72,6 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
 
 @pytest.mark.timeout(400)
 def test_a_cache_is_that_of_all_micro_batches(streams: EmbeddedSpark, tmp_path: Path) -> None:
-    """A row whose value was called for before comes out without a call."""
     source, notes = tmp_path / "in", tmp_path / "calls"
     source.mkdir()
     rows = streams.session.readStream.schema("id long").json(str(source))
@@ -102,7 +100,6 @@ def test_a_cache_is_that_of_all_micro_batches(streams: EmbeddedSpark, tmp_path: 
 def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
     streams: EmbeddedSpark, tmp_path: Path, skew: int | None
 ) -> None:
-    """The window of a row that is overtaken leaves it out, unless its micro-batch waits for it."""
     (tmp_path / "in").mkdir()
     notes, goes = tmp_path / "calls", tmp_path / "goes"
 
@@ -137,7 +134,6 @@ def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
 
 @pytest.mark.timeout(400)
 def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: Path) -> None:
-    """As a reader would type it, with a source, a function and folders."""
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     feed(tmp_path / "in", 0, range(5))
@@ -180,8 +176,6 @@ def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: P
 def test_two_operators_that_need_a_name_each_fail_their_query(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """Each would end the other's calls, without an end."""
-
     async def never(_row: Any) -> Any:
         await asyncio.sleep(3600)
 
@@ -243,7 +237,6 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
 def test_what_does_not_fit_is_refused_by_name(
     streams: EmbeddedSpark, tmp_path: Path, case: int
 ) -> None:
-    """Before anything is started."""
     waits, options, name, value = WRONG[case]
     rows = streams.session.readStream.schema("id long, more array<int>").json(str(tmp_path))
 
@@ -268,7 +261,6 @@ OTHERS: list[dict[str, Any]] = [
 
 
 def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: Path) -> None:
-    """And the same by the same one, however often it is planned."""
     rows = streams.session.readStream.schema("id long").json(str(tmp_path))
 
     def host(**options: Any) -> tuple[str, str]:
@@ -283,7 +275,6 @@ def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: 
 def test_a_column_that_does_not_travel_is_named_with_those_that_do(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """It has to be given, kept, or a key."""
     rows = streams.session.readStream.schema("id long, at long").json(str(tmp_path))
     told = r"^order_by must be a column of what is given, kept, or a key, which has id, got 'at'"
 
@@ -296,7 +287,6 @@ def test_a_column_that_does_not_travel_is_named_with_those_that_do(
 def test_a_table_and_another_state_store_are_refused(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """It says what to set, or to leave out."""
     with pytest.raises(InvalidConfig, match="is not a stream"):
         unordered_wait(streams.session.range(3), echo, "twice long", carry=Carry())
     rows = streams.session.readStream.schema("id long").json(str(tmp_path))
@@ -307,6 +297,5 @@ def test_a_table_and_another_state_store_are_refused(
 
 @pytest.mark.parametrize("wrong", [{"budget": -1}, {"pause": 0}, {"lease": 0.1}, {"version": ""}])
 def test_a_carry_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=f"^{next(iter(wrong))} must be"):
         Carry(**wrong)

@@ -65,7 +65,6 @@ class Service:
 
 @pytest.mark.parametrize("limited", [True, False])
 def test_a_batch_may_tell_what_it_has_cost(*, limited: bool) -> None:
-    """It is one cost for all, and no part of their rows."""
     service = Service()
 
     async def told(values: Sequence[int]) -> Cost[Any]:
@@ -107,15 +106,12 @@ def journal(tmp_path: Path) -> Journal:
 
 @pytest.mark.parametrize("service_class", SERVICES)
 def test_the_function_is_given_the_values_of_several_rows(service_class: type[Service]) -> None:
-    """And each row goes out with its own results."""
     service = service_class()
     assert rows_of(service) == [(number, 2 * number) for number in range(6)]
     assert service.calls == [[0, 1, 2, 3], [4, 5]]
 
 
 def test_a_mapping_may_be_one_from_rows() -> None:
-    """As the function is given them: Rows can be keys."""
-
     async def answer(rows: Any) -> Any:
         return {row: {"twice": row.id + len(row.city)} for row in rows}
 
@@ -124,8 +120,6 @@ def test_a_mapping_may_be_one_from_rows() -> None:
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:  # noqa: FBT001
-    """None is fine."""
-
     def parts(values: Any) -> Any:
         return [[(value,)] * (value % 3) for value in values]
 
@@ -138,8 +132,6 @@ def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_function_may_change_the_list_that_it_is_given(blocks: bool) -> None:  # noqa: FBT001
-    """Whose which answer is goes by another one."""
-
     def answer(values: list[int]) -> Any:
         values.sort()
         found = {value: (2 * value,) for value in values}
@@ -154,8 +146,6 @@ def test_a_function_may_change_the_list_that_it_is_given(blocks: bool) -> None: 
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_equal_rows_of_a_batch_each_have_all_that_there_is(blocks: bool) -> None:  # noqa: FBT001
-    """Be it an iterator, of which a mapping holds one for both."""
-
     def answer(values: list[int]) -> Any:
         return {value: iter([(value,), (-value,)]) for value in values}
 
@@ -167,8 +157,6 @@ def test_equal_rows_of_a_batch_each_have_all_that_there_is(blocks: bool) -> None
 
 
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
-    """An exception among them, or what does not fit the schema."""
-
     async def answer(values: Any) -> Any:
         wrong: dict[int, Any] = {1: ValueError("odd"), 2: ("text",), 3: None}
         return [wrong.get(value, (2 * value,)) for value in values]
@@ -181,7 +169,6 @@ def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
 
 @pytest.mark.parametrize("service_class", SERVICES)
 def test_rows_of_the_journal_are_in_no_list(service_class: type[Service], journal: Journal) -> None:
-    """Each is kept and found by itself, with which others it shared a call."""
     first, second = service_class(), service_class()
     rows_of(first, [1, 3, 5], journal=journal)
 
@@ -194,7 +181,6 @@ def test_rows_of_the_journal_are_in_no_list(service_class: type[Service], journa
 def test_a_call_that_fails_is_none_of_those_that_are_found(
     service_class: type[Service], journal: Journal
 ) -> None:
-    """They go out, whoever shares their batch."""
     rows_of(service_class(), [1, 3], journal=journal)
     service = service_class(poison=2)
     found = rows_of(service, range(4), journal=journal, on_error="skip")
@@ -203,7 +189,6 @@ def test_a_call_that_fails_is_none_of_those_that_are_found(
 
 
 def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
-    """However long the others of its batch take."""
     rows_of(Service(), [1], journal=journal)
 
     async def sleep(_: Any) -> Any:
@@ -227,15 +212,12 @@ def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
     ids=["no batch", "capacity", "share", "split"],
 )
 def test_what_goes_with_no_batches_is_refused(options: dict[str, Any], named: str) -> None:
-    """By name, before anything is planned."""
     df: Any = None
     with pytest.raises(InvalidConfig, match=named):
         ordered_wait(df, Service(), "twice long", **options)
 
 
 def test_the_answers_of_a_batch_are_kept_but_for_those_that_failed(journal: Journal) -> None:
-    """So only these are called for again."""
-
     async def answer(values: Any) -> Any:
         return [OSError("gone") if value == 2 else (2 * value,) for value in values]
 

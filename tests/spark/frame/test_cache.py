@@ -78,7 +78,6 @@ def _work(fn: Any, given: Any, identity: bytes, options: dict[str, Any]) -> Enri
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered", "key-ordered"])
 def test_equal_rows_share_a_call_and_each_goes_out_with_its_own_columns(mode: Mode) -> None:
-    """From what is kept, too."""
     fn = Noted()
     expected = [(place, str(user)) for place, user in enumerate(USERS)]
     for _ in range(2):
@@ -87,7 +86,6 @@ def test_equal_rows_share_a_call_and_each_goes_out_with_its_own_columns(mode: Mo
 
 
 def test_a_row_of_several_columns_is_one_key() -> None:
-    """Equal in all that the function is given; what is carried is not."""
     fn = Noted()
     found = run(fn, {"user": [1, 1, 1], "town": ["a", "b", "a"]}, ("user", "town"))
     rows = [Row(user=1, town="a"), Row(user=1, town="b")]
@@ -138,7 +136,6 @@ def test_two_instants_an_hour_apart_are_two() -> None:
 
 
 def test_what_is_kept_holds_nothing_of_the_input() -> None:
-    """A batch is far more than the results of a row."""
     batches = [pa.record_batch({"place": [0], "user": [7]})]
     gone = weakref.ref(batches[0])
     for _ in _work(Noted(), "user", b"", {}).run(iter([batches.pop()])):
@@ -151,7 +148,6 @@ def test_what_is_kept_holds_nothing_of_the_input() -> None:
 
 
 def test_a_failure_is_one_of_each_row_that_shares_it_and_is_never_kept() -> None:
-    """Errors name each row by its own key; what stands in for a failure is not kept, either."""
     fn = Noted(failures=1)
     with pytest.raises(CallFailed, match="row user=1: the call failed: LookupError"):
         run(fn, {"user": [1, 1]})
@@ -166,8 +162,6 @@ def test_a_failure_is_one_of_each_row_that_shares_it_and_is_never_kept() -> None
 
 
 def test_a_load_may_tell_what_it_has_cost() -> None:
-    """That is no part of the rows."""
-
     async def told(user: int) -> Cost[tuple[str]]:
         return Cost((f"{user}",), 1)
 
@@ -184,8 +178,6 @@ def test_a_failed_load_is_repeated_once_for_all() -> None:
 
 
 def test_each_row_keeps_its_own_deadline() -> None:
-    """A call that nobody waits for any more is cancelled; the handler gives each row its own."""
-
     class Slow(Noted):
         async def __call__(self, value: Any) -> Any:
             self.asked.append(value)
@@ -221,7 +213,6 @@ class Written:
 
 
 def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """In whichever task or action, or form that is planned anew; functions share nothing."""
     df = spark.session.range(0, 60, 1, 2).selectExpr("id", "id % 4 AS user")
     for _ in range(4):
         for number in range(2):
@@ -236,7 +227,6 @@ def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: P
 
 
 def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
-    """Schema, columns, options and time zone count; who watches does not."""
     session = spark.session
     df = session.range(1).selectExpr("id", "id AS user")
 
@@ -267,7 +257,6 @@ def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
 
 
 def test_a_function_travels_as_it_was_when_it_was_planned() -> None:
-    """However often and late: what it is found by is a digest of that."""
     number = [1]
 
     async def fn() -> int:
@@ -286,7 +275,6 @@ async def twice(value: Any) -> tuple[int]:
 
 @pytest.mark.parametrize("wait", [unordered_wait, key_ordered_wait])
 def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark, wait: Any) -> None:
-    """Each is one of five, and those that were called for are calls."""
     df = spark.session.range(0, 40, 1, 1).selectExpr("id", "nullif(id % 4, 3) AS user")
     with Progress(session=spark.session) as progress:
         fn = wait(
@@ -315,7 +303,6 @@ async def lately(user: int | None) -> tuple[int | None]:
 
 
 def test_values_that_are_no_keys_need_one(spark: EmbeddedSpark) -> None:
-    """The column is named."""
     df = spark.session.range(4).selectExpr("array(id % 2, 9) AS pair", "map('a', id) AS m", "id")
     with pytest.raises(InvalidConfig, match=r"cache: column pair is array<bigint>, .*key=\.\.\."):
         ordered_wait(df, twice, "number long", columns="pair", cache=CACHE)
@@ -351,7 +338,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_go_together_is_refused_by_name(spark: EmbeddedSpark, name: str) -> None:
-    """Before a job runs."""
     changes, told = REFUSED[name]
     options = {"fn": twice, "schema": "number long", "columns": "id", "cache": CACHE, **changes}
     with pytest.raises(InvalidConfig, match=told):

@@ -138,7 +138,6 @@ def readable(read: Callable[[str], Any], text: str) -> Any:
 
 
 def test_no_two_types_share_a_key() -> None:
-    """Nor do two values of one, nor a value and a Row of it; whatever text they look like."""
     seen: dict[bytes, Any] = {}
     for (what, column), as_row in product(columns_of_all_types(), [False, True]):
         values = column.to_pylist()
@@ -150,7 +149,6 @@ def test_no_two_types_share_a_key() -> None:
 
 
 def test_the_same_has_the_same_key() -> None:
-    """Also where a column is never null, or of a large kind: the function is given the same."""
     for _, column in columns_of_all_types():
         keys = keys_of(column)
         assert keys_of(column) == keys
@@ -163,7 +161,6 @@ def test_the_same_has_the_same_key() -> None:
 
 
 def test_what_is_made_of_a_result_is_part_of_the_key() -> None:
-    """Schema, nulls in it, many, settings; and names and order of what is given."""
     column = pa.array([1])
     never = pa.schema([pa.field("twice", pa.int64(), nullable=False)])
     inner = [pa.field("element", pa.int64(), nullable=nullable) for nullable in (True, False)]
@@ -216,7 +213,6 @@ VALUES = {
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @pytest.mark.parametrize("nest", ["plain", "map", "deep"])
 def test_two_values_of_a_type_have_two_keys(nest: str, kind: pa.DataType) -> None:
-    """However near they are; the same value, and the same again in another partition."""
     wrap, hold = NESTS[nest]
 
     @settings(max_examples=50)
@@ -231,7 +227,6 @@ def test_two_values_of_a_type_have_two_keys(nest: str, kind: pa.DataType) -> Non
 
 
 def test_a_map_counts_in_its_order() -> None:
-    """The function sees it."""
     kind = pa.map_(pa.int32(), pa.string())
     column = pa.array([[(1, "a"), (2, "b")], [(2, "b"), (1, "a")]], kind)
     assert len(set(keys_of(column))) == 2
@@ -275,7 +270,6 @@ def differing(**changes: Any) -> Call:
 
 
 def test_all_types_of_spark_are_told_apart_by_name() -> None:
-    """In what is given and in results; with the nulls that results may have."""
     kinds = [nested for kind in SPARK_TYPES for nested in spark_nests(kind)]
     # A map that has text as its key and its value is made in both ways.
     unlike = {repr(kind): kind for kind in kinds}.values()
@@ -322,14 +316,12 @@ CALLS: dict[str, Call] = {
 
 
 def test_calls_that_differ_have_other_settings() -> None:
-    """Each pair of them; a journal refuses others than its own by name."""
     told = {name: dict(call.settings()) for name, call in CALLS.items()}
     for one, other in combinations(told, 2):
         assert told[one] != told[other], (one, other)
 
 
 def test_the_time_zone_counts_where_instants_are_read() -> None:
-    """And nowhere else."""
     assert CALL.settings() == differing(zone="Europe/Berlin").settings()
     clock = sql.StructField("id", sql.TimestampNTZType())
     here, there = (differing(given=[clock], zone=zone).settings() for zone in ("UTC", "CET"))
@@ -349,7 +341,6 @@ def test_the_time_zone_counts_where_instants_are_read() -> None:
     ids=["array", "struct", "interval"],
 )
 def test_what_python_has_no_values_of_is_refused_by_name(kind: sql.DataType, said: str) -> None:
-    """Before a job fails with it."""
     require_values([LONG, INSTANT])
     with pytest.raises(InvalidConfig, match=f"column x .*{said}"):
         require_values([sql.StructField("x", kind)])

@@ -66,7 +66,6 @@ def run(*args: Any, **options: Any) -> list[Any]:
 
 
 def test_a_row_costs_what_its_value_does() -> None:
-    """A deadline runs from the call on."""
     begun: list[float] = []
 
     async def fn(row: InputRow) -> list[Any]:
@@ -105,7 +104,6 @@ def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
 
 
 def test_functions_that_block_keep_to_limits_too() -> None:
-    """Their further attempts count, too."""
     begun: list[int] = []
     refused: list[int] = []
 
@@ -127,7 +125,6 @@ def test_functions_that_block_keep_to_limits_too() -> None:
 
 
 def test_the_driver_keeps_the_limits_of_all_tasks() -> None:
-    """Each task has as much as is left; what one does not use, another one has."""
     lock = threading.Lock()
     came: list[float] = []
 
@@ -157,7 +154,6 @@ def test_the_driver_keeps_the_limits_of_all_tasks() -> None:
 
 
 def test_tasks_of_a_process_use_their_share_one_after_the_other() -> None:
-    """What one has called counts for the next."""
     came: list[float] = []
 
     async def fn(row: InputRow) -> list[Any]:
@@ -174,7 +170,6 @@ def test_tasks_of_a_process_use_their_share_one_after_the_other() -> None:
 
 
 def test_a_task_that_dies_gives_its_turns_back() -> None:
-    """Its connection ends; what reached the service in the window counts on."""
     at = serve(Limits([InFlight(1)]), Reach())
     dead = at.ledger()
     told = pickle.loads(pickle.dumps(at)).ledger()  # noqa: S301 - ours
@@ -189,7 +184,6 @@ def test_a_task_that_dies_gives_its_turns_back() -> None:
 
 
 def test_whoever_does_not_know_the_secret_is_not_answered() -> None:
-    """The connection ends."""
     at = serve(Limits([InFlight(1)]), Reach())
     stranger = DriverLimits(type(at.endpoint)(at.endpoint.host, at.endpoint.port, bytes(16)))
     with pytest.raises(ConnectionError):
@@ -197,7 +191,6 @@ def test_whoever_does_not_know_the_secret_is_not_answered() -> None:
 
 
 def test_tasks_that_can_not_reach_the_driver_share_limits_out() -> None:
-    """By as many as run at a time; of calls at a time a task has no more than its capacity."""
     shared = Ceilings([Limit(cost=len, up_to=10, per=1)], 20, 30, True, 4)
     capacity, kept = shared.kept(None, 100, on_hosts=False)
     assert capacity == 5
@@ -213,7 +206,6 @@ def test_tasks_that_can_not_reach_the_driver_share_limits_out() -> None:
 
 @pytest.mark.parametrize("kind", [list, Limits])
 def test_call_hosts_of_a_machine_have_limits_together(kind: Any) -> None:
-    """Of all queries, as their drivers may be gone."""
     limits = (Limit(calls=7, per=1), InFlight(3))
     kept = Ceilings(kind(limits), None, None, False, None).kept(None, 9, on_hosts=True)
     keeper = "each machine, for all queries"
@@ -239,6 +231,5 @@ def test_call_hosts_of_a_machine_have_limits_together(kind: Any) -> None:
     ids=str,
 )
 def test_a_ceiling_that_is_none_is_refused(ceilings: Any, name: str) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
         Ceilings(*ceilings).kept(None, 100, on_hosts=False)

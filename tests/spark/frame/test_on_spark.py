@@ -58,7 +58,6 @@ TWICE = [Row(id=n, city=f"c{n}", twice=2 * n) for n in range(100)]
 def test_results_are_columns_of_their_rows(
     cities: DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In order, whatever form the function has; no rows are no rows, but the columns."""
     out = ordered_wait(cities, twice, "twice long")
     assert out.collect() == TWICE
     out.explain()
@@ -70,7 +69,6 @@ def test_results_are_columns_of_their_rows(
 
 
 def test_rows_stay_in_their_partitions(cities: DataFrame) -> None:
-    """And nobody has to be in order in there, if that is not asked for."""
     out = unordered_wait(cities, twice, "twice long")
     parts = [sorted(part) for part in out.rdd.glom().collect()]
     assert parts == [TWICE[:33], TWICE[33:66], TWICE[66:]]
@@ -135,7 +133,6 @@ TYPES = """
 
 
 def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark) -> None:
-    """Through the function, or carried past it; in a time zone of the session."""
     with in_zone(spark.session, "Europe/Berlin"):
         df = spark.session.sql(TYPES)
 
@@ -153,7 +150,6 @@ def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark) -> N
 
 
 def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
-    """Upper and lower case are one, as Spark has it."""
     out = ordered_wait(cities.limit(1), lambda row: (row.city.upper(),), "CITY string")
     assert out.collect() == [Row(id=0, CITY="C0")]
 
@@ -162,7 +158,6 @@ def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
 def test_odd_names_of_columns_are_fine(
     spark: EmbeddedSpark, tmp_path: Path, *, keeps: bool
 ) -> None:
-    """With dots, blanks and quotes."""
     df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c d`, 3L AS `e``f`, 4L AS unused")
     options: dict[str, Any] = {"columns": ["a.b", "c d", "e`f"], "keep": ["e`f"]}
     journal = str(tmp_path / "journal") if keeps else None
@@ -171,8 +166,6 @@ def test_odd_names_of_columns_are_fine(
 
 
 def test_a_row_that_fails_fails_the_job_or_tells_of_it(cities: DataFrame) -> None:
-    """The error names the row by its key; its last line has all that a reader looks for."""
-
     async def fail(row: Row) -> tuple[int]:
         if row.id == 41:
             raise LookupError("no such city")
@@ -253,7 +246,6 @@ FIELD = StructField("n", LongType())
 def test_what_is_wrong_is_told_before_a_job_runs(
     cities: DataFrame, arguments: Any, options: Any, names: str, shows: str
 ) -> None:
-    """With the name of the argument, and its value."""
     with pytest.raises(InvalidConfig) as raised:
         ordered_wait(cities, *arguments, **options)
     assert str(raised.value).startswith(f"{names} ")
@@ -261,7 +253,6 @@ def test_what_is_wrong_is_told_before_a_job_runs(
 
 
 def test_what_is_no_data_frame_and_a_mode_without_its_key_are_refused(cities: DataFrame) -> None:
-    """A list, say."""
     not_one: Any = [1, 2]
     with pytest.raises(InvalidConfig, match=r"^df must be .* got \[1, 2\] \(list\)"):
         ordered_wait(not_one, echo, "n long")
@@ -270,7 +261,6 @@ def test_what_is_no_data_frame_and_a_mode_without_its_key_are_refused(cities: Da
 
 
 def test_help_tells_of_every_argument() -> None:
-    """In each mode."""
     for wait, name in ((ordered_wait, "ordered_wait"), (unordered_wait, "unordered_wait")):
         assert (wait.__name__, wait.__module__) == (name, "asyncwait.backends.spark")  # type: ignore[attr-defined]
         assert "max_held: finished rows of a task" in (wait.__doc__ or "")
@@ -280,8 +270,6 @@ def test_help_tells_of_every_argument() -> None:
 
 
 def test_progress_tells_what_calls_cost_and_who_keeps_the_limits(spark: EmbeddedSpark) -> None:
-    """In all tasks together, as the calls tell it, and in units that no limit has, too."""
-
     async def fn(row: Row) -> Cost[tuple[int]]:
         return Cost((row.id,), {"tokens": row.id, "USD": 0.5, "pages": 2})
 
@@ -298,8 +286,6 @@ def test_progress_tells_what_calls_cost_and_who_keeps_the_limits(spark: Embedded
 def test_a_spent_budget_ends_the_job_and_the_journal_goes_on_from_there(
     spark: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """The last line says so; what the journal has costs nothing when there is more."""
-
     async def fn(row: Row) -> tuple[int]:
         with (tmp_path / "calls").open("ab", 0) as calls:
             calls.write(b"1")
@@ -357,7 +343,6 @@ def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
 
 
 def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:
-    """It is told before the job runs, and what to do."""
     df = spark.session.sql("select interval '1-2' year to month span, 1L id")
     with pytest.raises(InvalidConfig, match=r"^keep .*span"):
         ordered_wait(df, echo, "n long", columns="id")
@@ -410,8 +395,6 @@ def in_zone(session: Any, name: str | None) -> Iterator[None]:
 def test_a_zone_that_changes_before_the_action_is_another_call(
     spark: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """The function is given what the session says then."""
-
     async def fn(value: Any) -> tuple[str]:
         return (str(value.utcoffset()),)
 
@@ -426,7 +409,6 @@ def test_a_zone_that_changes_before_the_action_is_another_call(
 def test_a_micro_batch_that_is_replayed_is_not_called_twice(
     spark: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """And an equal row of another one is."""
     calls = tmp_path / "calls"
     calls.mkdir()
 

@@ -90,7 +90,6 @@ EXPECTED = [(2 * number,) for number in range(10)]
 
 
 def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal) -> None:
-    """By functions that block, too."""
     service = Service(fails_at=6)
     with pytest.raises(CallFailed):
         rows_of(service, journal)
@@ -117,7 +116,6 @@ def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal
 def test_a_row_is_found_wherever_it_stands(
     journal: Journal, first: Any, second: Any, calls: Any
 ) -> None:
-    """It is the row that counts; of equal ones each is called in one run, and found in the next."""
     service = Service()
     for values in (first, second):
         assert rows_of(service, journal, values) == [(2 * value,) for value in values]
@@ -125,7 +123,6 @@ def test_a_row_is_found_wherever_it_stands(
 
 
 def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
-    """Of each row."""
     calls: list[int] = []
 
     async def below(value: int) -> Any:
@@ -139,7 +136,6 @@ def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
 
 
 def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
-    """The next one is, which nobody judges again when it is found."""
     seen: list[Any] = []
     calls: list[int] = []
 
@@ -162,7 +158,6 @@ def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
 def test_a_result_beyond_the_bound_is_not_called_for_again(
     journal: Journal, *, blocks: bool
 ) -> None:
-    """Not by a retry, nor by another attempt; the error says which row, how long, and the bound."""
     calls: list[int] = []
     size = 64 * 1024 * 1024
 
@@ -188,7 +183,6 @@ def test_a_result_beyond_the_bound_is_not_called_for_again(
 
 
 def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
-    """What it holds is found by the next run."""
     calls: list[int] = []
 
     async def fn(value: int) -> tuple[int]:
@@ -232,8 +226,6 @@ RESULTS = pa.schema([(f"c{number}", kind) for number, kind in enumerate(ALL)])
 
 @pytest.mark.parametrize("values", [tuple(ALL.values()), (None,) * len(ALL)])
 def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: Any) -> None:
-    """Of their types, nested or not; null is null."""
-
     async def fn(_: int) -> Any:
         return values
 
@@ -271,7 +263,6 @@ async def fetch(value: int) -> tuple[int]:
 
 
 def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> None:
-    """Its name is the job, its code the version; a Journal says both itself."""
     path = str(tmp_path)
     made = [journal_of(path, fn) for fn in (fetch, asking("a"), asking("b"))]
     assert [each and each.job.rpartition(".")[2] for each in made] == ["fetch", "ask", "ask"]
@@ -292,7 +283,6 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
 
 
 def test_what_numpy_and_pandas_hold_is_told() -> None:
-    """By what it holds; a function that numpy made of another is refused."""
     for make in (np.array, np.random.default_rng, pd.DataFrame):
         one, same, other = (version_of(partial(fetch, make([n]))) for n in (1, 1, 2))
         assert one == same != other
@@ -353,7 +343,6 @@ class Failing(Service):
 def test_a_failure_is_kept_that_nothing_asks_to_repeat(
     journal: Journal, retry: Retry | None, again: list[int]
 ) -> None:
-    """So is not what may be the machine's fault, a deadline, or has failed often enough."""
     keeping, service = replace(journal, failures=True), Failing()
     for _ in range(2):
         service.calls.clear()
@@ -366,7 +355,6 @@ def test_a_failure_is_kept_that_nothing_asks_to_repeat(
 def test_what_limits_kept_from_being_called_is_not_kept(
     journal: Journal, cost: Callable[[int], float]
 ) -> None:
-    """No call was made, so none has failed: other limits, which are no part of it, let it begin."""
     keeping, service = replace(journal, failures=True), Service()
     for limit, rows in (
         (Limit(cost=cost, up_to=50, per=1), [(20,)]),
@@ -378,7 +366,6 @@ def test_what_limits_kept_from_being_called_is_not_kept(
 
 
 def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: Journal) -> None:
-    """In a column it is told alike; a handler is asked; and the one that fails the task says so."""
     keeping, service = replace(journal, failures=True), Failing()
     told = partial(rows_of, service, keeping, [2, 4], on_error="column", error_column="error")
     first = told()
@@ -399,8 +386,6 @@ def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: J
 
 
 def test_a_kept_failure_is_counted_as_at_first(journal: Journal) -> None:
-    """By the class of its error and the status; so does the journal show it."""
-
     async def refuse(value: int) -> tuple[int]:
         raise HTTPError("http://a.example", 400, f"no {value}", None, None)  # type: ignore[arg-type]
 

@@ -76,12 +76,10 @@ EXPECTED = [{"id": number, "twice": 2 * number} for number in range(10)]
 @pytest.mark.parametrize("fn", [double, block])
 @pytest.mark.parametrize("batch_size", [1, 4, 100])
 def test_results_stand_behind_the_rows_that_they_are_of(fn: Any, batch_size: int) -> None:
-    """In their order, from coroutine functions and from those that block."""
     assert enriched(fn, batch_size=batch_size) == EXPECTED
 
 
 def test_the_function_is_given_rows_like_those_of_pyspark() -> None:
-    """By name and by place, equal, printed and copied as its own are."""
     names = ("id", "two words", "count", "__class__", "id")
     row = tuple.__new__(row_class(names), (7, "x", 3, "y", 8))
     own = Row(*names)(7, "x", 3, "y", 8)
@@ -102,14 +100,12 @@ def test_the_function_is_given_rows_like_those_of_pyspark() -> None:
 
 
 def test_unordered_results_bring_their_own_rows_along() -> None:
-    """However the batches are mixed."""
     rows = enriched(double, mode="unordered", capacity=10, batch_size=3)
     assert rows != EXPECTED
     assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
 
 
 def test_what_is_carried_is_what_came() -> None:
-    """All columns, in the order that is asked for; none is fine, too."""
     rows = enriched(double, carried=["load", "city"])
     expected = [{"load": b"x" * n, "city": f"c{n}", "twice": 2 * n} for n in range(10)]
     assert rows == expected
@@ -120,7 +116,6 @@ def test_what_is_carried_is_what_came() -> None:
     ("given", "third"), [(("city", "id"), Row(city="c3", id=3)), ("city", "c3"), ((), Row())]
 )
 def test_the_function_is_given_the_columns_that_are_named(given: Any, third: Any) -> None:
-    """Several as a Row, a single one as it is, and none at all as an empty Row."""
     seen: list[Any] = []
 
     async def note(value: Any) -> tuple[int]:
@@ -152,7 +147,6 @@ class Client:
 
 @pytest.mark.parametrize("fn", [Client, Client()])
 def test_a_client_lives_as_long_as_its_task(fn: Any) -> None:
-    """Of a class one is made; an object that has travelled is used as it is."""
     Client.log.clear()
     enriched(fn)
     assert Client.log == ["open", *(f"call {n}" for n in range(10)), "close"]
@@ -173,7 +167,6 @@ def failing(*numbers: int) -> Callable[[int], Any]:
     ("key", "name"), [((), "row 3 of partition 7: "), (("city", "id"), "row city='c3', id=3: ")]
 )
 def test_an_error_names_the_row(key: Any, name: str) -> None:
-    """By its key, or by where it stands."""
     with pytest.raises(CallFailed) as raised:
         enriched(failing(3), key=key)
     assert str(raised.value).startswith(name)
@@ -189,7 +182,6 @@ def instead(value: int, error: OperatorError) -> dict[str, int]:
     ("on_error", "result"), [("skip", []), (instead, [-3]), ("column", [None])]
 )
 def test_a_row_that_fails_is_left_out_replaced_or_told_of(on_error: Any, result: Any) -> None:
-    """The others are as they were; a column tells of the error and its attempts."""
     told = "error" if on_error == "column" else None
     retry = Retry(max_attempts=2, initial=0.001)
     rows = enriched(failing(3), on_error=on_error, error_column=told, retry=retry)
@@ -202,8 +194,6 @@ def test_a_row_that_fails_is_left_out_replaced_or_told_of(on_error: Any, result:
 
 
 def test_rows_that_have_failed_are_counted_by_cause() -> None:
-    """However often they were called, and whatever becomes of them."""
-
     async def fn(value: int) -> tuple[int]:
         if value < 3:
             raise HTTPError("http://a.example", 400, "no", None, None)  # type: ignore[arg-type]
@@ -225,8 +215,6 @@ def test_rows_that_have_failed_are_counted_by_cause() -> None:
 
 
 def test_causes_without_end_become_others() -> None:
-    """Of a function that makes a class for each error."""
-
     async def fn(value: int) -> tuple[int]:
         raise type(f"E{value}", (Exception,), {})
 
@@ -238,8 +226,6 @@ def test_causes_without_end_become_others() -> None:
 
 
 def test_a_deadline_names_its_row_and_asks_its_handler() -> None:
-    """Without one, the row has failed."""
-
     async def hang(value: int) -> tuple[int]:
         await asyncio.sleep(9 if value == 3 else 0)
         return (2 * value,)
@@ -261,7 +247,6 @@ def test_a_deadline_names_its_row_and_asks_its_handler() -> None:
     ],
 )
 def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(given: Any, shows: str) -> None:
-    """It is told with the row; another attempt would give the same."""
     calls: list[int] = []
 
     async def fn(value: int) -> Any:
@@ -278,8 +263,6 @@ def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(given: Any, 
 
 @pytest.mark.parametrize("given", [None, 5, "ab", {"twice": 1}])
 def test_many_results_are_a_collection_of_them(given: Any) -> None:
-    """Anything else is told by the operator, as everywhere."""
-
     async def fn(_: int) -> Any:
         return given
 
@@ -290,7 +273,6 @@ def test_many_results_are_a_collection_of_them(given: Any) -> None:
 
 
 def test_on_result_is_given_what_the_function_gives() -> None:
-    """When the attempts are used up, the last result stands."""
     seen: list[Any] = []
     calls: list[int] = []
 
@@ -308,7 +290,6 @@ def test_on_result_is_given_what_the_function_gives() -> None:
 
 
 def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
-    """All NaN are one key, as they are to Spark, at any depth; and so is null."""
     running: list[str] = []
 
     async def fn(row: Row) -> tuple[int]:
@@ -328,13 +309,11 @@ def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
 
 
 def test_a_coroutine_is_no_result() -> None:
-    """Whoever wraps a coroutine function in a plain one is told what to do."""
     with pytest.raises(CallFailed, match="and gave a coroutine"):
         enriched(lambda value: double(value))  # noqa: PLW0108 - it is what is wrong
 
 
 def test_the_work_travels() -> None:
-    """With what the options hold, which may be functions made on the spot."""
     from pyspark import cloudpickle
 
     retry = Retry(on_error=lambda _: True)
@@ -356,7 +335,6 @@ def test_the_work_travels() -> None:
 def test_a_text_that_is_no_utf_8_is_named_with_its_row_and_column(
     given: Any, key: tuple[str, ...], named: str
 ) -> None:
-    """Nested texts, too; such bytes come from casts, and Arrow carries them."""
     texts = pa.array([b"fine"] * 7 + [b"\xff!"] + [b"fine"] * 2, pa.binary())
     text = pa.Array.from_buffers(pa.string(), len(texts), texts.buffers())
     inside = pa.StructArray.from_arrays([text], ["text"])

@@ -85,24 +85,20 @@ def test_a_task_ends_with_the_failure_that_is_too_much(
 
 
 def test_what_is_not_too_much_changes_nothing() -> None:
-    """The share itself is allowed."""
     service = Service(lambda value: value % 10 == 9)
     assert len(run(service, 0.1, 100, capacity=20)) == 900
 
 
 def test_a_task_with_few_rows_is_never_ended() -> None:
-    """However many of them fail: it has not as many as are to be judged."""
     assert run(Service(bool), 0, 100, rows=99, capacity=20) == [0]
 
 
 def test_what_failed_before_there_were_enough_is_judged_at_the_end() -> None:
-    """All that fail are among the first, and no other failure comes behind them."""
     with pytest.raises(TooManyFailed, match=r"^90 of 1,000 rows"):
         run(Service(lambda value: value < 90), 0.05, 100, rows=1_000, capacity=20)
 
 
 def test_a_cause_is_told_as_one_line() -> None:
-    """And nothing stands behind the error that a log would print."""
     with pytest.raises(TooManyFailed) as raised:
         run(Service(bool), 0.5, 10)
     assert raised.value.__suppress_context__
@@ -111,7 +107,6 @@ def test_a_cause_is_told_as_one_line() -> None:
 
 @pytest.mark.usefixtures("nothing_kept")
 def test_rows_of_batches_and_of_a_cache_are_judged_one_by_one() -> None:
-    """Whatever calls they share."""
     with pytest.raises(TooManyFailed, match=r"^11 of 101 rows"):
         run(Batches(lambda value: value % 10 == 0), 0.1, 100, batch=Batch(max_size=5), capacity=10)
     cache = Cache(10, ttl=9, key=lambda value: value % 10)
@@ -120,7 +115,6 @@ def test_rows_of_batches_and_of_a_cache_are_judged_one_by_one() -> None:
 
 
 def test_failures_that_a_journal_keeps_count(journal: Journal) -> None:
-    """So the next attempt ends as the first one did, and calls for none of these rows."""
     service = Service(lambda value: value % 2 == 0)
     for _ in range(2):
         with pytest.raises(TooManyFailed, match=r"^6 of 11 rows .*: 6 LookupError$"):
@@ -149,7 +143,6 @@ async def echo(value: int) -> tuple[int]:
     ],
 )
 def test_what_is_no_share_is_refused(share: Any, of: Any, named: str) -> None:
-    """By name."""
     with pytest.raises(InvalidConfig, match=rf"^{named} must be "):
         Share(share, of=of)
 
@@ -163,14 +156,12 @@ def test_what_is_no_share_is_refused(share: Any, of: Any, named: str) -> None:
     ],
 )
 def test_what_can_t_be_judged_is_refused(options: dict[str, Any], shows: str) -> None:
-    """Where the first failure ends the task, no share is ever reached."""
     nothing: Any = None
     with pytest.raises(InvalidConfig, match=rf"^fail_after must be {shows}"):
         ordered_wait(nothing, echo, "n long", **options)
 
 
 def test_it_travels() -> None:
-    """To workers, and back in what a task raises."""
     assert cloudpickle.loads(cloudpickle.dumps(Share(0.05, of=10))) == Share(0.05, of=10)
     error = cloudpickle.loads(cloudpickle.dumps(TooManyFailed("so many")))
     assert str(error) == "so many"

@@ -55,7 +55,6 @@ def waits(spark: EmbeddedSpark, fn: Counted, **options: Any) -> DataFrame:
 def test_an_action_that_samples_its_input_first_is_told(
     spark: EmbeddedSpark, counted: Counted
 ) -> None:
-    """Once of an action, by a warning that names the function; the progress counts the tasks."""
     with Progress(ROWS, show=False) as progress:
         frame = waits(spark, counted, progress=progress)
         with pytest.warns(EvaluatedTwice, match="calls Counted twice") as told:
@@ -69,7 +68,6 @@ def test_an_action_that_samples_its_input_first_is_told(
 
 
 def test_what_evaluates_its_input_once_is_not_told(spark: EmbeddedSpark, counted: Counted) -> None:
-    """Two actions are two evaluations, and some jobs of one action are for some partitions each."""
     frame = waits(spark, counted)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", EvaluatedTwice)
@@ -81,7 +79,6 @@ def test_what_evaluates_its_input_once_is_not_told(spark: EmbeddedSpark, counted
 def test_once_has_no_row_called_twice_as_long_as_the_session_lives(
     spark: EmbeddedSpark, counted: Counted
 ) -> None:
-    """Nothing is to be warned of then; the progress counts rows of an action once."""
     with Progress(ROWS, show=False) as progress:
         frame = waits(spark, counted, once=True, progress=progress)
         assert frame.orderBy("opposite").collect()[0] == LEAST
@@ -113,7 +110,6 @@ class Failing(Counted):
 
 @pytest.mark.parametrize("on_error", ["skip", "column"])
 def test_once_holds_for_rows_that_have_failed(spark: EmbeddedSpark, on_error: str) -> None:
-    """Whatever they failed of: another call might succeed, and would be another one."""
     fn = Failing(spark.session.sparkContext.accumulator(0))
     frame = waits(spark, fn, once=True, on_error=on_error, timeout=2)
     shown = [frame.orderBy("id").collect() for _ in range(2)]
@@ -125,8 +121,6 @@ def test_once_holds_for_rows_that_have_failed(spark: EmbeddedSpark, on_error: st
 
 
 def test_the_folder_goes_with_the_session() -> None:
-    """What is kept for once is kept nowhere else."""
-
     class Session:
         sparkContext = SimpleNamespace(master="local[2]")  # noqa: N815 - Spark's name
 
@@ -157,7 +151,6 @@ def test_once_is_refused_where_it_would_mean_nothing(
     options: dict[str, Any],
     told: str,
 ) -> None:
-    """Each names the way out."""
     session = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
     df: Any = SimpleNamespace(sparkSession=session, isStreaming=is_streaming)
     with pytest.raises(InvalidConfig, match=told):

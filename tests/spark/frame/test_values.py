@@ -92,13 +92,11 @@ class PointTuple(NamedTuple):
     ],
 )
 def test_what_fits_comes_out_as_it_is(kind: pa.DataType, value: Any, kept: Any) -> None:
-    """Numbers of numpy and wholes in a column of floats fit, too."""
     result = took(kind, value)
     assert (result, type(result)) == (kept, type(kept))
 
 
 def test_nan_is_no_null() -> None:
-    """Either stays what it is."""
     assert isnan(took(pa.float64(), nan))
     assert took(pa.float64(), None) is None
 
@@ -117,7 +115,6 @@ def test_nan_is_no_null() -> None:
     ],
 )
 def test_a_timestamp_is_an_instant(value: datetime, instant: datetime) -> None:
-    """One that says no zone is of the session's, also in the hour that comes twice."""
     assert took(INSTANT, value) == instant
 
 
@@ -175,7 +172,6 @@ IN_SPARK = {
 def test_what_does_not_fit_is_refused_by_column_value_and_type(
     kind: pa.DataType, value: Any, why: str
 ) -> None:
-    """Nothing is bent to fit, as Arrow would do with a whole number in a column of dates."""
     with pytest.raises(SchemaMismatch) as raised:
         took(kind, value)
     told, _, reason = str(raised.value).partition(f", got {value!r} ({type(value).__name__}): ")
@@ -200,7 +196,6 @@ def test_a_null_and_a_time_without_any_zone_are_refused(
 
 @pytest.mark.parametrize("make", [Point, PointStruct, PointTuple, dict])
 def test_fields_come_in_the_order_that_is_asked_for(make: Callable[..., Any]) -> None:
-    """Whatever order they were given in."""
     assert fields_of(make(y=2.0, x=1), ("x", "y")) == (1, 2.0)
 
 
@@ -244,7 +239,6 @@ def kinds_and_values(draw: st.DrawFn, depth: int = 2) -> tuple[pa.DataType, st.S
 @given(st.data())
 @settings(max_examples=300)
 def test_every_value_of_a_type_survives(data: st.DataObject) -> None:
-    """Nulls, nesting, the largest and the smallest: what goes in comes out, and of its type."""
     kind, values = data.draw(kinds_and_values())
     value = data.draw(values)
     plain = pa.array([value], kind)

@@ -100,7 +100,6 @@ def row(user: Any, town: Any, size: Any = 1, **others: Any) -> dict[str, Any]:
 
 
 def test_each_key_of_a_chunk_is_asked_for_once() -> None:
-    """Rows come in their order; what is kept is not asked for again, and null never."""
     table = Noted()
 
     rows, figures = joined(table, {"user": [2, 1, None, 2]}, {"user": [3, 1, 2, 2]}, {"user": []})
@@ -113,7 +112,6 @@ def test_each_key_of_a_chunk_is_asked_for_once() -> None:
 
 
 def test_without_a_cache_each_chunk_asks() -> None:
-    """But for a key that is being asked for."""
     table = Noted()
 
     rows, figures = joined(table, {"user": [1, 1]}, {"user": [1]}, cache=None)
@@ -124,7 +122,6 @@ def test_without_a_cache_each_chunk_asks() -> None:
 
 
 def test_a_key_has_many_rows_or_none() -> None:
-    """A left join gives nulls for none, an inner one nothing; what is beside goes with each."""
     two = Noted()
     two.rows = {1: [("a", 1), ("b", 2)], 2: []}
     batch = {"user": [1, 2, None, 1], "n": [10, 20, 30, 40]}
@@ -139,7 +136,6 @@ def test_a_key_has_many_rows_or_none() -> None:
 
 
 def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None of which is much larger than a chunk, unless it is of one row."""
     monkeypatch.setattr(_chunks, "LARGEST", 4)
     table = Noted()
     table.rows = {key: [("x", number) for number in range(key)] for key in range(10)}
@@ -158,7 +154,6 @@ def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("how", ["left", "inner"])
 def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
-    """For a condition, which Spark applies; in a left join it may be empty."""
     table = Noted()
     table.rows = {1: [("a", 1), ("b", 2)], 2: []}
 
@@ -193,7 +188,6 @@ def test_keys_are_values_of_their_type(name: str) -> None:
 
 
 def test_keys_that_are_not_a_number_are_null() -> None:
-    """Each of their rows counts."""
     table = Noted()
 
     rows, figures = joined(table, {"user": [float("nan"), 1.0, float("nan"), None]})
@@ -215,7 +209,6 @@ def test_instants_that_a_clock_shows_twice_are_two_keys() -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 300])
 def test_keys_of_columns_are_found_whatever_they_are(size: int) -> None:
-    """Each row's key stands where its place says."""
     numbers = range(1000)
     columns = [[n * 7919 % size or None for n in numbers], [n * n % 11 for n in numbers]]
     columns.append([n % 3 for n in numbers])
@@ -238,7 +231,6 @@ def test_text_that_is_none_is_told_with_its_column() -> None:
 
 
 def test_rows_are_tuples_or_mappings() -> None:
-    """A mapping may hold more than is asked for, and less; of one column the value will do."""
     table = Noted()
     table.rows = {1: [{"size": 7, "town": "a", "more": 1}], 2: [{"town": "b"}], 3: [("c", None)]}
     rows, _ = joined(table, {"user": [1, 2, 3]})
@@ -259,7 +251,6 @@ MISFITS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", MISFITS)
 def test_nothing_changes_its_type(name: str) -> None:
-    """What does not fit fails its key, with column and value, and is not asked for again."""
     given, told = MISFITS[name]
     table = Noted()
     table.rows = {2: [("b", 1), given]}
@@ -274,7 +265,6 @@ def test_nothing_changes_its_type(name: str) -> None:
 
 
 def test_a_column_that_is_never_null_takes_none() -> None:
-    """It may be null in what goes out, for rows without any of the table."""
     table = Noted()
     table.rows = {1: [], 2: [("b", None)]}
     never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
@@ -287,7 +277,6 @@ ERRORS = pa.field("error", ERROR_TYPE)
 
 @pytest.mark.parametrize("lists", [None, "found"])
 def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
-    """They are left out, or tell of it; and they count."""
     table = Noted()
     table.rows = {2: LookupError("gone")}
     batch = {"user": [1, 2, 3, 2]}
@@ -308,7 +297,6 @@ def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
 
 
 def test_rows_before_a_key_that_fails_come_out() -> None:
-    """Those of chunks before its own."""
     table = Noted()
     table.rows = {3: OSError("down")}
     given = [pa.RecordBatch.from_pydict({"user": users}) for users in ([1, 2], [2, 3])]
@@ -344,7 +332,6 @@ def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
 
 
 def test_a_function_gives_rows_in_place_of_an_error() -> None:
-    """Once for each key; its rows are held to the columns, too."""
     table = Noted()
     table.rows = {2: LookupError("gone"), 3: LookupError("gone")}
     asked: list[Any] = []
@@ -371,7 +358,6 @@ def test_a_function_gives_rows_in_place_of_an_error() -> None:
     ],
 )
 def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> None:
-    """None fails the key after all."""
     table = Noted()
     table.rows = {2: LookupError("gone")}
     with pytest.raises(CallFailed, match=f"^key 2: .*{told}"):
@@ -379,7 +365,6 @@ def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> Non
 
 
 def test_requests_are_no_larger_than_a_batch() -> None:
-    """And nobody waits for keys of others when no more will come."""
     table = Noted()
     batches = [{"user": [number, number + 1]} for number in range(0, 8, 2)]
 
@@ -390,7 +375,6 @@ def test_requests_are_no_larger_than_a_batch() -> None:
 
 
 def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> None:
-    """What does not fit ends it at once: else it would be a key that nobody finds."""
     table = Readable()
     table.rows = {1: [("a", 1), ("b", 2)], None: [("c", 3)]}
 
@@ -419,7 +403,6 @@ def _run(table: Any, users: list[Any], identity: bytes, cache: Any = CACHE) -> l
 
 @pytest.mark.parametrize("cache", [CACHE, Full()])
 def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
-    """If it looks up in the same table; no two tables share."""
     one, two = Readable(), Readable()
     one.rows, two.rows = {1: [("one", 1)]}, {1: [("two", 2)]}
 
@@ -432,7 +415,6 @@ def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
 
 
 def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
-    """Where that fails, the old one serves."""
     table = Readable()
     table.rows = {1: [("old", 1)]}
     _run(table, [1], b"", Full(reload=1e-9))
@@ -443,7 +425,6 @@ def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
 
 
 def test_only_so_many_tables_are_kept() -> None:
-    """The one that was used longest ago goes."""
     table = Noted()
     for number in range(_kept.MOST):
         _run(table, [number], b"%d" % number)
@@ -457,7 +438,6 @@ def test_only_so_many_tables_are_kept() -> None:
 
 
 def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
-    """What one has in use, the other does not find."""
     made: list[list[Any]] = []
 
     def make() -> list[Any]:
@@ -472,7 +452,6 @@ def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
 
 
 def test_leaving_early_closes_the_table() -> None:
-    """And reads the input to its end, as Spark wants it; what was read stays kept."""
     table, left = Noted(), [pa.RecordBatch.from_pydict({"user": [n]}) for n in range(20)]
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -57,7 +57,6 @@ def expected(*, is_left: bool, least: int = 0) -> list[Row]:
 
 
 def test_rows_of_the_table_are_columns(orders: DataFrame) -> None:
-    """In order, in their partitions; null where there are none, and left out by an inner join."""
     table = FunctionTable(towns)
 
     left = lookup_join(orders, table, **USERS)
@@ -73,7 +72,6 @@ def test_rows_of_the_table_are_columns(orders: DataFrame) -> None:
 
 
 def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
-    """Of columns of both sides, by SQL; of an order that meets it nowhere, nothing is lost."""
     table = FunctionTable(towns)
 
     left = lookup_join(orders, table, where="t.size >= 2 AND id >= 0 -- so", **USERS)
@@ -86,8 +84,6 @@ def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
 
 @pytest.mark.parametrize("how", ["left", "inner"])
 def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame, how: str) -> None:
-    """The error names the key; no condition hides it."""
-
     async def fail(keys: Sequence[int]) -> dict[int, Any]:
         return {key: LookupError("gone") if key == 2 else [(f"town {key}", key)] for key in keys}
 
@@ -141,7 +137,6 @@ class Written:
 
 
 def test_a_worker_asks_once_for_what_it_keeps(orders: DataFrame, tmp_path: Path) -> None:
-    """In whichever task or action, or join that is planned anew; tables share nothing."""
     numbers = [set[int](), set[int]()]
     for _ in range(2):
         for number, found in enumerate(numbers):
@@ -170,7 +165,6 @@ def test_a_task_that_nobody_wants_more_of_closes_its_table(
 
 
 def test_progress_tells_how_keys_were_found(spark: EmbeddedSpark, orders: DataFrame) -> None:
-    """Each row is one of five."""
     with Progress(session=spark.session) as progress:
         lookup_join(orders, FunctionTable(towns), progress=progress, **USERS).collect()
 
@@ -183,7 +177,6 @@ def test_progress_tells_how_keys_were_found(spark: EmbeddedSpark, orders: DataFr
 
 
 def test_a_stream_is_joined_batch_by_batch(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """With a condition, too."""
     session, source = spark.session, tmp_path / "in"
     for user in (1, 2):
         session.createDataFrame([(user,)], "user long").write.mode("append").json(str(source))
@@ -207,7 +200,6 @@ TYPES = """
 
 
 def test_values_of_all_types_come_out_as_the_table_gives_them(spark: EmbeddedSpark) -> None:
-    """With and without a condition; and a key of most types finds its row."""
     df = spark.session.sql(TYPES)
     (given,) = df.collect()
     columns = StructType([StructField("id", LongType()), *df.schema.fields])
@@ -232,7 +224,6 @@ def test_values_of_all_types_come_out_as_the_table_gives_them(spark: EmbeddedSpa
 
 
 def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:
-    """With dots, blanks and quotes, on both sides."""
     df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c``d`, 3 AS _rows")
     options: dict[str, Any] = {"on": {"A.B": "k e y"}, "columns": "`k e y` long, `e.f` int"}
 
@@ -307,7 +298,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_can_not_be_is_refused_before_a_job_runs(orders: DataFrame, name: str) -> None:
-    """By name, with what was given."""
     changes, told = REFUSED[name]
     options: dict[str, Any] = {"table": FunctionTable(towns), **USERS, **changes}
     with pytest.raises(InvalidConfig, match=told):

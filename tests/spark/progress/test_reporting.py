@@ -30,7 +30,6 @@ from asyncwait.spec import InvalidConfig, MissingExtra, Statistics
 
 
 def test_the_figures_of_all_tasks_arrive() -> None:
-    """Those of tasks that run, and the last ones of those that have ended."""
     one = Played(rows_in=30, rows_out=10, in_flight=20, held=5, calls=40, retries=10)
     two = Played(rows_in=7, rows_out=7, calls=8, timeouts=1, errors=1, failures_handled=2)
 
@@ -50,7 +49,6 @@ def test_the_figures_of_all_tasks_arrive() -> None:
 
 
 def test_a_task_reports_again_and_again() -> None:
-    """Every so often, without anything being asked of it."""
     played = Played(calls=1)
     with Progress() as progress, reporting(progress.endpoint, FIRST, played, every=0.001):
         for calls in (2, 3, 4):
@@ -59,7 +57,6 @@ def test_a_task_reports_again_and_again() -> None:
 
 
 def test_figures_of_an_operator_become_those_of_a_task() -> None:
-    """What the task counts is added to what the operator says."""
     own: dict[str, Any] = {"in_flight": 5, "waiting": 1, "held": 2, "oldest": 0.5}
     figures = TaskFigures.of(Statistics(**own), rows_in=10, rows_out=4, errors=1)
 
@@ -68,7 +65,6 @@ def test_figures_of_an_operator_become_those_of_a_task() -> None:
 
 
 def test_nobody_has_to_want_to_know() -> None:
-    """Without an endpoint the body runs as it would, and the figures are not asked for."""
     played = Played()
     with reporting(None, FIRST, played):
         pass
@@ -77,7 +73,6 @@ def test_nobody_has_to_want_to_know() -> None:
 
 
 def test_outside_of_spark_a_task_has_a_name() -> None:
-    """The same code runs without a cluster."""
     assert TaskName.here() == TaskName(0, 0, 0)
 
 
@@ -87,7 +82,6 @@ def test_outside_of_spark_a_task_has_a_name() -> None:
 def test_how_an_attempt_ended_is_told(
     error: type[BaseException] | None, ended: int, failed: int
 ) -> None:
-    """Spark closes its generator where it needs no more rows, which is no failure."""
     with Progress() as progress, ExitStack() as expecting:
         if error is not None:
             expecting.enter_context(pytest.raises(error))
@@ -112,7 +106,6 @@ with reporting(endpoint, TaskName(3, 4, 0), lambda: TaskFigures(calls=17), every
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_worker_that_is_killed_is_given_up() -> None:
-    """It says nothing more, but its connection ends with it."""
     with Progress() as progress:
         endpoint = encode(progress.endpoint).decode()
         with subprocess.Popen([sys.executable, "-c", KILLED, endpoint]) as worker:
@@ -147,7 +140,6 @@ def left_in_time(endpoint: Endpoint, played: Played | None = None) -> bool:
 
 @pytest.mark.usefixtures("hurried")
 def test_a_driver_that_is_gone_is_no_error() -> None:
-    """Nobody listens there any more."""
     with Progress() as progress:
         endpoint = progress.endpoint
 
@@ -157,7 +149,6 @@ def test_a_driver_that_is_gone_is_no_error() -> None:
 def test_a_driver_that_goes_while_a_task_runs_is_no_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The task ends as it would."""
     monkeypatch.setattr(_progress, "_GRACE", 0.01)
     played = Played(calls=1)
     with ExitStack() as task:
@@ -171,7 +162,6 @@ def test_a_driver_that_goes_while_a_task_runs_is_no_error(
 
 
 def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From then on nothing is asked of the operator either."""
     monkeypatch.setattr(_reporting, "_LONGEST_PAUSE", 0.0)
     played = Played()
     with Progress() as progress:
@@ -186,7 +176,6 @@ def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("hurried")
 def test_a_port_that_is_blocked_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever connects hears nothing at all: the last report is given up."""
     released = threading.Event()
 
     def blocked(*_: Any) -> socket.socket:
@@ -200,7 +189,6 @@ def test_a_port_that_is_blocked_delays_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("hurried")
 def test_a_driver_that_reads_nothing_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its buffers are full, and the last report is given up."""
     monkeypatch.setattr(_reporting, "packed", lambda report: bytes(1 << 26))
     monkeypatch.setattr(_reporting, "_PATIENCE", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as driver:
@@ -210,7 +198,6 @@ def test_a_driver_that_reads_nothing_delays_nothing(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("hurried")
 def test_figures_that_block_delay_nothing() -> None:
-    """Nor do they keep the task from ending."""
     played = Played()
     played.may_answer.clear()
     with Progress() as progress:
@@ -219,7 +206,6 @@ def test_figures_that_block_delay_nothing() -> None:
 
 
 def test_figures_that_raise_are_told_as_they_were() -> None:
-    """The report goes out all the same."""
     played = Played(calls=3)
 
     def figures() -> TaskFigures:
@@ -236,7 +222,6 @@ def test_figures_that_raise_are_told_as_they_were() -> None:
 def test_a_process_without_room_for_a_thread_runs_the_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is reported then."""
     with Progress() as progress, monkeypatch.context() as patched:
 
         def start(_: threading.Thread) -> None:
@@ -253,7 +238,6 @@ def test_a_process_without_room_for_a_thread_runs_the_task(
 
 
 def test_the_last_reports_are_waited_for() -> None:
-    """Spark may say that a job is over before they were read."""
     played = Played(calls=1)
     released = threading.Event()
 
@@ -273,7 +257,6 @@ def test_the_last_reports_are_waited_for() -> None:
 
 
 def test_what_has_arrived_is_read_on_leaving() -> None:
-    """Even of a task that was not heard of before."""
     with Progress() as progress, connected(progress) as stream:
         stream.sendall(message(progress, state="ended"))
 
@@ -284,7 +267,6 @@ def test_what_has_arrived_is_read_on_leaving() -> None:
 def test_tasks_that_say_nothing_are_not_waited_for_long(
     error: type[BaseException] | None, grace: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What became of them is not known; and who interrupts waits for nothing at all."""
     monkeypatch.setattr(_progress, "_GRACE", grace)
     with ExitStack() as expecting, ExitStack() as streams:
         if error is not None:
@@ -300,7 +282,6 @@ def test_tasks_that_say_nothing_are_not_waited_for_long(
 
 
 def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None:
-    """Time and pace are of the time in which there were tasks."""
     with Progress(40) as progress:
         clock(10.0)
         with connected(progress) as stream:
@@ -325,14 +306,12 @@ def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None
     [("total", -1), ("show", "yes"), ("console", sys.stderr), ("session", object())],
 )
 def test_wrong_arguments_are_refused_at_the_door(name: str, value: Any) -> None:
-    """Each by its name."""
     wrong: Any = {name: value}
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "), Progress(**wrong):
         pass
 
 
 def test_it_is_entered_once() -> None:
-    """And there is no endpoint before."""
     progress = Progress()
     with pytest.raises(RuntimeError, match=r"^there is no endpoint yet"):
         _ = progress.endpoint
@@ -343,7 +322,6 @@ def test_it_is_entered_once() -> None:
 
 
 def test_an_endpoint_travels_and_keeps_its_secret() -> None:
-    """Logs show what they are given."""
     with Progress() as progress:
         endpoint = progress.endpoint
 
@@ -353,7 +331,6 @@ def test_an_endpoint_travels_and_keeps_its_secret() -> None:
 
 
 def test_rich_is_needed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody asks for a bar, there is none."""
     monkeypatch.delitem(sys.modules, "asyncwait.backends.spark.progress._bar", raising=False)
     monkeypatch.setitem(sys.modules, "rich.console", None)
 

@@ -48,7 +48,6 @@ def refused(progress: Progress, data: bytes) -> bool:
     ids=["http", "empty", "garbage", "text", "nested", "oversized", "flood"],
 )
 def test_what_is_no_report_ends_its_connection(data: bytes) -> None:
-    """And nothing else."""
     with Progress() as progress:
         assert refused(progress, data)
         with reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER):
@@ -61,13 +60,11 @@ def test_what_is_no_report_ends_its_connection(data: bytes) -> None:
 def test_a_wrong_secret_and_a_message_that_is_too_long_end_their_connection(
     changes: dict[str, bytes],
 ) -> None:
-    """Whatever the report says: of a long one the server reads no more than its length."""
     with Progress() as progress:
         assert refused(progress, message(progress, **changes))
 
 
 def test_a_message_may_come_in_pieces() -> None:
-    """And several in one."""
     with Progress() as progress, connected(progress) as stream:
         data = message(progress) + message(progress, number=1, figures=TaskFigures(calls=2))
         for byte in data[:-1]:
@@ -78,7 +75,6 @@ def test_a_message_may_come_in_pieces() -> None:
 
 
 def test_half_a_message_is_none() -> None:
-    """The connection ends in the midst of it."""
     with Progress() as progress, connected(progress) as stream:
         stream.sendall(message(progress)[:-1])
         stream.shutdown(socket.SHUT_WR)
@@ -88,7 +84,6 @@ def test_half_a_message_is_none() -> None:
 
 
 def test_silent_clients_don_t_keep_a_progress_open() -> None:
-    """Nor do those that have begun a message."""
     with ExitStack() as clients:
         with Progress() as progress:
             silent = clients.enter_context(connected(progress))
@@ -101,7 +96,6 @@ def test_silent_clients_don_t_keep_a_progress_open() -> None:
 
 
 def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has never reported anything gets some time, and no more."""
     monkeypatch.setattr(_server, "_SILENCE", 0.0)
     monkeypatch.setattr(_server, "_TICK", 0.001)
     with Progress() as progress, connected(progress) as stream:
@@ -109,7 +103,6 @@ def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_with_too_many_connections_the_later_ones_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of what they say is lost."""
     monkeypatch.setattr(_server, "_most_connections", lambda: 1)
     with Progress() as progress:
         with connected(progress) as one, connected(progress) as two:
@@ -122,7 +115,6 @@ def test_with_too_many_connections_the_later_ones_wait(monkeypatch: pytest.Monke
 
 
 def test_without_files_to_open_connections_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until there are some again; the thread does not spin meanwhile."""
     monkeypatch.setattr(_server, "_TICK", 0.01)
     accept = socket.socket.accept
     refusals = 0
@@ -145,7 +137,6 @@ def test_without_files_to_open_connections_wait(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_hundreds_of_tasks_at_once() -> None:
-    """One thread serves them all."""
     with ExitStack() as streams, Progress() as progress:
         before = threading.active_count()
         for number in range(200):

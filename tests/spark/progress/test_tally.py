@@ -140,8 +140,6 @@ CASES: dict[str, list[tuple[int, Report | None, str]]] = {
 
 
 def test_causes_of_all_tasks_are_added_up() -> None:
-    """Of each attempt those of its latest report count; but for eight they are other."""
-
     def counted(run: str, number: int, **causes: int) -> Report:
         report = said(run, number)
         return replace(report, figures=replace(report.figures, causes=causes))
@@ -169,8 +167,6 @@ def test_causes_of_all_tasks_are_added_up() -> None:
 
 
 def test_causes_of_rows_that_are_evaluated_again_count_once() -> None:
-    """As the errors do; those of an attempt that failed count besides."""
-
     def failed(run: str, stage: int, state: State, **causes: int) -> Report:
         report = of(said(run, 0, state, rows_in=9, errors=sum(causes.values())), stage, "x")
         return replace(report, figures=replace(report.figures, causes=causes))

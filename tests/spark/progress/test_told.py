@@ -61,7 +61,6 @@ CLUSTER = "spark://m:7077"
     ids=["local", "cluster", "behind-a-service", "ipv6", "connect", "unknown-server"],
 )
 def test_workers_are_told_what_spark_tells_them(session: Any, reach: Reach) -> None:
-    """The host of the driver; a local master's workers are here."""
     assert reach_of(session) == reach
 
 
@@ -94,7 +93,6 @@ def test_the_active_session_is_found(
 
 
 def test_an_address_that_can_t_be_had_is_replaced_by_loopback() -> None:
-    """The job runs all the same."""
     session: Any = session_of(CLUSTER, host="192.0.2.1")
     with Progress(session=session) as progress, connected(progress) as stream:
         stream.sendall(message(progress, state="ended"))
@@ -107,7 +105,6 @@ def test_an_address_that_can_t_be_had_is_replaced_by_loopback() -> None:
 
 
 def test_a_log_gets_one_line_at_the_end(clock: Callable[[float], None]) -> None:
-    """If nobody minds."""
     log = terminals.log()
     for show in (False, None):
         with Progress(3, show=show, console=log) as progress, connected(progress) as stream:
@@ -122,7 +119,6 @@ def test_a_log_gets_one_line_at_the_end(clock: Callable[[float], None]) -> None:
 
 
 def test_how_rows_were_looked_up_is_told() -> None:
-    """In a line of its own, and while it goes on, how many were kept; of calls nobody asks that."""
     log = terminals.log()
     figures = TaskFigures(rows_in=2_010, hits=2_000, shared=4, loads=3, stale=1, null_keys=2)
     with Progress(show=True, console=log) as progress, connected(progress) as stream:
@@ -140,7 +136,6 @@ PRESENT = {"records.in_flight": 10, "elements.waiting": 2, "records.held": 4}
 
 
 def test_figures_are_metrics_while_the_job_runs_and_what_was_counted_stays() -> None:
-    """Those of all tasks, at the present moment; a counter never falls, though rows are undone."""
     collected = Collected()
     attributes = {"job": "fetch"}
     with (
@@ -165,7 +160,6 @@ def test_figures_are_metrics_while_the_job_runs_and_what_was_counted_stays() -> 
 
 
 def test_each_metric_of_a_job_is_one_of_its_figures() -> None:
-    """Under the name that it has for operators, too; no sum tells of the greatest."""
     collected = Collected()
     with Progress(show=False, meter=collected.meter):
         names = collected.figures().keys()
@@ -178,7 +172,6 @@ def test_each_metric_of_a_job_is_one_of_its_figures() -> None:
 
 
 def test_what_takes_no_metrics_is_refused() -> None:
-    """By name, and before anything runs; OpenTelemetry is needed for what is given."""
     wrong: Any = {"meter": "tests"}
     with pytest.raises(InvalidConfig, match=r"^meter must be what `get_meter"):
         Progress(**wrong)
@@ -192,7 +185,6 @@ def test_what_takes_no_metrics_is_refused() -> None:
 def test_a_bar_is_drawn_again_by_itself(
     clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At once, as time goes by, and on leaving, with the last figures."""
     terminal = terminals.terminal()
     monkeypatch.setattr(_bar, "_EVERY", 0.001)
     with Progress(200, console=terminal) as progress, connected(progress) as stream:
@@ -214,7 +206,6 @@ def test_a_bar_is_drawn_again_by_itself(
 
 @pytest.mark.usefixtures("clock")
 def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
-    """As long as none has reported."""
     terminal = terminals.terminal()
     session: Any = RemoteSession("127.0.0.1")
     with Progress(console=terminal, session=session) as progress:
@@ -229,7 +220,6 @@ def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
 
 
 def test_a_bar_that_breaks_leaves_the_job_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warning tells of it afterwards."""
     terminal = terminals.terminal()
 
     def write(_: str) -> int:
@@ -262,7 +252,6 @@ class Output:
 
 @pytest.mark.parametrize("has_widgets", [False, True])
 def test_a_notebook_is_drawn_in(monkeypatch: pytest.MonkeyPatch, *, has_widgets: bool) -> None:
-    """In a widget, or as a line at the end where there are none."""
     shown: list[Any] = []
     modules: dict[str, dict[str, Any] | None] = {
         "IPython": {},
