@@ -35,6 +35,7 @@ async def test_each_figure_has_an_instrument() -> None:
         ("in_flight", "asyncwait.records.in_flight"),
         ("waiting", "asyncwait.elements.waiting"),
         ("held", "asyncwait.records.held"),
+        ("waiting_for_permits", "asyncwait.records.waiting_for_permits"),
         ("calls", "asyncwait.calls.started"),
         ("batches", "asyncwait.calls.batches"),
         ("retries", "asyncwait.calls.retries"),
@@ -115,6 +116,7 @@ async def test_units_and_kinds(collected: Collected) -> None:
     assert sums == {
         "records.in_flight": False,
         "elements.waiting": False,
+        "records.waiting_for_permits": False,
         "records.held": False,
         "calls.started": True,
         "calls.batches": True,

@@ -31,6 +31,11 @@ class Metric(Struct, frozen=True):
     stays: bool
     told: str | None
 
+    def read(self, figures: Any) -> float | None:
+        """Return the figure, summed over all limits; None where the operator has no such figure."""
+        value = getattr(figures, self.figure, None)
+        return sum(value) if isinstance(value, tuple) else value
+
     @property
     def merge(self) -> Callable[[float, float], float]:
         """What the figures of two operators come to."""
@@ -55,12 +60,14 @@ def _told(kind: str, name: str, unit: str, description: str, told: str | None = 
 _HANDLED = "Records for which the failure handler gave results."
 _OLDEST = "Time since the first call of the record in flight that was called first."
 _RETRIES = "Calls that were not the first of their record."
+_PERMITS = "Records that wait for permits, summed over all limits."
 _TIMEOUTS = "Records decided by their deadline."
 
 METRICS = (
     _told("now", "records.in_flight", "{record}", "Records admitted, not yet emitted."),
     _told("now", "elements.waiting", "{element}", "Elements that wait for room."),
     _told("now", "records.held", "{record}", "Records in flight that are decided.", "held"),
+    _told("now", "records.waiting_for_permits", "{record}", _PERMITS, "waiting for permits"),
     _told("count", "calls.started", "{call}", "Calls started."),
     _told("count", "calls.batches", "{call}", "Batches called.", "batches"),
     _told("count", "calls.retries", "{call}", _RETRIES, "retried"),
@@ -93,7 +100,7 @@ METRICS = (
 
 def told(figures: Any) -> list[str]:
     """Say what there is, beside what is in flight."""
-    found = ((getattr(figures, metric.figure, None), metric.told) for metric in METRICS)
+    found = ((metric.read(figures), metric.told) for metric in METRICS)
     present = (f"{_short(figure)} {name}" for figure, name in found if figure and name)
     return [f"{figures.in_flight:,} in flight", *present]
 

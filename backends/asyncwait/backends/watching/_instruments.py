@@ -65,7 +65,7 @@ class Export:
         """
         if self._anywhere or get_ident() == self._thread:
             self.look()
-        value: float | None = getattr(self._figures, metric.figure, None)
+        value = metric.read(self._figures)
         if value is not None and metric.kind == "counter":
             value = self._counted[metric.figure] = max(value, self._counted.get(metric.figure, 0))
         return value

@@ -24,13 +24,13 @@ def export_metrics(
     """Give the figures of an operator to OpenTelemetry, while the body of the context runs.
 
     There is one instrument for each figure: `asyncwait.records.in_flight`, `.held`, `.oldest` (in
-    seconds), `.max_in_flight`, `.max_held`, `.timeouts` and `.failures_handled`;
-    `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`, `.retries` and
-    `.abandoned`; `asyncwait.cache.hits`, `.shared`, `.loads`, `.stale`, `.null_keys`, `.refreshes`
-    and `.evictions`. Of a lookup there are `asyncwait.records.in_flight` and `.failures_handled`;
-    those of the cache, and `asyncwait.cache.keys`; `asyncwait.lookup.rows`, `.misses`, `.requests`,
-    `.failed_requests`, `.mean_batch`, `.max_batch`, `.latency_p50`, `.latency_p99` and `.age` (in
-    seconds).
+    seconds), `.max_in_flight`, `.max_held`, `.waiting_for_permits`, `.timeouts` and
+    `.failures_handled`; `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`,
+    `.retries` and `.abandoned`; `asyncwait.cache.hits`, `.shared`, `.loads`, `.stale`,
+    `.null_keys`, `.refreshes` and `.evictions`. Of a lookup there are `asyncwait.records.in_flight`
+    and `.failures_handled`; those of the cache, and `asyncwait.cache.keys`;
+    `asyncwait.lookup.rows`, `.misses`, `.requests`, `.failed_requests`, `.mean_batch`,
+    `.max_batch`, `.latency_p50`, `.latency_p99` and `.age` (in seconds).
 
     Operators are told apart by their attributes. Of several with the same ones, side by side or
     one after the other, figures are added up; of times, sizes and high-water marks it is the

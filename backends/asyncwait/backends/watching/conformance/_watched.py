@@ -45,6 +45,7 @@ class _Meter(NoOpMeter):
         for metric in METRICS:
             for observation in self._callbacks[metric.name](CallbackOptions()):  # none of a lookup
                 reported[metric.figure] = observation.value
+        reported.pop("waiting_for_permits", None)  # a sum; these backends lack limits
         return Statistics(**reported)
 
 
