@@ -110,7 +110,6 @@ class Attempt(TaskCall):
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
         """Call a function in callback form; it fails if it raises, completed or not (FAIL-1)."""
         completion = self.completion()
-        self.has_begun()
         self.begin()
         until = math.inf if self.limit is None else self.limit.when
         try:
@@ -133,7 +132,6 @@ class Attempt(TaskCall):
         # Nothing begins after the deadline, which ends it (RETRY-11).
         if self.operator.clock() > self.handler.due:
             await anyio.sleep_forever()
-        self.has_begun()
         self.begin()
         record, function = self.handler.record, self.operator.function.call
         assert function is not None
@@ -148,6 +146,7 @@ class Attempt(TaskCall):
 
     def begin(self) -> None:
         """Note that the function is called in this step, and start the clocks."""
+        self.has_begun()
         self.operator.calls += 1
         self.operator.retries += self.number > 1
         self.handler.on_begun()

@@ -302,7 +302,7 @@ class RestsForOneCallAlone(Gate):
 
 @breaks("LIMIT-16")
 class CountsFailuresWithoutARest(Gate):
-    """Counts failures, and goes on."""
+    """Counts the failures that open a breaker, and never pauses its calls."""
 
     def ended(self, permit: Permit, outcome: Outcome | None) -> Outcome | None:
         ended = super().ended(permit, outcome)

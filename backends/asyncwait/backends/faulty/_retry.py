@@ -222,7 +222,7 @@ class FailsByWhatIsRaisedPastTheLimit(Attempt):
             invoke(self.handler.record.value, completion)
         except BaseException as error:
             reraise_fatal(error)
-            self.post(self.on_outcome, Raised(error, self.operator.clock(), by_callback=True))
+            self.post(self.on_completed, Raised(error, self.operator.clock(), by_callback=True))
 
 
 @breaks("RETRY-10", behind="RETRY-3", why="a call besides does not wait for any back-off")

@@ -45,16 +45,18 @@ def _told(facts: Facts) -> Iterator[tuple[int, Decision]]:
 def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
     """Yield records whose next call a budget may not have paid for, about which nothing is told.
 
-    The error of the leg names one record, and that of another one if it came first.
+    The error of the leg names one record, which may have failed for another reason. A leg that
+    ends with `BudgetSpent` itself says that its budget failed no record that was called before.
     """
     has_budget = any(each.kind == "budget" for each in facts.scenario.limits)
-    if not has_budget or facts.leg.ending.how == "finished":
+    ending = facts.leg.ending
+    if not has_budget or ending.how == "finished" or ending.error == "BudgetSpent":
         return
     asked = {facts.numbers.of(e, identity(e.value)) for _, e in facts.seen(HandlerAsked)}
-    told = {*asked, *facts.despite, facts.leg.ending.number}
+    told = {*asked, *facts.despite, ending.number}
     for pos, course in calls.of.items():
         since = min((each.since for each in course.outcomes), default=NEVER)
-        is_due = since <= min(course.deadline, facts.leg.ending.at)
+        is_due = since <= min(course.deadline, ending.at)
         if is_due and course.first.record not in told:
             yield pos, Decision(NEVER, since, results=(), cause="BudgetSpent")
 
