@@ -105,7 +105,7 @@ def test_a_report_that_was_cut_before_any_verdict_names_its_backends(
         (LINES[0][:20], "it was cut in its first line"),
         (b"".join(LINES[:-1]), f"it was cut after line {len(LINES) - 1}"),
         (
-            b"".join(LINES[:205] + LINES[206:]),
+            b"".join(LINES[: PLAYED + 5] + LINES[PLAYED + 6 :]),
             f"{len(LINES) - 2} lines are left of {len(LINES) - 1}",
         ),
         (DATA.replace(b"it is wrong", b"it is right"), "it was changed after it was written"),
