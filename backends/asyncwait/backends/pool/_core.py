@@ -413,7 +413,10 @@ class Core(State):
                 self._decided -= 1
                 entry.value = entry.element = None
                 entry.results, entry.given = (), -1
-                self.called.popleft()
+                if self._called_in_order:
+                    self.called.popleft()
+                else:
+                    let_go(self.called, entry, self._inside)
                 ready.popleft()
             else:
                 self._leave(entry)

@@ -11,6 +11,7 @@ from typing import Any
 from asyncwait.backends.pool._crew import Crew, Worker, holders
 from asyncwait.backends.pool._order import Entry
 from asyncwait.toolkit import (
+    Gate,
     awaitable_of,
     is_own_cancellation,
     raise_self_cancellation,
@@ -60,8 +61,10 @@ class CoroutineCrew(Crew):
     """
 
     _isolates = False
-    _is_gated = False
-    """Whether `_returned` makes each call, with its permit."""
+    _gate: Gate | None = None
+    """Where each call has a permit, which its record holds."""
+    _makes_calls = True
+    """Whether a call of the function is all there is to a call; else `_returned` makes it."""
 
     async def _run_calls(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
         core, sweep, clock = self._core, self._sweep, self._clock
@@ -70,7 +73,7 @@ class CoroutineCrew(Crew):
         watches, decides_by_one = sweep.watches, sweep.is_light and core.single
         opened, cancelling = worker.opened, worker.cancelling
         lingers = running_loop().call_at is not None
-        gated = self._returned if self._is_gated else None
+        gate, makes_calls = self._gate, self._makes_calls
         task = asyncio.current_task() if lingers else object()
         held = holders(task)
         entry: Entry | None = None
@@ -97,20 +100,27 @@ class CoroutineCrew(Crew):
                     sweep.expect(now)
             if is_first or sweep.begin(entry):
                 entry.worker = worker
+                permit = None
                 try:
                     if self._isolates:
                         returned = await within(self._opened.copy(), self._returned(entry))
-                    elif gated is not None:
-                        returned = await gated(entry)
-                    else:
+                    elif makes_calls:
+                        if gate is not None:
+                            permit, entry.permit = entry.permit, None
+                            gate.started(permit, now if is_first else None)
                         call = function(entry.value)
                         if type(call) is not CoroutineType:
                             call = awaitable_of(core.record(entry), call)
                         returned = await call
+                    else:
+                        returned = await self._returned(entry)
                     if cancelling():
                         may_be_cancelled = True
                         await raise_self_cancellation(worker.scope)
                     now = clock()
+                    if permit is not None and gate is not None:
+                        ended, permit = permit, None
+                        returned = gate.result(ended, returned, now)
                     is_plain = decides_by_one and entry.results is None and not core.closed
                     if is_plain and now <= core.due:
                         core.decide(entry, (returned,))  # What follows comes to the same.
@@ -120,6 +130,8 @@ class CoroutineCrew(Crew):
                         now = None  # A handler, or reading what was returned, may have taken time.
                 except BaseException as error:
                     now, may_be_cancelled = None, True
+                    if permit is not None and gate is not None:
+                        gate.ended(permit, error)
                     await self._raised(worker, entry, error)
             worker.entry = call = returned = None  # what they hold may be emitted
             if worker.since is not None:

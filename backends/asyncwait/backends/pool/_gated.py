@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from math import inf
 from operator import itemgetter
-from types import CoroutineType
 from typing import Any
 
 from asyncwait.backends.pool._core import Core
@@ -20,7 +19,6 @@ from asyncwait.spec.limits import (
     NotCalled,
 )
 from asyncwait.toolkit import (
-    HELD_LIMITS,
     Gate,
     Hand,
     Permit,
@@ -153,13 +151,13 @@ class Limited:
 
     async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
         """Make a call with its permit; return its result without its cost."""
-        if permit is None:
-            return await function(value)
-        if self.is_free(value):
+        if permit is not None and self.is_free(value):
             self.gate.give_back(permit)
-            return await function(value)
+            permit = None
         if self._makes_several:
             return await Hand(self.gate, permit).call_all(function, value)
+        if permit is None:
+            return await function(value)
         return await self.gate.call(permit, function, value)
 
 
@@ -191,7 +189,7 @@ class Gated(deque[Entry]):
             return
         is_free = self._is_free is not _never and self._is_free(entry.value)
         if is_free and not self._keeps_order:
-            super().append(entry)
+            deque.append(self, entry)
             return
         arrival = entry.permit if isinstance(entry.permit, int) else None
         try:
@@ -208,8 +206,9 @@ class Gated(deque[Entry]):
             return
         entry.permit = permit
         if not permit.is_waiting:
-            self._core.calls_of(entry)
-            super().append(entry)
+            if self._keeps_order:
+                self._core.calls_of(entry)
+            deque.append(self, entry)  # `super()` takes as long again
 
     def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
         entry: Entry = permit.subject
@@ -219,7 +218,8 @@ class Gated(deque[Entry]):
             entry.permit = None
             self._refusals.refuse([entry], error)
         else:
-            self._core.calls_of(entry)
+            if self._keeps_order:
+                self._core.calls_of(entry)
             super().append(entry)
             self._core.on_pending()
 
@@ -248,35 +248,20 @@ class Gated(deque[Entry]):
 class GatedCrew(CoroutineCrew):
     """Awaits coroutine functions whose calls have permits."""
 
-    _is_gated = True
-
     def __init__(self, *common: Any, limited: Limited) -> None:
         super().__init__(*common)
         self._limited, self._gate = limited, limited.gate
-        self._core.pending = self._gated = Gated(self._core, limited)
-        self._sweep.forget = self._gated.forget
+        self._makes_calls = limited.is_simple
+        self._core.pending = gated = Gated(self._core, limited)
+        self._sweep.forget = gated.forget
+        if limited.is_simple:
+            # Set once for all calls: to set a variable for each call costs more than its permit.
+            self._opened = self._opened.copy()
+            self._opened.run(limited.gate.hold)
 
     async def _returned(self, entry: Entry) -> Any:
+        """Make a call that has a context of its own, needs no permit, or needs several."""
         permit, entry.permit = entry.permit, None
-        if permit is None or not self._limited.is_simple:
-            return await self._call(permit, entry)
-        gate = self._gate
-        gate.started(permit)
-        token = HELD_LIMITS.set((*HELD_LIMITS.get(), *gate.held))
-        try:
-            call = self._function(entry.value)
-            if type(call) is not CoroutineType:
-                call = awaitable_of(self._core.record(entry), call)
-            given = await call
-        except BaseException as error:
-            gate.ended(permit, error)
-            raise
-        finally:
-            HELD_LIMITS.reset(token)
-        return gate.result(permit, given)
-
-    async def _call(self, permit: Permit | None, entry: Entry) -> Any:
-        """Make a call that may need no permit, or several."""
         record, function = self._core.record(entry), self._function
 
         def call(value: Any) -> Any:

@@ -165,7 +165,7 @@ class State:
         self._unordered = None if ordered else Unordered(self._ready)
         self._called_in_order = ordered and config.limits is None
         """Whether first calls begin in the order of the line."""
-        self._is_simple = self._called_in_order and not (config.batch and config.max_held)
+        self._is_simple = ordered and not (config.batch and config.max_held)
         """Whether what leaves is the first of all, and nothing else hangs on it."""
         self._lines = Lines() if config.mode == "key-ordered" else None
         self._express: deque[Element] = deque()

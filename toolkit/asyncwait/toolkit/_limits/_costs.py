@@ -37,8 +37,9 @@ class Costs:
         self._by = [each.by if isinstance(each, Limit | InFlight) else None for each in limits]
         self.has_keys = any(self._by)
         """Whether a limit has keys."""
-        self._is_constant = not any(map(_function_of, limits))
-        self._constant = [self._amount(each, [None]) for each in limits if self._is_constant]
+        is_constant = not any(map(_function_of, limits))
+        self.constant = [self._amount(each, [None]) for each in limits if is_constant]
+        """The amounts of each call; empty if they depend on its values."""
 
     def of(self, values: Sequence[Any]) -> list[float]:
         """Return the estimated amount of a call for these values, for each limit.
@@ -47,8 +48,8 @@ class Costs:
             CostTooLarge: the amount is more than a limit ever allows.
             CostUnknown: the user's function raised, or returned no number >= 0.
         """
-        if self._is_constant:
-            return self._constant
+        if self.constant:
+            return self.constant
         amounts = [self._amount(limit, values) for limit in self._limits]
         for limit, amount in zip(self._limits, amounts, strict=True):
             if amount > _most(limit) * ROUNDING:
@@ -68,7 +69,7 @@ class Costs:
             calls: the values of each part.
             most: the largest amount of the call for each limit; None for what the limits allow.
         """
-        if self._is_constant:
+        if self.constant:
             return len(calls)
         bounds = most or [_most(limit) for limit in self._limits]
         count, sums = 0, [0.0] * len(self._limits)

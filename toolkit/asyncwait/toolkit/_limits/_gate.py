@@ -23,6 +23,7 @@ from asyncwait.toolkit._limits._costs import Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._ledger import Limits
 from asyncwait.toolkit._limits._lines import (
+    ARRIVALS,
     LOCK,
     Answers,
     Asker,
@@ -30,7 +31,6 @@ from asyncwait.toolkit._limits._lines import (
     Parking,
     Permit,
     Stop,
-    arrive,
     pump,
 )
 from asyncwait.toolkit._limits._meters import Meter, Use
@@ -160,10 +160,10 @@ class Gate(Asker):
             NotCalled: a limit refuses the call for good.
         """
         costs = self.costs
-        amounts = () if is_free else costs.of(values)
+        amounts = () if is_free else costs.constant or costs.of(values)
         keys = costs.keys(values[0]) if costs.has_keys else None
         line = self.lines.get(keys) or self.line(keys)
-        order = (not is_retry, arrive() if arrival is None else arrival)
+        order = (not is_retry, next(ARRIVALS) if arrival is None else arrival)
         permit = Permit(line, amounts, answer, order, subject, is_free)
         if answers := self.enter(permit):
             mine = next((each for each in answers if each[0] is permit), None)
@@ -172,11 +172,11 @@ class Gate(Asker):
                 raise mine[1]
         return permit
 
-    def started(self, permit: Permit) -> None:
+    def started(self, permit: Permit, now: float | None = None) -> None:
         """Note that a call starts, from any thread."""
         if not self._notes_starts:
             permit.began = permit.since
-        elif answers := self.begin(permit, self.clock()):
+        elif answers := self.begin(permit, self.clock() if now is None else now):
             self.hand_out(answers)
         if self._exchange is not None:
             self._exchange.begin(permit)
@@ -188,14 +188,17 @@ class Gate(Asker):
             permit.told = self.costs.told_by(error)
         self._end(permit, error)
 
-    def result(self, permit: Permit, given: Any) -> Any:
+    def result(self, permit: Permit, given: Any, now: float | None = None) -> Any:
         """Note that a call has ended, from any thread; return its result without its cost.
 
         Raises:
             CostMistold: the call tells an invalid cost.
         """
         if type(given) is not Cost and not self.costs.has_units:
-            self._end(permit, None)
+            if self._exchange is not None or not permit.uses:
+                self._end(permit, None)
+            elif answers := self.end(permit, None, now):
+                self.hand_out(answers)
             return given
         try:
             permit.told = self.costs.told(given)
@@ -223,6 +226,10 @@ class Gate(Asker):
             self.hand_out(answers)
         if self._exchange is not None:
             self._exchange.end(permit)
+
+    def hold(self) -> None:
+        """Have all calls in the present context count as calls with permits of this gate."""
+        HELD_LIMITS.set((*HELD_LIMITS.get(), *self.held))
 
     async def call(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
         """Call a coroutine function with a permit; return its result without its cost."""
@@ -430,12 +437,12 @@ class Hand:
 
     Args:
         gate: the gate of the operator.
-        permit: the permit for the first of these calls.
+        permit: the permit for the first of these calls; None to ask for one.
     """
 
-    def __init__(self, gate: Gate, permit: Permit) -> None:
+    def __init__(self, gate: Gate, permit: Permit | None) -> None:
         self._gate = gate
-        self._permit: Permit | None = permit
+        self._permit = permit
 
     async def call_all(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Call the function, which makes its calls by `call`."""

@@ -49,14 +49,14 @@ from asyncwait.toolkit._limits._meters import (
 
 LOCK = RLock()
 """Reentrant: a finalizer may close an operator while the lock is held in its thread."""
-_ARRIVALS = count()
+ARRIVALS = count()
 Order: TypeAlias = tuple[bool, int]
 """Whether it is a first call, and the number of its arrival."""
 
 
 def arrive() -> int:
     """Return the number of an arrival, for a record that is to wait for its key first."""
-    return next(_ARRIVALS)
+    return next(ARRIVALS)
 
 
 class Permit(Struct, eq=False):
@@ -90,7 +90,7 @@ class Permit(Struct, eq=False):
     is_withdrawn: bool = False
     since: float = 0.0
     began: float = inf
-    uses: list[Use] = []
+    uses: Sequence[Use] = ()
     told: Sequence[float | None] = ()
     given: Any = None
     number: int = 0
@@ -135,7 +135,7 @@ class Parking:
 
     def park(self, line: "Line") -> None:
         """Add a line, with the order of its first call."""
-        line.stamp = next(_ARRIVALS)
+        line.stamp = next(ARRIVALS)
         heappush(self.lines, (line.order, line.stamp, line))
 
     def first(self) -> "Line | None":
@@ -265,47 +265,55 @@ class Asker:
         permit.began = now
         if not self._notes_starts:
             return _NONE
-        answers: Answers = []
+        answers: Answers | None = None
         with LOCK:
-            for use, stop in zip(permit.uses, permit.line.stops, strict=False):
-                stop.meter.meter.begin(use, now + stop.offset)
-                if stop.meter.meter.counts_starts and stop.meter.lines:
-                    pump(stop.meter, answers)
-        return answers
+            uses = iter(permit.uses)
+            for parking, meter, offset, _ in permit.line.steps if permit.uses else ():
+                meter.begin(next(uses), now + offset)
+                if parking.lines and meter.counts_starts:
+                    pump(parking, answers := [] if answers is None else answers)
+        return _NONE if answers is None else answers
 
-    def end(self, permit: Permit, error: BaseException | None = None) -> Answers:
-        """Note the end of a call, or that it does not start."""
+    def end(
+        self, permit: Permit, error: BaseException | None = None, now: float | None = None
+    ) -> Answers:
+        """Note the end of a call, or that it does not start; `now` spares a look at the clock."""
         with LOCK:
             if self._files:
                 try:
                     with self.files():
-                        self.release(permit, error)
+                        self.release(permit, error, now)
                 except LedgerLost as lost:
                     return [(permit, lost)]
             else:
-                self.release(permit, error)
+                self.release(permit, error, now)
             answers: Answers | None = None
-            for stop in permit.line.stops:
-                if stop.meter.lines:
+            for parking, _, _, _ in permit.line.steps:
+                if parking.lines:
                     answers = [] if answers is None else answers
-                    self.left_room(stop.meter, answers)
+                    self.left_room(parking, answers)
         return _NONE if answers is None else answers
 
     def left_room(self, parking: Parking, answers: Answers) -> None:
         """Give the room that a call has left to the calls that wait for it."""
         pump(parking, answers)
 
-    def release(self, permit: Permit, error: BaseException | None = None) -> None:
+    def release(
+        self, permit: Permit, error: BaseException | None = None, now: float | None = None
+    ) -> None:
         """Note in each meter that a call has ended; the caller holds the lock."""
-        now, told = self.clock() if self._notes_starts else 0.0, permit.told
-        uses = permit.uses
-        for use, stop in zip(uses, permit.line.stops, strict=False):
-            amount = told[stop.place] if told and stop.place < len(told) else None
-            stop.meter.meter.end(use, now + stop.offset, amount, error)
-        if uses:
-            permit.line.open -= 1
-            permit.line.forget_if_idle()
-        uses.clear()
+        uses, line, told = permit.uses, permit.line, permit.told
+        if not uses:
+            return
+        permit.uses = ()
+        if now is None:
+            now = self.clock()
+        for use, (_, meter, offset, place) in zip(uses, line.steps, strict=False):
+            amount = told[place] if told and place < len(told) else None
+            meter.end(use, now + offset, amount, error)
+        line.open -= 1
+        if line.keys is not None:
+            line.forget_if_idle()
 
     def files(self) -> AbstractContextManager[object]:
         """Return what locks the files of budgets, so that no other process spends meanwhile."""
@@ -358,13 +366,15 @@ class Line:
 
     __slots__ = (
         "asker", "first_calls", "keys", "open", "order", "parked_at", "parked_since", "retries",
-        "stamp", "stop", "stops",
+        "stamp", "steps", "stop", "stops",
     )  # fmt: skip
 
     def __init__(self, asker: Asker, keys: Any, stops: Sequence[Stop]) -> None:
         self.asker = asker
         self.keys = keys
         self.stops = stops
+        self.steps = [(each.meter, each.meter.meter, each.offset, each.place) for each in stops]
+        """The same for the path of each call: parking, meter, offset, place."""
         self.retries: deque[Permit] = deque()
         self.first_calls: deque[Permit] = deque()
         self.stop: Stop | None = None
@@ -437,21 +447,19 @@ class Line:
         """Take the limits of a call that finds room in all of them, without a wait."""
         if permit.is_free:
             return True
-        amounts, stops = permit.amounts, self.stops
+        amounts, steps = permit.amounts, self.steps
         try:
-            for stop in stops:
-                parking = stop.meter
-                if parking.lines:
+            for parking, meter, offset, place in steps:
+                at = now + offset
+                if parking.lines or meter.delay(amounts[place], at) > 0:
                     return False
-                at = now + stop.offset
-                parking.last = max(parking.last, at)
-                if parking.meter.delay(amounts[stop.place], at) > 0:
-                    return False
+                if at > parking.last:  # noqa: PLR1730 - in half the time of `max`
+                    parking.last = at
         except AsyncWaitError:  # as `advance` answers
             return False
-        uses = permit.uses
-        for stop in stops:
-            uses.append(stop.meter.meter.take(amounts[stop.place], now + stop.offset))
+        permit.uses = uses = []
+        for _, meter, offset, place in steps:
+            uses.append(meter.take(amounts[place], now + offset))
         self.open += 1
         return True
 
@@ -476,11 +484,12 @@ class Line:
 
     def take(self, permit: Permit, now: float) -> None:
         """Count a call in all of its meters."""
-        amounts, uses = permit.amounts, permit.uses
+        amounts = permit.amounts
+        permit.uses = uses = []
         self.open += 1
-        for stop in self.stops:
-            amount = amounts[stop.place] if stop.place < len(amounts) else 1.0
-            uses.append(stop.meter.meter.take(amount, now + stop.offset))
+        for _, meter, offset, place in self.steps:
+            amount = amounts[place] if place < len(amounts) else 1.0
+            uses.append(meter.take(amount, now + offset))
 
     def _park(self, permit: Permit, stop: Stop) -> None:
         self.stop, self.order = stop, permit.order

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from math import ceil, inf
 
+from msgspec import Struct
+
 from asyncwait.spec import InvalidConfig, RetryAfter
 from asyncwait.spec.checks import require_posix
 from asyncwait.spec.limits import BreakerOpen, Budget, BudgetSpent
@@ -18,21 +20,20 @@ ROUNDING = 1 + 1e-9
 """Relative tolerance of sums of costs."""
 
 
-class Use:
+class Use(Struct, eq=False, gc=False):
     """What one call uses of one limit.
 
     Args:
         amount: estimated amount; after the call, the actual amount if the call tells it.
         asked: time of the permit.
+        began: time of the start; infinity before.
+        ended: time of the end; infinity before.
     """
 
-    __slots__ = ("amount", "asked", "began", "ended")
-
-    def __init__(self, amount: float, asked: float) -> None:
-        self.amount = amount
-        self.asked = asked
-        self.began = inf
-        self.ended = inf
+    amount: float
+    asked: float
+    began: float = inf
+    ended: float = inf
 
 
 class Meter(ABC):
@@ -91,7 +92,8 @@ class Window(Meter):
     counts_starts = True
 
     def __init__(self, most: float, per: float, latency: float) -> None:
-        self._most, self._per, self._latency = most, per, latency
+        self._most, self._per, self._latency = most * ROUNDING, per, latency
+        self._longest = latency + per
         self._total = 0.0
         self._open = 0
         """Calls that have permits and have not started."""
@@ -101,10 +103,13 @@ class Window(Meter):
         """Calls that ended within the latency, in the order of their ends."""
 
     def delay(self, amount: float, now: float) -> float:
-        self._forget(now)
-        if self._total + amount <= self._most * ROUNDING:
+        begun = self._begun
+        if self._total + amount <= self._most and not (
+            begun and begun[0].began + self._longest <= now
+        ):
             return 0
-        return self._next() - now
+        self._forget(now)
+        return 0 if self._total + amount <= self._most else self._next() - now
 
     def take(self, amount: float, now: float) -> Use:
         self._total += amount
@@ -163,14 +168,14 @@ class Room(Meter):
     """Calls, or their weights, at a time: see `InFlight`."""
 
     def __init__(self, most: float) -> None:
-        self._most = most
+        self._most = most * ROUNDING
         self._open = 0
         self._total = 0.0
         self._one = Use(1.0, 0.0)
         """What each call of weight 1 uses: nothing more is to be known of it."""
 
     def delay(self, amount: float, now: float) -> float:  # noqa: ARG002 - written for speed
-        return 0 if self._total + amount <= self._most * ROUNDING else inf
+        return 0 if self._total + amount <= self._most else inf
 
     def take(self, amount: float, now: float) -> Use:
         self._open += 1
