@@ -170,7 +170,7 @@ _EARLIER: Mapping[str, Key] = {
     "seldom": _TRUTH,
     "how": Key(lambda _: True, ""),
 }
-"""The keys of 1.0.0rc1 that have another name now, or none."""
+"""The keys of earlier files that have another name now, or no effect."""
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:
