@@ -156,7 +156,6 @@ def report_of(texts: Texts, count: int) -> Report:
         tuple(islice(texts, 5)),
         0,
         next(texts),
-        kinds={next(texts): 1},
         stale=said,
         expired=said,
         newer=(next(texts),),

@@ -91,7 +91,7 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
     """
     outside.write("fewer.py", FEWER)
     outside.write("outcomes.py", OUTCOMES)
-    known = "[[expected-failure]]\nrule = 'TIME-4'\nkind = 'future'\nreason = 'with 2.0'\n"
+    known = "[[expected-failure]]\nrule = 'TIME-4'\nreason = 'with 2.0'\n"
     outside.write("known.toml", known + known.replace("TIME-4", "COPY-1"))
     outside.write(
         "gate.py",

@@ -46,11 +46,10 @@ def known():
 KNOWN = """
 [[expected-failure]]
 rule = "ORD-1"
-kind = "unsupported"
 reason = "we promise no order"
 """
 
-ENTRY = {"rule": "'ORD-1'", "kind": "'unsupported'", "reason": "'why'"}
+ENTRY = {"rule": "'ORD-1'", "reason": "'why'"}
 
 
 def entry(**changes: str) -> str:
@@ -65,15 +64,13 @@ WRONG_FILES = {
     "single-brackets.toml": "[expected-failure]\nrule = 'ORD-1'",
     "no-table.toml": "expected-failure = [1]",
     "without-a-rule.toml": entry(rule=""),
-    "without-a-kind.toml": entry(kind=""),
     "without-a-reason.toml": entry(reason=""),
     "empty-reason.toml": entry(reason="' '"),
-    "unknown-kind.toml": entry(kind="'regresion'"),
-    "without-an-end.toml": entry(kind="'regression'"),
-    "unknown-key.toml": entry(expire="2027-01-31"),
-    "date-in-quotes.toml": entry(expires="'2027-01-31'"),
-    "date-with-time.toml": entry(expires="2027-01-31T00:00:00"),
-    "number-for-truth.toml": entry(seldom="1"),
+    "scenarios-in-a-text.toml": entry(scenarios="'late'"),
+    "unknown-key.toml": entry(untill="2027-01-31"),
+    "date-in-quotes.toml": entry(until="'2027-01-31'"),
+    "date-with-time.toml": entry(until="2027-01-31T00:00:00"),
+    "number-for-truth.toml": entry(strict="1"),
     "two-entries.toml": entry() + entry(),
     "two-of-one-backend.toml": entry() + entry(backend="'a'"),
     "unknown-rule.toml": entry() + entry(rule="'ORD-1111'"),
@@ -108,7 +105,7 @@ MODULES = {
     "speed.json": '[{"speed": 1}]',
     "known.toml": KNOWN,
     "stale.toml": KNOWN + KNOWN.replace("ORD-1", "END-8") + KNOWN.replace("ORD-1", "COPY-1"),
-    "expired.toml": KNOWN + "expires = 2001-02-03\n",
+    "expired.toml": KNOWN + "until = 2001-02-03\n",
     "no_rule.toml": KNOWN.replace("ORD-1", "end-8"),
 }
 """By name: modules, and files where there is a dot in it."""

@@ -192,16 +192,18 @@ def _told(scenario: Scenario, data: bytes) -> object:
 EXPECTED_FAILURES = b"""
 [[expected-failure]]
 rule = "ORD-1"
-kind = "regression"
 reason = "a queue too many"
-link = "https://example.org/issues/7"
-expires = 2027-01-31
-seldom = true
+scenarios = ["the-last-finishes-first"]
+until = 2027-01-31
+strict = false
 
 [[expected-failure]]
 rule = "CAP-5"
 kind = "future"
 reason = "comes with 2.0"
+link = "https://example.org/issues/7"
+expires = 2027-01-31
+seldom = true
 """
 
 

@@ -166,12 +166,12 @@ class Side(Struct, frozen=True):
         checks = {rule: CHECKS[rule] for rule in rules_for(capabilities)}
         return cls(name, checks, expected_failures)
 
-    def judge(self, scenario: Scenario, trace: Trace) -> Said:
+    def judge(self, case: Case, trace: Trace) -> Said:
         """Judge a run of this side."""
-        judged = judge(scenario, trace, self.checks)
+        judged = judge(case.scenario, trace, self.checks)
         broken = dict(judged.violations())
         errors = [judged.error, *(each.error for each in judged.by_rule.values())]
-        said = sort_out(scenario, broken, self.expected_failures)
+        said = sort_out(case.scenario, broken, self.expected_failures, case.called)
         return Said(
             {rule: broken[rule] for rule in broken if rule in said.findings},
             tuple(dict.fromkeys(why for reasons in said.known.values() for why in reasons)),
@@ -218,9 +218,7 @@ def compare_runs(case: Case, first: Trace, second: Trace, sides: tuple[Side, Sid
     found = list(differences(first, second))
     if not found:
         return Pair(case, first, second, "equal")
-    judged = [
-        side.judge(case.scenario, trace) for side, trace in zip(sides, (first, second), strict=True)
-    ]
+    judged = [side.judge(case, trace) for side, trace in zip(sides, (first, second), strict=True)]
     kind, why = _explained(sides, judged)
     since = min((said.since for said in judged if said.since is not None), default=None)
     ties = sum(since is None or each.moment < since for each in found)

@@ -185,15 +185,15 @@ class Gate(Struct, frozen=True):
         )
 
     @property
-    def unsaid(self) -> str:
-        """A line on the entries here that expect a rule to fail in any way; empty if none does."""
+    def ignored(self) -> str:
+        """A line on the entries here whose `how` has no effect any more; empty if none has it."""
         here = [entry for entry in self.entries if any(map(entry.speaks_of, self.names))]
-        rules = ", ".join(entry.rule for entry in here if not entry.how)
+        rules = ", ".join(entry.rule for entry in here if entry.says_how)
         if self.file is None or not rules:
             return ""
         return (
-            f"{self.file.name}: {rules}: the entry does not say how it fails, and hides any other "
-            "failure of its rule; --update-expected-failures writes it"
+            f"{self.file.name}: {rules}: the key 'how' has no effect any more, and any failure of "
+            "the rule is expected; --update-expected-failures lists scenarios in place of it"
         )
 
     def taken(self, *others: str) -> str:

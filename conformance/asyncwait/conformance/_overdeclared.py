@@ -31,7 +31,7 @@ def seemingly_missing(tally: Tally, expected: Collection[str] = ()) -> tuple[Cap
     musts = {rule.id for rule in rules().values() if rule.level == "MUST"}.difference(expected)
     broken = {id(case.scenario) for case, found in tally.broken if not musts.isdisjoint(found)}
     played, failed = Counter[Capability](), Counter[Capability]()
-    for scenario, _ in tally.applied:
+    for scenario in tally.scenarios:
         used = [*_used(scenario)]
         played.update(used)
         failed.update(used if id(scenario) in broken else ())

@@ -206,7 +206,7 @@ def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
         for name, violation in judged.violations()
         if applicable[name].level == "MUST"
     }
-    said = sort_out(vector.scenario, broken, backend.expected_failures)
+    said = sort_out(vector.scenario, broken, backend.expected_failures, (vector.name,))
     why = [f"{name}: {broken[name].text}" for name in broken if name in said.findings]
     if vector.outcome is not None and not said.known:
         differs = vector.outcome.differs(vector.scenario, run)

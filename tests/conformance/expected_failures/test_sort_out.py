@@ -93,8 +93,16 @@ def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(
 ) -> None:
     known = ExpectedFailure("known", (trait,))
 
-    assert known.covers(holds, "")
-    assert not known.covers(lacks, "")
+    assert known.covers(holds)
+    assert not known.covers(lacks)
+
+
+def test_an_expected_failure_may_be_for_some_scenarios_only() -> None:
+    known = ExpectedFailure("known", scenarios=("late", "0123456789ab"))
+
+    assert known.covers(PLAIN, ("late", "ba9876543210"))
+    assert known.covers(PLAIN, ("generated 7 of seed 0", "0123456789ab"))
+    assert not known.covers(PLAIN, ("early", "ba9876543210"))
 
 
 @pytest.mark.parametrize(
@@ -106,8 +114,8 @@ def test_an_expected_failure_may_be_for_scenarios_of_a_certain_plan(
             r"^needs must be names of .*, got \['retries', 'retry'\]",
         ),
         (
-            {"kind": "odd"},
-            r"^kind must be one of regression, unsupported, future, got 'odd' \(str\)$",
+            {"scenarios": "late"},
+            r"^scenarios must be names and ids, .*, got 'late' \(str\)$",
         ),
     ],
 )

@@ -51,17 +51,14 @@ def settled(
 
 
 def entry(rule: str = "ORD-1", **changes: Any) -> Entry:
-    """An entry of one kind."""
-    return replace(Entry(rule=rule, kind="unsupported", reason="by design"), **changes)
+    """An entry."""
+    return replace(Entry(rule=rule, reason="by design"), **changes)
 
 
 def verdict(terms: Settled, **statuses: Status) -> Verdict:
     """A verdict with a status for each rule, whose id has "_" for "-"."""
     ids = {name.replace("_", "-"): status for name, status in statuses.items()}
-    kinds = {
-        id_: tuple(e.kind for e in said if e.kind) for id_, said in terms.expected_failures.items()
-    }
-    found = (RuleResult(KNOWN[id_], each, kinds=kinds.get(id_, ())) for id_, each in ids.items())
+    found = (RuleResult(KNOWN[id_], each) for id_, each in ids.items())
     results = settled_results(found, terms)
     said = {"stale": terms.stale, "expired": terms.expired, "spec": terms.spec}
     return Verdict("mine", results, 1, 1, **said)  # type: ignore[arg-type]
@@ -70,10 +67,10 @@ def verdict(terms: Settled, **statuses: Status) -> Verdict:
 def test_an_entry_counts_as_the_backend_itself_does() -> None:
     own = {"ORD-3": (ExpectedFailure("known"),)}
     found = settled(
-        entry(link="https://example.org/7", seldom=True), backend=Backend(expected_failures=own)
+        entry(strict=False, scenarios=("late",)), backend=Backend(expected_failures=own)
     )
 
-    said = ExpectedFailure("by design (https://example.org/7)", seldom=True, kind="unsupported")
+    said = ExpectedFailure("by design", strict=False, scenarios=("late",))
     assert list(found.expected_failures.items()) == [*own.items(), ("ORD-1", (said,))]
 
 
@@ -96,9 +93,9 @@ YESTERDAY = date(2026, 4, 30)
             "",
         ),
         # An entry counts up to its last day, that day included.
-        (settled(entry(expires=YESTERDAY)), "", ""),
-        (settled(entry(expires=TODAY)), "ORD-1", ""),
-        (settled(entry(expires=None)), "ORD-1", ""),
+        (settled(entry(until=YESTERDAY)), "", ""),
+        (settled(entry(until=TODAY)), "ORD-1", ""),
+        (settled(entry(until=None)), "ORD-1", ""),
     ],
 )
 def test_an_entry_counts_for_its_backend_and_its_time(
@@ -109,19 +106,20 @@ def test_an_entry_counts_for_its_backend_and_its_time(
 
 
 PINNED = settled(backend=Backend(spec="0.1"))
-EXPIRED = settled(entry(expires=YESTERDAY))
+EXPIRED = settled(entry(until=YESTERDAY))
 
 
 @pytest.mark.parametrize(
     ("terms", "statuses", "word", "told"),
     [
-        # One that does not say its kind is counted with all.
         (
-            settled(entry(), entry("ORD-3", kind="future")),
+            settled(entry(), entry("ORD-3")),
             {"ORD_1": "expected-fail", "ORD_3": "expected-fail"},
             "conformant with expected failures",
-            "2 expected-fail [1 future, 1 unsupported]",
+            "2 expected-fail",
         ),
+        # A rule that is broken in another scenario than is listed speaks against the backend.
+        (settled(entry()), {"ORD_1": "fail"}, "not conformant", "in other scenarios: by design"),
         # An entry whose rule holds, or that nothing matches, speaks against the backend,
         (settled(entry()), {"ORD_1": "unexpected-pass"}, "not conformant", "by design: "),
         (settled(entry("SNAP-8"), backend=FEW), {"ORD_1": "pass"}, "not conformant", "SNAP-8"),

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.expected_failures.file import (
-    How,
     Played,
     Settled,
     Terms,
@@ -32,7 +31,6 @@ TODAY = date(2026, 5, 1)
 CASE = Case("late", Scenario(), Scenario(), about=("END-4",))
 TRACE = Trace((Leg(Ending("finished")),))
 WRONG = 'said "no"\tat \\ all'
-HOW = r'how = [{ finding = "said _\tat \\ all", examples = ["late"] }]'
 
 
 def played(
@@ -42,7 +40,6 @@ def played(
     generated: bool = False,
     can: frozenset[Capability] = ALL_CAPABILITIES,
     untested: tuple[str, ...] = (),
-    text_of_it: str = WRONG,
 ) -> Played:
     """A run in which some rules are broken, each in a scenario of its own."""
     said: Any = SimpleNamespace(name=backend, capabilities=can, expected_failures={}, spec="")
@@ -50,8 +47,7 @@ def played(
     settled = settle(terms, said, rules(), rules())
     tally = Tally(CHECKS, rules())
     case = replace(CASE, generated=generated, about=() if generated else CASE.about)
-    tally.broken += [(case, {rule: Violation(text_of_it, 0)}) for rule in broken]
-    tally.applied += [(CASE.scenario, frozenset(broken))]
+    tally.broken += [(case, {rule: Violation(WRONG, 0)}) for rule in broken]
     failure = Failure(case, TRACE, Violation(WRONG, 0))
     failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
     others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
@@ -75,15 +71,13 @@ def update(text: str, *broken: str) -> Update:
 
 FIRST = """\
 # Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
-# kind: "regression" is to be mended, "unsupported" stays, "future" comes with a later version.
 
 [[expected-failure]]
 rule = "ORD-1"
-kind = "regression"
 reason = "seen in 1 scenario: said \\"no\\"\\tat \\\\ all, in late (ID)"
-expires = 2026-07-30  # or a link, where it is followed
-how = [
-    { finding = "said _\\tat \\\\ all", examples = ["late"] },
+until = 2026-07-30
+scenarios = [
+    "late",
 ]
 """
 
@@ -95,49 +89,33 @@ def test_a_file_that_is_not_there_is_begun() -> None:
     assert told(first) == ["ORD-1 added"]
 
 
-OLD = f"""\
+OLD = """\
 # Our expected failures.
 
-# The queue, again.
 [[expected-failure]]   # first
 rule = 'ORD-1'
-kind = "unsupported"
-reason = '''
-by design:
-[[expected-failure]]
-'''
-{HOW}
+reason = "by design"
+scenarios = ["late"]
 
 # To be mended next week.
-# Really.
 [[expected-failure]]
-rule = "CAP-1"   # five
-kind = "future"
+rule = "CAP-1"
 reason = "with 2.0"
-{HOW}  # so far
 
 [[expected-failure]]
 rule = "END-4"
-kind = "future"
 reason = "with 3.0"
-{HOW}
-# The end.
 """
 
-
 ALL = ("ORD-1", "CAP-1", "END-4")
-WITHOUT_BEGINNING = OLD.removeprefix("# Our expected failures.\n\n")
 OF_THEIRS = OLD.replace("rule = 'ORD-1'", "rule = 'ORD-1'\nbackend = 'theirs'")
 
 
 @pytest.mark.parametrize(
     ("text", "broken"),
     [
-        # Entries that are needed keep their text and their comments, to the letter;
         (OLD, ALL),
-        # a comment on the first line belongs to the entry below it: a file has its beginning;
-        (WITHOUT_BEGINNING, ALL),
-        # a rule that does not bind needs no entry: it does not decide without one either;
+        # A rule that does not bind needs no entry: it does not decide without one either;
         (OLD, (*ALL, "CAP-5")),
         # of a backend that was not played nothing is known.
         (OF_THEIRS, ("CAP-1", "END-4")),
@@ -148,14 +126,39 @@ def test_what_is_right_stays_as_it_is(text: str, broken: tuple[str, ...]) -> Non
     assert update(text, *broken) == Update(text, ())
 
 
-def test_an_entry_that_is_not_needed_goes_with_its_comments() -> None:
+def test_an_entry_that_is_not_needed_goes_and_the_others_keep_their_reasons() -> None:
     fewer, more = update(OLD, "ORD-1", "END-4"), update(OLD, *ALL, "SNAP-4")
 
-    begin, end = OLD.index("# To be mended"), OLD.index('[[expected-failure]]\nrule = "END-4"')
-    assert fewer.text == OLD[:begin] + OLD[end:]
     assert told(fewer) == ["CAP-1 dropped"]
-    assert more.text.startswith(OLD)
-    assert entries_of(more.text, "file.toml")[-1].rule == "SNAP-4"
+    assert fewer.text.startswith("# Our expected failures.\n\n[[expected-failure]]\n")
+    assert reasons_of(fewer) == {"ORD-1": "by design", "END-4": "with 3.0"}
+    assert [*reasons_of(more)] == [*ALL, "SNAP-4"]
+
+
+def reasons_of(update: Update) -> Mapping[str, str]:
+    """The reasons of the entries, by their rules."""
+    return {entry.rule: entry.reason for entry in entries_of(update.text, "file.toml")}
+
+
+def test_the_scenarios_that_break_a_rule_are_added() -> None:
+    first, *others = entries_of(update(OLD.replace('"late"', '"early"'), *ALL).text, "file.toml")
+    many = [f"example-{number}" for number in range(50)]
+    (any_, *_) = entries_of(update(OLD.replace('"late"', repr(many)[1:-1]), *ALL).text, "file.toml")
+
+    assert first.scenarios == ("early", "late")
+    assert [entry.scenarios for entry in others] == [(), ()]
+    assert any_.scenarios == ()
+
+
+def test_the_keys_of_earlier_versions_are_replaced() -> None:
+    earlier = "kind = 'future'\nlink = 'https://example.org/7'\nhow = [{ finding = 'late' }]"
+
+    found = update(OLD.replace('scenarios = ["late"]', earlier), *ALL)
+
+    first = entries_of(found.text, "file.toml")[0]
+    assert (first.scenarios, first.says_how) == (("late",), False)
+    assert first.reason == "by design (https://example.org/7)"
+    assert found.lines == ("ORD-1 fails in 1 more scenario",)
 
 
 def test_an_entry_whose_rule_was_not_judged_stays() -> None:
@@ -163,14 +166,7 @@ def test_an_entry_whose_rule_was_not_judged_stays() -> None:
 
     found = updated(OLD, "file.toml", [run], TODAY)
 
-    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == [
-        "ORD-1",
-        "CAP-1",
-        "SNAP-4",
-    ]
-    assert (
-        '# To be mended next week.\n# Really.\n[[expected-failure]]\nrule = "CAP-1"' in found.text
-    )
+    assert [*reasons_of(found)] == ["ORD-1", "CAP-1", "SNAP-4"]
     assert told(found)[:3] == ["CAP-1 kept", "END-4 dropped", "SNAP-4 added"]
     assert found.lines[3].startswith("mine stays inconclusive, ")
 
@@ -189,11 +185,12 @@ def test_an_entry_stays_for_whom_it_is_not_known_whether_it_is_needed() -> None:
     assert "(not installed)" in other.lines[2]
 
 
-def test_what_only_generated_scenarios_show_is_seldom() -> None:
-    seldom = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
+def test_what_only_generated_scenarios_show_is_not_strict() -> None:
+    text = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
 
-    assert entries_of(seldom, "file.toml")[0].seldom
-    assert updated(seldom, "file.toml", [played(seldom)], TODAY) == Update(seldom, ())
+    (entry,) = entries_of(text, "file.toml")
+    assert (entry.strict, entry.scenarios) == (False, (CASE.id,))
+    assert updated(text, "file.toml", [played(text)], TODAY) == Update(text, ())
 
 
 def test_an_entry_that_has_expired_is_left_to_its_author() -> None:
@@ -229,18 +226,17 @@ def test_an_entry_that_only_some_need_becomes_theirs() -> None:
     found = of_two(OLD, mine=("ORD-1", "CAP-1"), yours=("CAP-1", "END-4"))
 
     assert backends_of(found) == {"ORD-1": ["mine"], "CAP-1": [""], "END-4": ["yours"]}
-    assert '# The queue, again.\n[[expected-failure]]   # first\nbackend = "mine"\n' in found.text
     assert told(found) == ["ORD-1 kept", "END-4 kept"]
 
 
-def test_entries_in_another_form_are_not_touched() -> None:
-    text = "expected-failure = [{rule = 'ORD-1', kind = 'future', reason = 'with 2.0'}]\n"
+def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
+    run = played("", "ORD-1", "END-4")
+    run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
 
-    with pytest.raises(
-        InvalidConfig,
-        match=r"^file\.toml: .* \[\[expected-failure\]\]$",
-    ):
-        update(text, "ORD-1")
+    found = updated("", "file.toml", [run], TODAY)
+
+    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == ["ORD-1"]
+    assert found.lines[-1].endswith("nothing shows these rules: END-4")
 
 
 @given(
@@ -255,34 +251,3 @@ def test_whatever_can_be_read_can_be_updated(at: int, lost: int, put: str) -> No
 
     assert update(first.text, "CAP-1", "SNAP-4") == Update(first.text, ())
     assert {"CAP-1", "SNAP-4"} == {entry.rule for entry in entries_of(first.text, "file.toml")}
-
-
-def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
-    run = played("", "ORD-1", "END-4")
-    run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
-
-    found = updated("", "file.toml", [run], TODAY)
-
-    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == ["ORD-1"]
-    assert found.lines[-1].endswith("nothing shows these rules: END-4")
-
-
-def test_an_entry_that_does_not_say_how_says_so_from_then_on() -> None:
-    without = OLD.replace(f"{HOW}\n", "", 1)
-
-    found = update(without, "ORD-1", "CAP-1", "END-4")
-
-    assert told(found) == ["ORD-1 says"]
-    assert entries_of(found.text, "file.toml") == entries_of(OLD, "file.toml")
-    assert "# To be mended next week.\n# Really.\n[[expected-failure]]" in found.text
-
-
-def test_a_way_that_shows_is_added_and_one_that_does_not_is_dropped() -> None:
-    """So an entry hides no other bug of its rule, nor one that was mended."""
-    run = played(OLD, "ORD-1", "CAP-1", "END-4", text_of_it="another way")
-
-    found = updated(OLD, "file.toml", [run], TODAY)
-
-    ways = [entry.how for entry in entries_of(found.text, "file.toml")]
-    assert ways == [(How("another way", examples=("late",)),)] * 3
-    assert len(found.lines) == 6

@@ -26,7 +26,7 @@ from asyncwait.conformance._playing_here import DebuggerLeft, Watcher, ended_by_
 from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
 from asyncwait.conformance.expected_failures.file import Held, settle
 from asyncwait.conformance.harness import heard_by
@@ -93,7 +93,8 @@ def show_run(
         say(line, out)
     if run.self_reported:
         say("self-reported: these are the words of whoever wrote the trace", out)
-    said = sort_out(case.scenario, dict(judged.violations()), expected_failures)
+    called = (case.id, *(each.name for each in EXAMPLES if each.scenario == case.planned))
+    said = sort_out(case.scenario, dict(judged.violations()), expected_failures, called)
     words: list[Word] = []
     for rule, violation in found:
         level = "" if rule.level == "MUST" else f" ({rule.level})"

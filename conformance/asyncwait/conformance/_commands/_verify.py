@@ -31,7 +31,7 @@ from asyncwait.conformance._guard import say
 from asyncwait.conformance._listed import keep_listed
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
-from asyncwait.conformance.expected_failures.file import KINDS, Played, settle, updated
+from asyncwait.conformance.expected_failures.file import Played, settle, updated
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import (
     GENERATED,
@@ -67,11 +67,11 @@ def tell_of_project(gate: Gate, *others: str) -> None:
 
 
 def tell_strays(gate: Gate) -> None:
-    """Say which entries are of no backend that is verified, and which do not say how they fail.
+    """Say which entries are of no backend that is verified, and which say what has no effect.
 
     The former may be slips; but who verifies one of several backends has entries for the others.
     """
-    for line in (*gate.strays, *filter(None, [gate.unsaid])):
+    for line in (*gate.strays, *filter(None, [gate.ignored])):
         say(line, err=True)
 
 
@@ -174,8 +174,8 @@ MOST_GENERATED = 1_000_000
     "--expected-failures",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Rules that are known to be broken, in TOML: tables [[expected-failure]] with rule, kind "
-    f"({', '.join(KINDS)}), reason, and perhaps link, expires, backend, seldom.",
+    help="Rules that are known to be broken, in TOML: tables [[expected-failure]] with rule, "
+    "reason, and perhaps scenarios, strict, until, backend.",
 )
 @click.option(
     "--update-expected-failures",

@@ -5,12 +5,10 @@ from asyncwait.conformance.expected_failures._expected_failure import (
     ExpectedFailure,
     ExpectedFailures,
     GivenFailures,
-    Kind,
     Sorted,
     expected_failures_of,
     moment_of,
     sort_out,
-    traits_of,
 )
 from asyncwait.spec.exports import claim_exports
 
@@ -19,12 +17,10 @@ __all__ = [
     "ExpectedFailure",
     "ExpectedFailures",
     "GivenFailures",
-    "Kind",
     "Sorted",
     "expected_failures_of",
     "moment_of",
     "sort_out",
-    "traits_of",
 ]
 
 claim_exports(__name__)

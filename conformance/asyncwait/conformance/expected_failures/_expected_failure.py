@@ -1,6 +1,6 @@
 """What a backend is known to fail: the rule, why, and where; and what of a trace counts then.
 
-A scenario is told from others by what it needs and holds (`TRAITS`).
+An expected failure names its scenarios, or says what they need and hold (`TRAITS`).
 
 A known failure hides what it causes. An operator that lets out a status too early goes on from
 there as none does that keeps the rules. So the first instant decides at which anything is wrong in
@@ -10,12 +10,12 @@ counts.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from asyncwait.conformance.judging import Violation, is_of_kind
+from asyncwait.conformance.judging import Violation
 from asyncwait.spec import Barrier, Element, InvalidConfig, Snapshot, WatermarkStatus
 from asyncwait.spec.scenario import Capability, Handler, Scenario, Step, needs
 
@@ -81,62 +81,44 @@ def has(scenario: Scenario, names: frozenset[str]) -> bool:
     )
 
 
-def traits_of(scenario: Scenario) -> frozenset[str]:
-    """Return the names of all capabilities that a scenario needs, and of all that it holds."""
-    held = (name for name, is_held in TRAITS.items() if is_held(scenario))
-    return frozenset({*map(str, needs(scenario)), *held})
-
-
-Kind: TypeAlias = Literal["regression", "unsupported", "future"]
-"""What becomes of it: it is to be mended, it stays, what is missing comes with a later version."""
-
-
 class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
-    """An expected failure: why a rule is known to be broken, where, and how.
+    """An expected failure: why a rule is known to be broken, and where.
 
     Args:
         reason: why it is.
         needs: names of capabilities that a scenario asks for, and of what is planned in it,
             wherever the rule is broken: in any other scenario it holds.
-        seldom: so few scenarios show it that a verification may come across none. Else a rule that
-            is not broken at all speaks against the backend: the expected failure is out of date.
-        kind: what becomes of it; None where that is not said. The verdict counts them.
-        finding: the kind of finding by which the rule is broken, see `kind_of`: any other speaks
-            against the backend. Empty for any: `needs` alone says how the backend fails.
-        examples: names of the examples that show it, which are the same in each run: it is in no
-            other example, whatever that needs. None for any.
+        strict: a rule that no scenario breaks speaks against the backend, because the expected
+            failure is out of date. False where a verification may come across no such scenario.
+        scenarios: the names and ids of the scenarios that may break the rule; empty for any.
 
     Raises:
-        InvalidConfig: a name is unknown, or there is no such kind.
+        InvalidConfig: a name in `needs` is unknown, or `scenarios` is a text.
     """
 
     reason: str
     needs: Collection[str] = frozenset()
-    seldom: bool = False
-    kind: Kind | None = None
-    finding: str = ""
-    examples: tuple[str, ...] | None = None
+    strict: bool = True
+    scenarios: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "needs", frozenset(self.needs))
         if not set(self.needs) <= set(TRAIT_NAMES):
             expected = f"names of {', '.join(TRAIT_NAMES)}"
             raise InvalidConfig.of("needs", sorted(self.needs), expected)
-        if self.kind not in {None, *get_args(Kind)}:
-            raise InvalidConfig.of("kind", self.kind, f"one of {', '.join(get_args(Kind))}")
+        if isinstance(self.scenarios, str):
+            expected = "names and ids, like ('the-last-finishes-first',)"
+            raise InvalidConfig.of("scenarios", self.scenarios, expected)
 
-    def covers(self, scenario: Scenario, text: str, example: str = "") -> bool:
-        """Whether the rule may be broken in a scenario as a finding says.
+    def covers(self, scenario: Scenario, called: Collection[str] = ()) -> bool:
+        """Whether the rule may be broken in a scenario.
 
         Args:
             scenario: what was played.
-            text: of the finding.
-            example: the name of the scenario, if it is an example.
+            called: its name and its id.
         """
-        if self.finding and not is_of_kind(text, self.finding):
+        if self.scenarios and not set(self.scenarios).intersection(called):
             return False
-        if example and self.examples is not None:
-            return example in self.examples
         return has(scenario, frozenset(self.needs))
 
 
@@ -182,13 +164,10 @@ def sort_out(
     scenario: Scenario,
     broken: Mapping[str, Violation],
     expected_failures: Mapping[str, tuple[ExpectedFailure, ...]],
-    example: str = "",
+    called: Collection[str] = (),
 ) -> Sorted:
-    """Sort what is broken in a trace."""
-    reasons = {
-        rule: _reasons(expected_failures.get(rule, ()), scenario, violation.text, example)
-        for rule, violation in broken.items()
-    }
+    """Sort what is broken in a trace of a scenario that is `called` so."""
+    reasons = {rule: _reasons(expected_failures.get(rule, ()), scenario, called) for rule in broken}
     expected = {rule: why for rule, why in reasons.items() if why}
     first = min(map(moment_of, broken.values()), default=None)
     at_first = {rule: why for rule, why in expected.items() if moment_of(broken[rule]) == first}
@@ -203,7 +182,7 @@ def moment_of(violation: Violation) -> tuple[int, float]:
 
 
 def _reasons(
-    expected_failures: tuple[ExpectedFailure, ...], scenario: Scenario, text: str, example: str
+    expected_failures: tuple[ExpectedFailure, ...], scenario: Scenario, called: Collection[str]
 ) -> tuple[str, ...]:
-    covering = (each.reason for each in expected_failures if each.covers(scenario, text, example))
+    covering = (each.reason for each in expected_failures if each.covers(scenario, called))
     return tuple(dict.fromkeys(covering))

@@ -199,7 +199,6 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
     self_reported: bool = False
     seems: tuple[str, ...] = ()
     known: Number = 0
-    kinds: dict[str, Number] = {}
     stale: dict[str, str] = {}
     expired: dict[str, str] = {}
     newer: tuple[str, ...] = ()

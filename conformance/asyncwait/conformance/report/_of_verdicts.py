@@ -232,7 +232,6 @@ def _footer(verdict: Verdict) -> RunFooter:
         verdict.self_reported,
         tuple(map(str, verdict.seems)),
         verdict.known,
-        dict(Counter(verdict.kinds)),
         dict(verdict.stale),
         {rule: str(day) for rule, day in verdict.expired.items()},
         tuple(result.rule.id for result in verdict.newer),

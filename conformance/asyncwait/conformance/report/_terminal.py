@@ -121,7 +121,7 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
 def _unseen(verdict: Verdict) -> Iterator[str]:
     """Yield a line on expected failures that may be out of date: it decides nothing."""
     if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
-        where = f"seldom, not seen with seed {verdict.seed}"
+        where = f"expected to fail, not seen with seed {verdict.seed}"
         yield f"{where}: {', '.join(ids)}; another seed may show it"
 
 

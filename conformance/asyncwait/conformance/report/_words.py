@@ -161,9 +161,6 @@ def besides_lines(run: Run) -> Iterator[str]:
     """Yield what there is to say of expected failures, and of rules that are too new to decide."""
     if (footer := run.footer) is None:
         return
-    if footer.kinds:
-        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(footer.kinds.items()))
-        yield f"broken as expected, by kind of expected failure: {counts}"
     for rule, why in footer.stale.items():
         yield f"expected failure that matches nothing: {rule}: {why}"
     for rule, day in footer.expired.items():

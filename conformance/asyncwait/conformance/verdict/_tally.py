@@ -151,9 +151,9 @@ class Case(Struct, frozen=True, dict=True):
         return id_of(self.planned)
 
     @property
-    def example(self) -> str:
-        """Its name, if it is an example: it is in each run."""
-        return self.name if self.about else ""
+    def called(self) -> tuple[str, str]:
+        """Its name and its id, by which an expected failure may list it."""
+        return self.name, self.id
 
     @property
     def label(self) -> str:
@@ -230,8 +230,8 @@ class Tally:
         """What speaks against the backend in one trace, for each in which something does."""
         self.broken: list[tuple[Case, Mapping[str, Violation]]] = []
         """What was played where a rule is broken, and how each is, whatever is known."""
-        self.applied: list[tuple[Scenario, frozenset[str]]] = []
-        """What was judged, and by which rules: those that applied there."""
+        self.scenarios: list[Scenario] = []
+        """What was judged."""
         self.in_error: list[Case] = []
         """Cases of which there is nothing to judge."""
         self.judged = 0
@@ -250,7 +250,7 @@ class Tally:
         self.judged += 1
         self.self_reported |= trace.self_reported
         self._add_failures(case, failures_of(case, trace, judged), judged)
-        self.applied.append((case.scenario, _applied(judged)))
+        self.scenarios.append(case.scenario)
         for rule, count in self.counts.items():
             count.add(judged.by_rule[rule])
             if error := judged.by_rule[rule].error:
@@ -275,7 +275,7 @@ class Tally:
         return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
-        return sort_out(case.scenario, _violations(broken), self._expected, case.example)
+        return sort_out(case.scenario, _violations(broken), self._expected, case.called)
 
     def fail(self, case: Case, why: str) -> None:
         """Note that there is nothing to judge: harness or backend broke, not the operator."""

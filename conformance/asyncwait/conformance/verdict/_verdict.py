@@ -1,6 +1,6 @@
 """From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Literal, TypeAlias, get_args
@@ -82,7 +82,6 @@ class RuleResult(Struct, frozen=True):
     broken: int = 0
     failures: tuple[Failure, ...] = ()
     note: str = ""
-    kinds: tuple[str, ...] = ()
     is_newer: bool = False
 
     @property
@@ -98,7 +97,7 @@ class RuleResult(Struct, frozen=True):
 
     @property
     def is_unseen(self) -> bool:
-        """Whether it has an expected failure that is seldom seen, and was not seen now."""
+        """Whether it has an expected failure that need not show, and did not show now."""
         return self.status == "pass" and bool(self.note)
 
     @property
@@ -231,14 +230,7 @@ class Verdict(Struct, frozen=True):
         if status != "expected-fail":
             return f"{count:,} {status}"
         where = f" in {counted(self.known, 'scenario')}" if self.known else ""
-        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(Counter(self.kinds).items()))
-        return f"{count:,} {status}{f' [{kinds}]' if kinds else ''}{where}"
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kind of each expected failure for which something is broken as expected."""
-        shown = (r for r in self.results if r.status == "expected-fail" and not r.is_advisory)
-        return tuple(kind for result in shown for kind in result.kinds)
+        return f"{count:,} {status}{where}"
 
     @property
     def newer(self) -> tuple[RuleResult, ...]:
@@ -325,10 +317,10 @@ def _conclude(
     elif unplayed:
         status, note = "held", unplayed
     else:
-        status = "pass" if all(each.seldom for each in expected_failures) else "unexpected-pass"
-    kinds = tuple(each.kind for each in expected_failures[:1] if each.kind)
+        is_wrong = any(each.strict for each in expected_failures)
+        status = "unexpected-pass" if is_wrong else "pass"
     kept = tuple(failures.kept)
-    return RuleResult(rule, status, count.applied, failures.count, kept, note, kinds)
+    return RuleResult(rule, status, count.applied, failures.count, kept, note)
 
 
 def _why_untested(count: Count) -> str:

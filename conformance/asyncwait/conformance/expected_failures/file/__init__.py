@@ -6,10 +6,8 @@ conformant.
 """
 
 from asyncwait.conformance.expected_failures.file._terms import (
-    KINDS,
     Entry,
     Held,
-    How,
     Settled,
     Terms,
     entries_of,
@@ -21,10 +19,8 @@ from asyncwait.conformance.expected_failures.file._update import Played, Update,
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "KINDS",
     "Entry",
     "Held",
-    "How",
     "Played",
     "Settled",
     "Terms",

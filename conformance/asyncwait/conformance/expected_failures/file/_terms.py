@@ -7,58 +7,38 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance._bounded import file_bytes
 from asyncwait.conformance._words import Key, is_text, nearest, slip_in, slips_in_table
-from asyncwait.conformance.expected_failures import (
-    TRAIT_NAMES,
-    ExpectedFailure,
-    ExpectedFailures,
-    Kind,
-)
+from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
 from asyncwait.conformance.verdict import RuleResult
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, version_key
 from asyncwait.spec.scenario import Capability
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-
-class How(Struct, frozen=True):
-    """One way in which a rule is broken: any other speaks against the backend.
-
-    Args:
-        examples: names of those that show it, and no other does; None for any.
-    """
-
-    finding: str
-    needs: tuple[str, ...] = ()
-    seldom: bool = False
-    examples: tuple[str, ...] | None = None
 
 
 class Entry(Struct, frozen=True, kw_only=True):
     """A rule that is known to be broken.
 
     Args:
-        kind: what becomes of it: a "regression" is to be mended, what is "unsupported" stays, and
-            what is of the "future" comes with a later version.
+        scenarios: the names and ids of the scenarios that may break it; empty for any.
+        strict: the entry is wrong if no scenario breaks the rule.
+        until: the last day on which the entry counts; None where it always does.
         backend: name of the only backend that it is about; empty for each that is verified.
+        says_how: it has the key `how` of earlier versions, which has no effect any more.
     """
 
     rule: str
-    kind: Kind
     reason: str
-    link: str = ""
-    expires: date | None = None
+    scenarios: tuple[str, ...] = ()
+    strict: bool = True
+    until: date | None = None
     backend: str = ""
-    seldom: bool = False
-    how: tuple[How, ...] = ()
+    says_how: bool = False
 
     def speaks_of(self, backend: str) -> bool:
         """Whether it is about the backend of that name."""
@@ -66,27 +46,18 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     def is_over(self, today: date) -> bool:
         """Whether it counts no more."""
-        return self.expires is not None and self.expires < today
-
-    @property
-    def said(self) -> str:
-        """The reason, and where it is followed."""
-        return f"{self.reason} ({self.link})" if self.link else self.reason
+        return self.until is not None and self.until < today
 
     @property
     def expected_failures(self) -> tuple[ExpectedFailure, ...]:
-        """The same, as a backend says it of itself: an expected failure for each way."""
-        return tuple(
-            ExpectedFailure(self.said, way.needs, self.seldom, self.kind, way.finding, way.examples)
-            for way in self.how or (How(""),)
-        )
+        """The same, as a backend says it of itself."""
+        return (ExpectedFailure(self.reason, strict=self.strict, scenarios=self.scenarios),)
 
 
 TABLE = "expected-failure"
 """The tables of a file: `[[expected-failure]]`, one for each rule."""
 
-REQUIRED = ("rule", "kind", "reason")
-
+REQUIRED = ("rule", "reason")
 
 LONGEST = 1_000
 """Characters of what is said of an entry: a key, or the name of a rule, may be of any length."""
@@ -138,54 +109,68 @@ def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
     where = f"{name}: entry {place} ({table.get('rule', 'of no rule')})"
     for problem in _problems(table):
         raise InvalidConfig(f"{where}: {problem}"[:LONGEST])
-    ways = tuple(msgspec.convert(way, How) for way in table.get("how", ()))
-    return Entry(**{**table, "how": ways})
+    return Entry(**_in_the_keys_of_now(table))
 
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with an entry."""
-    yield from slips_in_table(table, _KEYS)
+    old = {key: value for key, value in table.items() if key in _EARLIER}
+    yield from slips_in_table({key: table[key] for key in table if key not in old}, _KEYS)
+    yield from slips_in_table(old, _EARLIER)
     for key in REQUIRED:
         if key not in table:
             yield f"it needs a {key}: {_KEYS[key].expected}"
-    # What nobody follows, and what never ends, would be an expected failure for ever.
-    if table.get("kind") == "regression" and not ({"link", "expires"} & table.keys()):
-        yield "a regression needs a link, where it is followed, or a date on which it expires"
+
+
+def _in_the_keys_of_now(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an entry says; a key of earlier versions that has no effect any more is left out.
+
+    `kind` and `how` have none. A `link` stands behind the reason, as it was printed.
+    """
+    now = {key: table[key] for key in table if key not in _EARLIER}
+    now["scenarios"] = tuple(now.get("scenarios", ()))
+    now["says_how"] = "how" in table
+    if "expires" in table:
+        now.setdefault("until", table["expires"])
+    if "seldom" in table:
+        now.setdefault("strict", not table["seldom"])
+    if "link" in table:
+        now["reason"] += f" ({table['link']})"
+    return now
 
 
 def _is_day(value: object) -> bool:
     return isinstance(value, date) and not isinstance(value, datetime)
 
 
-def _are_ways(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_way, value))
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(is_text, value))
 
 
-def _is_way(way: object) -> bool:
-    try:
-        read = msgspec.convert(way, How)
-    except msgspec.ValidationError:
-        return False
-    known = isinstance(way, dict) and way.keys() <= set(How.__struct_fields__)
-    return known and bool(read.finding.strip()) and set(read.needs) <= set(TRAIT_NAMES)
-
+_TRUTH = Key(lambda value: isinstance(value, bool), "true or false")
+_LAST_DAY = Key(_is_day, "a date without quotes, like 2027-01-31: the last day on which it counts")
 
 _KEYS: Mapping[str, Key] = {
     "rule": Key(is_text, "the id of one; see: asyncwait rules"),
-    "kind": Key(KINDS.__contains__, f"one of {', '.join(KINDS)}", KINDS),
     "reason": Key(is_text, "why the rule is broken, in a sentence"),
-    "link": Key(is_text, "a text that is not empty, like 'https://.../issues/7'"),
-    "expires": Key(
-        _is_day, "a date without quotes, like 2027-01-31: the last day on which it counts"
+    "scenarios": Key(
+        _are_names,
+        "a list of names of examples and of ids, like ['the-last-finishes-first']; leave it out "
+        "for any scenario",
     ),
+    "strict": _TRUTH,
+    "until": _LAST_DAY,
     "backend": Key(is_text, "the name of the only backend that it is about"),
-    "seldom": Key(lambda value: isinstance(value, bool), "true or false"),
-    "how": Key(
-        _are_ways,
-        "a list of tables like {finding = 'the kind of it', needs = ['retry'], seldom = true}: "
-        "--update-expected-failures writes it",
-    ),
 }
+
+_EARLIER: Mapping[str, Key] = {
+    "kind": Key(lambda _: True, ""),
+    "link": Key(is_text, "a text that is not empty, like 'https://.../issues/7'"),
+    "expires": _LAST_DAY,
+    "seldom": _TRUTH,
+    "how": Key(lambda _: True, ""),
+}
+"""The keys of earlier files that have another name now, or no effect."""
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:
@@ -287,9 +272,9 @@ def settle(
     judged = {rule: own[rule] for rule in own if rule not in stale and rule in chosen}
     today = terms.today
     expired = {
-        rule: entry.expires
+        rule: entry.until
         for rule, entry in judged.items()
-        if today and entry.expires and entry.is_over(today)
+        if today and entry.until and entry.is_over(today)
     }
     counting = {
         rule: entry.expected_failures for rule, entry in judged.items() if rule not in expired
@@ -342,13 +327,14 @@ def _settled(result: RuleResult, settled: Settled) -> RuleResult:
     entry = settled.entries.get(rule)
     if entry is None:
         return result
-    over = f"its expected failure expired on {entry.expires}" if rule in settled.expired else ""
+    over = f"its expected failure expired on {entry.until}" if rule in settled.expired else ""
     if over and result.status == "fail":
-        return replace(result, note=f"{over}: {entry.said}")
+        return replace(result, note=f"{over}: {entry.reason}")
     if result.status == "fail":
-        return replace(result, note=f"it is expected to fail, but not so: {entry.said}")
+        elsewhere = f"it is expected to fail, but in other scenarios: {entry.reason}"
+        return replace(result, note=elsewhere)
     if result.status == "unexpected-pass" or (over and result.status == "pass"):
         why = f"{over}, and it holds" if over else "it holds"
-        what = f"{entry.said}: {why}, so take its entry out of {settled.file}"
+        what = f"{entry.reason}: {why}, so take its entry out of {settled.file}"
         return replace(result, status="unexpected-pass", note=what)
     return result

@@ -1,14 +1,13 @@
-"""Which failures have to be expected, and how; the file that says so is written from a run."""
+"""The file of expected failures as a run asks for it: an entry for each rule that is broken."""
 
 import json
 import re
-import tomllib
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.expected_failures import (
@@ -16,27 +15,131 @@ from asyncwait.conformance.expected_failures import (
     ExpectedFailures,
     moment_of,
     sort_out,
-    traits_of,
 )
-from asyncwait.conformance.expected_failures.file._terms import Entry, How, Settled, entries_of
-from asyncwait.conformance.judging import Violation, kind_of
+from asyncwait.conformance.expected_failures.file._terms import Entry, Settled, entries_of
+from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import Case, RuleResult, Tally, Verdict
-from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario
 
-CHANCE = 1e-6
-"""What all scenarios have in which a rule is broken is no chance if that were so seldom."""
+MOST_SCENARIOS = 50
+"""An entry with more names none: its rule is broken nearly wherever it applies."""
 
-MOST_EXAMPLES = 50
-"""More are not named: it shows nearly wherever it can."""
+DAYS = 90
+"""How long a new entry counts, unless its author gives it another day."""
+
+_BEGINNING = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))*")
+"""The lines of comment at the beginning of a file."""
+
+_NEW = """\
+# Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
+"""
+
+
+class Played(Struct, frozen=True):
+    """A backend that was verified."""
+
+    verdict: Verdict
+    tally: Tally
+    settled: Settled
+    own: ExpectedFailures
+
+
+class Update(Struct, frozen=True):
+    """A file as it is to be."""
+
+    text: str
+    lines: tuple[str, ...]
 
 
 class Shown(Struct, frozen=True):
-    """A way in which a rule is broken, as a run shows it."""
+    """What a run of a backend says of rules, by their ids.
 
-    how: How
-    shared: frozenset[str]
+    Args:
+        broken: the scenarios that break each rule which needs an entry.
+        unjudged: why nothing is known of a rule.
+    """
+
+    broken: Mapping[str, tuple[str, ...]]
+    unjudged: Mapping[str, str]
+
+    def keeps(self, rule: str) -> bool:
+        """Whether an entry of the rule stays."""
+        return rule in self.broken or rule in self.unjudged
+
+
+def updated(
+    text: str,
+    name: str,
+    played: Sequence[Played],
+    today: date,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+) -> Update:
+    """Return the file that what was played asks for.
+
+    Entries that are still needed, and those whose rules were not judged, keep what they say; but
+    the scenarios that break their rules are added. Entries whose rules hold, or that match nothing,
+    are dropped. A rule that is broken besides gets an entry.
+
+    Args:
+        text: of the file so far; empty if there is none.
+        name: of the file.
+        played: the backends that were verified, each to its end and by all rules.
+        today: from which a new entry counts.
+        left_out: why a backend was not verified, by its name.
+
+    Raises:
+        InvalidConfig: the file is wrong.
+    """
+    entries = entries_of(text, name)
+    shown = {one.verdict.backend: _shown(one) for one in played}
+    shown |= {backend: Shown({}, dict.fromkeys(rules(), why)) for backend, why in left_out.items()}
+    asked = [{b: each for b, each in shown.items() if entry.speaks_of(b)} for entry in entries]
+    pairs = list(zip(entries, asked, strict=True))
+    kept = [each for entry, of in pairs for each in _kept(entry, of, today)]
+    lines = [line for entry, of in pairs for line in _fate(entry, of, today)]
+    new = [
+        _new(one, rule, scenarios, today, is_alone=len(played) == 1)
+        for one in played
+        for rule, scenarios in shown[one.verdict.backend].broken.items()
+        if rule not in one.settled.entries
+    ]
+    lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
+    lines += [line for one in played for line in _untested(one, shown[one.verdict.backend].broken)]
+    if text and (*kept, *new) == entries:
+        return Update(text, tuple(lines))
+    beginning = _BEGINNING.match(text)
+    head = beginning[0].strip() if text.strip() and beginning else _NEW.strip()
+    parts = filter(None, [head, *map(_written, (*kept, *new))])
+    return Update("\n\n".join(parts) + "\n", tuple(lines))
+
+
+def _shown(played: Played) -> Shown:
+    wanted = _wanted(played)
+    expected_failures = {**played.own, **dict.fromkeys(wanted, (ExpectedFailure("needed"),))}
+    found: dict[str, dict[str, None]] = {rule: {} for rule in wanted}
+    for case, broken in played.tally.broken:
+        said = sort_out(case.scenario, broken, expected_failures, case.called)
+        for rule in said.known.keys() & found.keys():
+            found[rule][_listed(case)] = None
+    broken_in = {rule: tuple(scenarios) for rule, scenarios in found.items()}
+    return Shown(broken_in, unjudged_in(played.verdict))
+
+
+def _listed(case: Case) -> str:
+    """Return what an entry calls a scenario: a generated one has another name with each seed."""
+    return case.id if case.generated else case.name
+
+
+def _wanted(played: Played) -> tuple[str, ...]:
+    """Return the rules that have to have an entry."""
+    verdict, old = played.verdict, played.settled.entries
+    deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
+    runs = [(case.scenario, broken) for case, broken in played.tally.broken]
+    found = needed(runs, played.own, deciding & played.tally.counts.keys(), old)
+    # An entry that need not show may be needed in another run.
+    unseen = (rule for rule, entry in old.items() if not entry.strict and rule not in found)
+    return (*(rule for rule in rules() if rule in found), *unseen)
 
 
 def needed(
@@ -60,193 +163,57 @@ def needed(
     return tuple(sorted(found))
 
 
-def ways_of(
-    tally: Tally, own: ExpectedFailures, rules: Collection[str]
-) -> dict[str, tuple[Shown, ...]]:
-    """Return in which ways some rules are broken, where that is the first thing that is wrong.
-
-    A way is a kind of finding, and what its scenarios have in common beyond what is common where
-    the rule applies. So the same failure in a scenario of another seed is of the same way.
-    """
-    expected_failures = {**own, **dict.fromkeys(rules, (ExpectedFailure("needed"),))}
-    found: dict[str, dict[str, list[Case]]] = {rule: defaultdict(list) for rule in rules}
-    for case, broken in tally.broken:
-        for rule in sort_out(case.scenario, broken, expected_failures).known.keys() & found.keys():
-            found[rule][kind_of(broken[rule].text)].append(case)
-    usual = _Usual(tally)
-    return {
-        rule: tuple(_shown(kind, kinds[kind], usual.shares(rule)) for kind in sorted(kinds))
-        for rule, kinds in found.items()
-    }
-
-
-class _Usual:
-    """What scenarios have, whether a rule is broken in them or not."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._judged = [(traits_of(scenario), rules) for scenario, rules in tally.applied]
-
-    def shares(self, rule: str) -> Mapping[str, float]:
-        """Return in which share of those in which a rule applies there is what."""
-        having = [traits for traits, rules in self._judged if rule in rules]
-        counts = Counter(name for traits in having for name in traits)
-        return {name: count / len(having) for name, count in counts.items()}
-
-
-def _shown(kind: str, cases: Sequence[Case], usual: Mapping[str, float]) -> Shown:
-    shared = frozenset.intersection(*(traits_of(case.scenario) for case in cases))
-    needs = (name for name in shared if usual.get(name, 0) ** len(cases) < CHANCE)
-    seldom = all(case.generated for case in cases)
-    names = tuple(dict.fromkeys(case.example for case in cases if case.example))
-    examples = names if len(names) <= MOST_EXAMPLES else None
-    return Shown(How(kind, tuple(sorted(needs)), seldom, examples), shared)
-
-
-def merged(old: Iterable[How], shown: Iterable[Shown], *, keeps: bool) -> tuple[How, ...]:
-    """Return the ways of an entry after a run: those that show, and those that may in another."""
-    ways = {way.finding: way for way in old}
-    seen = {each.how.finding: each for each in shown}
-    for finding, each in seen.items():
-        before = ways.get(finding, each.how)
-        both = tuple(name for name in before.needs if name in each.shared)
-        named = None
-        if before.examples is not None and each.how.examples is not None:
-            named = tuple(dict.fromkeys((*before.examples, *each.how.examples)))
-        ways[finding] = How(finding, both, before.seldom, named)
-    return tuple(way for finding, way in ways.items() if keeps or way.seldom or finding in seen)
-
-
-class Fate(Struct, frozen=True):
-    """What a run says of one entry."""
-
-    entry: Entry
-    asking: tuple[str, ...]
-    needing: frozenset[str]
-    unjudged: Mapping[str, str]
-
-    @property
-    def keeping(self) -> tuple[str, ...]:
-        """The backends for which it stays."""
-        return tuple(b for b in self.asking if b in self.needing or b in self.unjudged)
-
-    def lines(self, today: date) -> Iterator[str]:
-        """Yield what becomes of it, for people; nothing where all is as it was."""
-        rule, of = self.entry.rule, of_backend(self.entry.backend)
-        if self.asking and not self.keeping:
-            yield f"{rule} dropped{of}: nothing shows it any more"
-        elif self.keeping != self.asking:
-            yield f"{rule} kept for {', '.join(self.keeping)} only"
-        elif self.asking and self.entry.is_over(today):
-            yield f"{rule} left as it is{of}: it expired on {self.entry.expires}"
-        for backend, why in self.unjudged.items():
-            whose = of_backend(backend) if len(self.asking) > 1 else of
-            yield f"{rule} kept{whose}: it was not judged ({why})"
-
-
-def fate_of(
-    entry: Entry, wanted: Mapping[str, Collection[str]], unjudged: Mapping[str, Mapping[str, str]]
-) -> Fate:
-    """Return what becomes of an entry."""
-    asking = tuple(backend for backend in wanted if entry.speaks_of(backend))
-    needing = frozenset(backend for backend in asking if entry.rule in wanted[backend])
-    others = {
-        backend: why
-        for backend in asking
-        if backend not in needing and (why := unjudged[backend].get(entry.rule, ""))
-    }
-    return Fate(entry, asking, needing, others)
-
-
 def unjudged_in(verdict: Verdict) -> dict[str, str]:
     """Return why nothing is known of a rule, by its id."""
     return {r.rule.id: f"{r.status}: {r.note}" for r in verdict.results if r.is_open}
 
 
+def _kept(entry: Entry, asked: Mapping[str, Shown], today: date) -> Iterator[Entry]:
+    """Yield an entry as it stays: once for all backends, or once for each that needs it."""
+    staying = [backend for backend, shown in asked.items() if shown.keeps(entry.rule)]
+    if entry.says_how or entry.scenarios:
+        entry = replace(entry, scenarios=_scenarios(entry, asked, today), says_how=False)
+    if len(staying) == len(asked):
+        yield entry
+    else:
+        yield from (replace(entry, backend=backend) for backend in staying)
+
+
+def _scenarios(entry: Entry, asked: Mapping[str, Shown], today: date) -> tuple[str, ...]:
+    """Return the scenarios of an entry, with those that break its rule now."""
+    if not (entry.scenarios or entry.says_how) or entry.is_over(today):
+        return entry.scenarios
+    seen = (each for shown in asked.values() for each in shown.broken.get(entry.rule, ()))
+    return _few(tuple(dict.fromkeys((*entry.scenarios, *seen))))
+
+
+def _few(scenarios: tuple[str, ...]) -> tuple[str, ...]:
+    return scenarios if len(scenarios) <= MOST_SCENARIOS else ()
+
+
+def _fate(entry: Entry, asked: Mapping[str, Shown], today: date) -> Iterator[str]:
+    """Yield what becomes of an entry, for people; nothing where all is as it was."""
+    rule, of = entry.rule, of_backend(entry.backend)
+    staying = [backend for backend, shown in asked.items() if shown.keeps(rule)]
+    if asked and not staying:
+        yield f"{rule} dropped{of}: nothing shows it any more"
+    elif len(staying) < len(asked):
+        yield f"{rule} kept for {', '.join(staying)} only"
+    elif asked and entry.is_over(today):
+        yield f"{rule} left as it is{of}: it expired on {entry.until}"
+    scenarios = _scenarios(entry, asked, today)
+    if staying and scenarios != entry.scenarios:
+        more = counted(len(scenarios) - len(entry.scenarios), "more scenario")
+        yield f"{rule} fails{of} in {more if scenarios else f'over {MOST_SCENARIOS} scenarios'}"
+    for backend, shown in asked.items():
+        if rule in shown.unjudged and rule not in shown.broken:
+            whose = of_backend(backend) if len(asked) > 1 else of
+            yield f"{rule} kept{whose}: it was not judged ({shown.unjudged[rule]})"
+
+
 def of_backend(name: str) -> str:
     """Return whose an entry is, to be put behind its rule; nothing for everybody's."""
     return f" for {name}" if name else ""
-
-
-DAYS = 90
-"""For so long an entry counts that nobody has looked at."""
-
-_HEADER = re.compile(r"[ \t]*\[\[[ \t]*expected-failure[ \t]*\]\]")
-
-_NEW = """\
-# Rules that are known to be broken. `asyncwait verify` says so when one of them holds again.
-# kind: "regression" is to be mended, "unsupported" stays, "future" comes with a later version.
-"""
-
-
-class Played(Struct, frozen=True):
-    """A backend that was verified."""
-
-    verdict: Verdict
-    tally: Tally
-    settled: Settled
-    own: ExpectedFailures
-
-
-class Update(Struct, frozen=True):
-    """A file as it is to be."""
-
-    text: str
-    lines: tuple[str, ...]
-
-
-def updated(
-    text: str,
-    name: str,
-    played: Sequence[Played],
-    today: date,
-    left_out: Mapping[str, str] = MappingProxyType({}),
-) -> Update:
-    """Return the file that what was played asks for.
-
-    Entries that are still needed, and those whose rules were not judged, keep their text and the
-    comments above and in them; but for `how`, which says in which ways the rule is broken. Those
-    whose rules hold, or that match nothing, are dropped; what is broken besides is a regression.
-
-    Args:
-        text: of the file so far; empty if there is none.
-        name: of the file.
-        played: the backends that were verified, each to its end and by all rules.
-        today: from which a new entry counts.
-        left_out: why a backend was not verified, by its name.
-
-    Raises:
-        InvalidConfig: the file is wrong.
-    """
-    head, *blocks = _blocks(text)
-    entries = entries_of(text, name)
-    if len(blocks) != len(entries):
-        raise InvalidConfig(
-            f"{name}: to be updated, each entry has to be a table [[expected-failure]]"
-        )
-    wanted = {one.verdict.backend: _wanted(one) for one in played}
-    unjudged = {one.verdict.backend: unjudged_in(one.verdict) for one in played}
-    unjudged |= {backend: dict.fromkeys(rules(), why) for backend, why in left_out.items()}
-    asked = wanted | dict.fromkeys(left_out, ())
-    fates = [fate_of(entry, asked, unjudged) for entry in entries]
-    ways = {
-        name: ways_of(one.tally, one.own, wanted[name])
-        for one in played
-        for name in [one.verdict.backend]
-    }
-    kept = [head if text.strip() else _NEW]
-    lines = [line for fate in fates for line in fate.lines(today)]
-    for fate, block in zip(fates, blocks, strict=True):
-        how = _how(fate, ways, today)
-        kept += _kept(_with_how(block, how) if how != fate.entry.how else block, fate)
-        lines += _changes(fate, how)
-    new = [
-        _new(one, rule, today, len(played), ways[one.verdict.backend][rule])
-        for one in played
-        for rule in _missing(one, wanted)
-    ]
-    lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
-    lines += [line for one in played for line in _untested(one, wanted[one.verdict.backend])]
-    return _whole(kept, new, name, lines)
 
 
 def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
@@ -267,141 +234,18 @@ def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
         yield f"{backend} stays inconclusive, as nothing shows these rules: {', '.join(open_)}"
 
 
-def _how(
-    fate: Fate, ways: Mapping[str, Mapping[str, tuple[Shown, ...]]], today: date
-) -> tuple[How, ...]:
-    """Return the ways in which the rule of an entry is broken now."""
-    entry = fate.entry
-    if not fate.needing or entry.is_over(today):
-        return entry.how
-    shown = [way for backend in fate.needing for way in ways[backend].get(entry.rule, ())]
-    return merged(entry.how, shown, keeps=entry.seldom or bool(fate.unjudged))
-
-
-def _changes(fate: Fate, how: Sequence[How]) -> Iterator[str]:
-    """Yield what is different in how a rule is broken, for people."""
-    rule, of, old = fate.entry.rule, of_backend(fate.entry.backend), fate.entry.how
-    if how and not old:
-        yield f"{rule} says{of} how it fails: in {counted(len(how), 'way')}"
-        return
-    for way in how:
-        if way not in old:
-            yield f"{rule} fails{of} so, too: {way.finding}"
-    for way in old:
-        if way.finding not in {each.finding for each in how}:
-            yield f"{rule} fails{of} so no more: {way.finding}"
-
-
-def _whole(kept: list[str], new: list[Entry], name: str, lines: list[str]) -> Update:
-    text = "".join(kept).rstrip("\n")
-    text = "\n\n".join([text, *map(_written, new)]).lstrip("\n") + "\n"
-    entries_of(text, name)  # what is written can be read
-    return Update(text, tuple(lines))
-
-
-def _wanted(played: Played) -> tuple[str, ...]:
-    """Return the rules that have to have an entry."""
-    verdict, old = played.verdict, played.settled.entries
-    deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
-    runs = [(case.scenario, broken) for case, broken in played.tally.broken]
-    found = needed(runs, played.own, deciding & played.tally.counts.keys(), old)
-    # One that is seldom seen may be needed in another run.
-    unseen = (rule for rule, entry in old.items() if entry.seldom and rule not in found)
-    return (*(rule for rule in rules() if rule in found), *unseen)
-
-
-def _missing(played: Played, wanted: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    backend = played.verdict.backend
-    return (rule for rule in wanted[backend] if rule not in played.settled.entries)
-
-
-def _blocks(text: str) -> list[str]:
-    """Cut a file at its entries: what stands in front of them, then each with its comments."""
-    cuts, before = [0], ""
-    for line in text.splitlines(keepends=True):
-        if _HEADER.match(line) and _is_whole(before):
-            cuts.append(len(before) - len(_comment_above(before)))
-        before += line
-    return [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
-
-
-def _is_whole(text: str) -> bool:
-    """Whether `text` ends outside of any value."""
-    try:
-        tomllib.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _comment_above(before: str) -> str:
-    """Return the lines of comment at the end of `before`: they belong to what follows."""
-    lines = before.splitlines(keepends=True)
-    count = 0
-    while count < len(lines) and lines[-1 - count].lstrip().startswith("#"):
-        count += 1
-    return "".join(lines[len(lines) - count :])
-
-
-def _kept(block: str, fate: Fate) -> Iterator[str]:
-    """Yield the text of an entry, for those that keep it."""
-    if fate.keeping == fate.asking:
-        yield block  # nobody was asked, or all keep it
-        return
-    for backend in fate.keeping:
-        header, _, rest = block.partition("]]")
-        first, _, others = rest.partition("\n")
-        yield f"{header}]]{first}\nbackend = {_quoted(backend)}\n{others.rstrip()}\n\n"
-
-
-_HOW = re.compile(r"[ \t]*how[ \t]*=")
-
-
-def _with_how(block: str, how: Sequence[How]) -> str:
-    """Return the text of an entry with what it says of how its rule is broken, behind all else."""
-    kept, value = "", ""
-    for line in block.splitlines(keepends=True):
-        if value or (_HOW.match(line) and _is_whole(kept)):
-            value = "" if _is_whole(value + line) else value + line
-        else:
-            kept += line
-    end = len(kept)
-    lines = kept.splitlines(keepends=True)
-    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
-        end -= len(lines.pop())
-    first, rest = kept[:end].rstrip("\r\n"), kept[end:]
-    return "\n".join([first, *_ways_written(how), rest])
-
-
-def _ways_written(how: Sequence[How]) -> Iterator[str]:
-    """Yield the lines of TOML that say how a rule is broken."""
-    if how:
-        yield "how = ["
-    for way in how:
-        needs = ", ".join(map(_quoted, way.needs))
-        examples = ", ".join(map(_quoted, way.examples or ()))
-        parts = [
-            f"finding = {_quoted(way.finding)}",
-            *([f"needs = [{needs}]"] if needs else []),
-            *(["seldom = true"] if way.seldom else []),
-            *([f"examples = [{examples}]"] if way.examples is not None else []),
-        ]
-        yield f"    {{ {', '.join(parts)} }},"
-    if how:
-        yield "]"
-
-
-def _new(played: Played, rule: str, today: date, backends: int, shown: tuple[Shown, ...]) -> Entry:
+def _new(
+    played: Played, rule: str, scenarios: tuple[str, ...], today: date, *, is_alone: bool
+) -> Entry:
     (result,) = [r for r in played.verdict.results if r.rule.id == rule]
     return Entry(
         rule=rule,
-        kind="regression",
         reason=_seen(result),
-        expires=today + timedelta(DAYS),
-        backend=played.verdict.backend if backends > 1 else "",
+        scenarios=_few(scenarios),
         # The generated scenarios of another seed may not show it.
-        seldom=result.failures[0].case.generated,
-        how=merged((), shown, keeps=False),
+        strict=not result.failures[0].case.generated,
+        until=today + timedelta(DAYS),
+        backend="" if is_alone else played.verdict.backend,
     )
 
 
@@ -418,11 +262,12 @@ def _written(entry: Entry) -> str:
         "[[expected-failure]]",
         f"rule = {_quoted(entry.rule)}",
         *([f"backend = {_quoted(entry.backend)}"] if entry.backend else []),
-        f"kind = {_quoted(entry.kind)}",
         f"reason = {_quoted(entry.reason)}",
-        f"expires = {entry.expires}  # or a link, where it is followed",
-        *(["seldom = true  # only generated scenarios show it"] if entry.seldom else []),
-        *_ways_written(entry.how),
+        *(["strict = false"] if not entry.strict else []),
+        *([f"until = {entry.until}"] if entry.until else []),
+        *(["scenarios = ["] if entry.scenarios else []),
+        *(f"    {_quoted(each)}," for each in entry.scenarios),
+        *(["]"] if entry.scenarios else []),
     ]
     return "\n".join(lines)
 
