@@ -22,18 +22,9 @@ from asyncwait.spec.limits import (
 from asyncwait.toolkit._limits._costs import Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._ledger import Limits
-from asyncwait.toolkit._limits._lines import (
-    ARRIVALS,
-    LOCK,
-    Answers,
-    Asker,
-    Line,
-    Parking,
-    Permit,
-    Stop,
-    pump,
-)
+from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit, Stop, pump
 from asyncwait.toolkit._limits._meters import Meter, Use
+from asyncwait.toolkit._limits._shared import ARRIVALS, Parking
 from asyncwait.toolkit._loop import Bell, running_loop
 
 HELD_LIMITS: ContextVar[tuple[object, ...]] = ContextVar("HELD_LIMITS", default=())

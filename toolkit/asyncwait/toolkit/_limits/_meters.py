@@ -1,6 +1,6 @@
 """Use of each kind of limit: whether a call may start now, or else when.
 
-All times are seconds of one clock for each limit; see `Shared` in `_lines`.
+All times are seconds of one clock for each limit; see `Shared`.
 """
 
 from abc import ABC, abstractmethod
