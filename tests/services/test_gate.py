@@ -175,6 +175,18 @@ def test_an_error_may_tell_its_cost() -> None:
     assert run(ask, range(9), limits=[budget], on_error="skip", capacity=1) == [1, 2]
 
 
+def test_an_error_with_an_invalid_cost_says_that_its_estimate_is_charged() -> None:
+    error = ValueError("no answer")
+    error.cost = Cost(None, {"USD": -4})  # type: ignore[attr-defined]
+
+    async def ask(_: int) -> int:
+        raise error
+
+    budget = Budget(6, "USD", cost=lambda _: 1)
+    assert run(ask, range(1), limits=[budget], on_error="skip") == []
+    assert [note.endswith("the estimate is charged") for note in error.__notes__] == [True]
+
+
 @LOOPS
 def test_each_key_has_a_window_and_calls_at_a_time_of_its_own(loop: str) -> None:
     values = [("a", n) for n in range(4)] + [("b", n) for n in range(2)]

@@ -227,6 +227,7 @@ def test_call_hosts_of_a_machine_have_limits_together(kind: Any) -> None:
         (([Budget(3, then="stop")], None, None, False, None), "limits"),
         ((InFlight(3), None, None, False, None), "limits"),
         ((Limits([InFlight(3)]), 3, None, False, None), "limits"),
+        ((Limits([InFlight(3)]), None, None, False, 2), "limits"),
     ],
     ids=str,
 )

@@ -138,7 +138,8 @@ class Costs:
         if isinstance(given, Cost):
             try:
                 return self._told(given)
-            except CostMistold:
+            except CostMistold as mistold:
+                error.add_note(f"`cost` of this error: {mistold}; the estimate is charged")
                 return ()
         is_refused = says_too_many(error)
         return [

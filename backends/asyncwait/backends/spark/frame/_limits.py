@@ -77,8 +77,8 @@ class Ceilings(Struct, frozen=True):
             on_hosts: whether call hosts make the calls: each machine counts those of its hosts.
 
         Raises:
-            InvalidConfig: they are no limits; or there are more tasks than calls, or nobody knows
-                how many there are.
+            InvalidConfig: they are no limits; several DataFrames could not share them; there are
+                more tasks than calls; or the number of tasks is unknown.
         """
         asked = self._asked()
         together = self.limits if hasattr(self.limits, "ledger") else None
@@ -98,6 +98,12 @@ class Ceilings(Struct, frozen=True):
         if self.max_tasks is None and reach.is_certain:
             at_driver = serve(together or Limits(asked), reach)
             return capacity, Kept(asked, at_driver, "the driver")
+        if together is not None:
+            expected = (
+                "a list of limits, or RedisLimits, where tasks do not ask the driver: "
+                "several DataFrames can not share these limits there"
+            )
+            raise InvalidConfig.of("limits", together, expected)
         return self._share(df, asked, capacity)
 
     def _spelled(self) -> list[AnyLimit]:
