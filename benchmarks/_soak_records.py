@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from asyncwait.backends.emitter import open_operator as emitter
 from asyncwait.backends.faulty import gallery
 from asyncwait.backends.pool import open_operator as pool
 from asyncwait.backends.threads import open_operator as threads
@@ -48,7 +47,6 @@ UNDER: Mapping[str, Under] = {
     "pool-asyncio": Under(pool),
     "pool-trio": Under(pool, "trio"),
     "threads": Under(threads, blocks=True),
-    "emitter": Under(emitter),
     "reference": Under(reference),
 }
 

@@ -34,7 +34,7 @@ from asyncwait.spec import Mode
 
 SPARK = "spark-journal"
 
-ON_LOOPS = [f"{name}{form}" for name in ("pool", "emitter", "reference") for form in ("", "-plain")]
+ON_LOOPS = "pool", "pool-plain", "reference", "reference-plain", "emitter"
 
 VERDICTS = "verify --full"
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from asyncwait.backends.emitter.conformance import LACKS
 from asyncwait.conformance.running import known_backends, load_backend, shipped_backends
 from asyncwait.spec.scenario import ALL_CAPABILITIES
 
@@ -17,13 +18,12 @@ OF_ELEMENTS = {
 }
 """What plain values lack: they are records alone, and nothing is kept of them."""
 
-OPERATORS = ("emitter", "pool", "reference")
+OPERATORS = ("pool", "reference")
 LOOPS = ("asyncio", "trio")
+OF_RETRY = {"attempt-timeout", "retry-after", "jitter"}
 LACKED: dict[str, set[str]] = {
     **{f"{operator}-{loop}": set() for operator in OPERATORS for loop in LOOPS},
-    **{
-        f"emitter-{loop}": {"cache", "limits"} for loop in LOOPS
-    },  # it keeps nothing of what calls give
+    **{f"emitter-{loop}": {*LACKS, *OF_RETRY} for loop in LOOPS},
     **{f"{operator}-plain-{loop}": OF_ELEMENTS for operator in OPERATORS for loop in LOOPS},
     "threads": {"cancel-calls", "cache"},  # nothing ends a thread from outside
 }

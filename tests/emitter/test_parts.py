@@ -1,12 +1,22 @@
-"""The lock between source and consumer, as far as no rule sees it."""
+"""What no rule sees: the lock between source and consumer, and what the operator refuses."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from operators import turns
 
 from asyncwait.backends.emitter import open_operator
-from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot
+from asyncwait.spec import (
+    Barrier,
+    Batch,
+    Element,
+    InvalidConfig,
+    OperatorConfig,
+    Record,
+    Retry,
+    Snapshot,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -32,3 +42,39 @@ async def test_a_consumer_that_takes_on_and_on_starves_no_barrier() -> None:
     place = out.index(next(element for element in out if isinstance(element, Snapshot)))
     assert place == 2
     assert out[place] == Snapshot(1, tuple(map(Record, range(1, 5))))
+
+
+class Forms:
+    """A function that can also be called in another way.
+
+    Args:
+        parts: what it has besides, by name.
+    """
+
+    def __init__(self, **parts: Any) -> None:
+        self.__dict__.update(parts)
+
+    async def __call__(self, value: int) -> list[int]:
+        """Give the value."""
+        return [value]
+
+
+@pytest.mark.parametrize(
+    ("config", "fn", "name"),
+    [
+        (OperatorConfig("key-ordered"), twice, "mode"),
+        (OperatorConfig(retry=Retry()), twice, "retry"),
+        (OperatorConfig(max_held=1), twice, "max_held"),
+        (OperatorConfig(batch=Batch()), twice, "batch"),
+        (OperatorConfig(), Forms(async_invoke=lambda _, future: future.complete([])), "fn"),
+        (OperatorConfig(), Forms(failure=lambda *_: []), "fn"),
+    ],
+)
+def test_what_it_lacks_is_refused(config: OperatorConfig, fn: Any, name: str) -> None:
+    """A setting that the operator passes over would be a promise that it breaks."""
+
+    async def source() -> AsyncIterator[Element]:
+        yield Record(1)
+
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
+        open_operator(config, fn, source())

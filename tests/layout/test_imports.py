@@ -37,13 +37,12 @@ OURS = {
     "backends.threads": {"spec", "toolkit", "backends.pool"},
     "backends.journal": {"spec", "toolkit", "backends.services"},
     "backends.lookup": {"spec", "toolkit", "backends.pool"},
-    "adapter.chain": SUITE | {"reference", "backends.chain", "backends.emitter", "backends.pool"},
+    "adapter.chain": SUITE | {"reference", "backends.chain", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
-    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter"},
+    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "adapter.emitter"},
     "adapter.pyflink": SUITE | {"backends.pyflink", "backends.flink", "adapter.flink"},
     "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
-    "adapter.watching": SUITE
-    | {"reference", "backends.emitter", "backends.pool", "backends.watching"},
+    "adapter.watching": SUITE | {"reference", "backends.pool", "backends.watching"},
 }
 
 # Part -> the distributions of others that it may import; a part that is not named may import any.
@@ -187,7 +186,7 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
         ("asyncwait.backends", "backends"),
         ("asyncwait.backends.pool._coroutine_crew", "backends.pool"),
         ("asyncwait.backends.pool.conformance", "adapter.pool"),
-        ("asyncwait.backends.emitter._queues", "backends.emitter"),
+        ("asyncwait.backends.emitter._queue", "backends.emitter"),
         ("asyncwait.backends.faulty._gallery", "adapter.faulty"),
     ],
 )

@@ -50,14 +50,14 @@ def _threads() -> list[Backend]:
 def _chain() -> list[Backend]:
     from asyncwait.backends.chain.conformance import family
 
-    pair = "chain-pool-reference-asyncio", "chain-emitter-pool-trio-as-the-first"
+    pair = "chain-pool-reference-asyncio", "chain-reference-pool-trio-as-the-first"
     return [family()[name]() for name in pair]
 
 
 def _watching() -> list[Backend]:
     from asyncwait.backends.watching.conformance import family
 
-    return [family()[name]() for name in ("watching-pool-asyncio", "watching-emitter-trio")]
+    return [family()[name]() for name in ("watching-pool-asyncio", "watching-reference-trio")]
 
 
 BACKENDS = {

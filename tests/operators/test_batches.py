@@ -2,7 +2,7 @@
 
 import pytest
 
-from asyncwait.backends import emitter, pool
+from asyncwait.backends import pool
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import LoopName, play
@@ -20,8 +20,8 @@ LEFT_TOGETHER = scenario_of("""
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.parametrize(
     "opens",
-    [pool.open_operator, emitter.open_operator, open_operator],
-    ids=["pool", "emitter", "reference"],
+    [pool.open_operator, open_operator],
+    ids=["pool", "reference"],
 )
 def test_all_that_leave_one_call_together_are_called_again(
     opens: OpenOperator, loop: LoopName

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from operators import CACHING, OPERATORS, PLAIN_FORMS
+from operators import EVERY, OPERATORS, PLAIN_FORMS
 
 from asyncwait.spec import Cache, InvalidConfig, OperatorConfig, Statistics
 
 pytestmark = pytest.mark.anyio
 
-each_that_caches = pytest.mark.parametrize("name", sorted(CACHING))
+each_that_caches = pytest.mark.parametrize("name", sorted(OPERATORS))
 
 HELD = 60.0
 """Seconds for which results are good: longer than any of these tests."""
@@ -106,7 +106,7 @@ def test_an_operator_without_a_cache_says_so() -> None:
         return [value]
 
     with pytest.raises(InvalidConfig, match=r"^cache must be None: the emitter operator does not "):
-        OPERATORS["emitter"](OperatorConfig(cache=Cache(9, HELD)), fn, empty())
+        EVERY["emitter"](OperatorConfig(cache=Cache(9, HELD)), fn, empty())
 
 
 async def empty() -> Any:

@@ -28,7 +28,7 @@ from asyncwait.spec import (
     Statistics,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
 
 
 class Counted(Source):

@@ -56,6 +56,7 @@ async def out_of(results: AsyncIterator[Any]) -> list[Any]:
         values.append(element.value)
 
 
+@pytest.mark.all_profiles
 async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
     open_operator: OpenOperator,
 ) -> None:

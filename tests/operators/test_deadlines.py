@@ -102,6 +102,7 @@ def blocks(number: int) -> None:
     block(9)
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize("form", ["coroutine", "callback"])
 async def test_no_attempt_begins_behind_a_deadline_that_passed_unseen(
     open_operator: OpenOperator, form: str
@@ -129,6 +130,7 @@ async def test_no_attempt_begins_behind_a_deadline_that_passed_unseen(
     assert (figures.calls, figures.retries) == (3, 1)
 
 
+@pytest.mark.all_profiles
 async def test_an_attempt_that_overran_unseen_does_not_answer_for_the_next(
     open_operator: OpenOperator,
 ) -> None:
@@ -150,6 +152,7 @@ async def test_an_attempt_that_overran_unseen_does_not_answer_for_the_next(
     assert len(futures) == 2
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize(("limit", "first"), [(1.5, "b"), (3, "a")])
 async def test_what_was_due_while_the_loop_was_blocked_is_done_in_its_order(
     open_operator: OpenOperator, limit: float, first: str
@@ -175,6 +178,7 @@ async def test_what_was_due_while_the_loop_was_blocked_is_done_in_its_order(
     )
 
 
+@pytest.mark.all_profiles
 async def test_an_attempt_that_runs_on_has_no_part_in_what_comes_after_it(
     open_operator: OpenOperator,
 ) -> None:
@@ -234,6 +238,7 @@ async def test_a_call_that_ends_with_its_cancellation_is_not_abandoned(
         assert results.statistics().abandoned == 0
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize("gap", [0, 0.004, 0.006])
 async def test_handlers_that_block_one_after_the_other_make_no_call_abandoned(
     open_operator: OpenOperator, gap: float
@@ -248,6 +253,7 @@ async def test_handlers_that_block_one_after_the_other_make_no_call_abandoned(
     assert (figures.timeouts, figures.abandoned) == (8, 0)
 
 
+@pytest.mark.all_profiles
 async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
     open_operator: OpenOperator,
 ) -> None:

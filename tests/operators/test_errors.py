@@ -67,6 +67,7 @@ async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOpera
         open_operator(OperatorConfig(), Mixed(), Source("a"))
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize(
     ("fn", "told"),
     [
@@ -162,6 +163,7 @@ async def test_the_traceback_of_a_failure_does_not_grow_with_each_read(
     assert len(lengths) == 1
 
 
+@pytest.mark.all_profiles
 async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: OpenOperator) -> None:
     reason = ValueError("a")
     fn: Any = raising(reason)
@@ -175,6 +177,7 @@ async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: Open
         assert "handler" not in str(error)
 
 
+@pytest.mark.all_profiles
 async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenOperator) -> None:
     def breaks(_: str, __: OperatorError) -> None:
         raise KeyError("no such queue")
@@ -188,6 +191,7 @@ async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenO
     assert isinstance(error.__cause__.__context__, CallFailed)
 
 
+@pytest.mark.all_profiles
 async def test_a_predicate_is_given_the_very_error(open_operator: OpenOperator) -> None:
     errors = iter(raised := [KeyError("a"), RetryAfter(1), KeyError("b")])
     given: list[BaseException] = []
@@ -210,6 +214,7 @@ class Throttled(RetryAfter):
         self.response = response
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize("seconds", [None, "soon", -1, float("nan")])
 async def test_a_retry_after_without_seconds_fails_its_record(
     open_operator: OpenOperator, seconds: Any
@@ -250,6 +255,7 @@ class Unlike:
         return "Unlike()"
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize(
     ("hashes", "value", "said"), [(False, "a", "no hash"), (True, "b", "nothing is equal")]
 )

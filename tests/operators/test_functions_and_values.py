@@ -118,6 +118,7 @@ async def test_values_and_keys_keep_identity_and_type(
     assert all(element.key is element.value for element in out)
 
 
+@pytest.mark.all_profiles
 async def test_a_line_may_be_long(open_operator: OpenOperator) -> None:
     count = 5_000
     at_once = Callbacks(lambda value, result: result.complete([value]))
@@ -141,6 +142,7 @@ class Row:
         return isinstance(other, Row) and hash(self) == hash(other)
 
 
+@pytest.mark.all_profiles
 async def test_a_key_that_changes_in_flight_is_freed_all_the_same(
     open_operator: OpenOperator,
 ) -> None:

@@ -154,6 +154,7 @@ def asyncio_runs() -> bool:
     return True
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_meant_for_the_program_passes_and_everything_is_closed(

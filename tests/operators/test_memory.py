@@ -74,6 +74,7 @@ async def fed(watched: Watched, *script: Any) -> AsyncIterator[Element]:
     await anyio.sleep(500)
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize(
     ("script", "limit", "alive"),
@@ -100,6 +101,7 @@ async def test_what_was_emitted_dies(
         assert watched.alive() == alive
 
 
+@pytest.mark.all_profiles
 @pytest.mark.parametrize(
     ("config", "given", "script", "results", "alive"),
     [
@@ -169,10 +171,9 @@ async def test_records_decided_by_their_deadlines_die_when_their_calls_have_ende
         assert watched.alive() == 0
 
 
-@pytest.mark.parametrize("name", ["pool", "emitter"])
-async def test_a_record_that_was_decided_is_not_kept_by_its_back_off(name: str) -> None:
+async def test_a_record_that_was_decided_is_not_kept_by_its_back_off() -> None:
     """However long that would last; on Python 3.13 the reference leaves it to the collector."""
-    open_operator = OPERATORS[name]
+    open_operator = OPERATORS["pool"]
     watched = Watched()
 
     class Late:

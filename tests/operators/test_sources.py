@@ -67,6 +67,7 @@ async def test_a_task_group_round_a_yield_fails_as_the_source(
     assert [repr(each) for each in error.exceptions] == ["OSError('child')"]
 
 
+@pytest.mark.all_profiles
 async def test_many_requested_snapshots_keep_no_reader_from_the_source(
     open_operator: OpenOperator,
 ) -> None:

@@ -18,7 +18,7 @@ from asyncwait.spec import (
     Watermark,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
 
 
 def steps_of(read: Callable[[], object]) -> int:

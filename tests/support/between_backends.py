@@ -28,14 +28,7 @@ PlayLeg: TypeAlias = Callable[[LegStart], Leg]
 Round: TypeAlias = Callable[[Sequence[LegStart]], list[Leg]]
 """Plays legs of many scenarios on one backend."""
 
-IN_PROCESS = (
-    "reference-asyncio",
-    "reference-trio",
-    "pool-asyncio",
-    "pool-trio",
-    "emitter-asyncio",
-    "emitter-trio",
-)
+IN_PROCESS = ("reference-asyncio", "reference-trio", "pool-asyncio", "pool-trio")
 
 
 def leg_player(name: str) -> PlayLeg:

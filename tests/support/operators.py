@@ -21,11 +21,11 @@ from asyncwait.toolkit import PlainWait
 OPERATORS: dict[str, OpenOperator] = {
     "reference": asyncwait.reference.open_operator,
     "pool": asyncwait.backends.pool.open_operator,
-    "emitter": asyncwait.backends.emitter.open_operator,
 }
+"""Those with all profiles."""
 
-CACHING = frozenset({"reference", "pool"})
-"""Those of them that keep what calls give."""
+EVERY = {**OPERATORS, "emitter": asyncwait.backends.emitter.open_operator}
+"""The same, and the emitter, which has no more than its design needs."""
 
 PLAIN_FORMS: dict[str, dict[Mode, PlainWait]] = {
     "reference": {
@@ -37,11 +37,6 @@ PLAIN_FORMS: dict[str, dict[Mode, PlainWait]] = {
         "ordered": asyncwait.backends.pool.ordered_wait,
         "unordered": asyncwait.backends.pool.unordered_wait,
         "key-ordered": asyncwait.backends.pool.key_ordered_wait,
-    },
-    "emitter": {
-        "ordered": asyncwait.backends.emitter.ordered_wait,
-        "unordered": asyncwait.backends.emitter.unordered_wait,
-        "key-ordered": asyncwait.backends.emitter.key_ordered_wait,
     },
 }
 """For plain values, as each package has it: the pool does without the detour through records."""

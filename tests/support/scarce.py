@@ -24,9 +24,10 @@ from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
+from asyncwait.conformance.running import adapted
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.scenario import Capability, Scenario
 
 SCENARIOS, SEEDS, ENOUGH = 300, 20, 19
 _SHAPED = {"BAT", "CACHE", "LIMIT"}
@@ -44,9 +45,10 @@ def scenarios(seed: int) -> tuple[Scenario, ...]:
 
 
 @cache
-def sound(seed: int, number: int, loop: str) -> int:
+def sound(seed: int, number: int, can: frozenset[Capability], loop: str) -> int:
     """Return what the reference does in a scenario, as a number to compare."""
-    return hash(msgspec.json.encode(play(open_operator, scenarios(seed)[number], loop)))
+    scenario = adapted(scenarios(seed)[number], can)
+    return hash(msgspec.json.encode(play(open_operator, scenario, loop)))
 
 
 def finds(faulty: Faulty, seed: int) -> bool:
@@ -54,9 +56,11 @@ def finds(faulty: Faulty, seed: int) -> bool:
 
     What does in a scenario what the reference does can't be convicted there, and is not judged.
     """
-    for number, scenario in enumerate(scenarios(seed)):
+    can = faulty.backend().capabilities
+    for number, planned in enumerate(scenarios(seed)):
+        scenario = adapted(planned, can)
         trace = play(faulty.open_operator, scenario, faulty.loop)
-        if hash(msgspec.json.encode(trace)) == sound(seed, number, faulty.loop):
+        if hash(msgspec.json.encode(trace)) == sound(seed, number, can, faulty.loop):
             continue
         if faulty.rule in dict(judge(scenario, trace, CHECKS).violations()):
             return True

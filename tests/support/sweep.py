@@ -39,9 +39,10 @@ PATIENCE = 3.0
 def played(
     faulty: Faulty, loop: LoopName, scenarios: Iterable[Scenario]
 ) -> Iterator[tuple[Scenario, Trace]]:
-    """Play `scenarios` one after the other, in a child process if the operator blocks."""
+    """Play `scenarios` as it can, one after the other, in a child process if it blocks."""
     if not faulty.blocks:
-        for scenario in scenarios:
+        can = faulty.backend().capabilities
+        for scenario in (adapted(each, can) for each in scenarios):
             yield scenario, play(faulty.open_operator, scenario, loop)
         return
     with open_backend(f"faulty-{faulty.name}", patience=PATIENCE, jobs=1) as backend:

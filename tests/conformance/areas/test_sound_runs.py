@@ -3,7 +3,7 @@
 import pytest
 from judged import LOOPS
 from odd import ODD, sound
-from operators import CACHING, OPERATORS
+from operators import OPERATORS
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import scenario_of
@@ -290,8 +290,8 @@ OVERLOOKED = {
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {
     **{
-        f"{n}-{loop}": (o, loop, ALL_CAPABILITIES - ({"cache"} if n not in CACHING else set()))
-        for n, o in OPERATORS.items()
+        f"{name}-{loop}": (opens, loop, ALL_CAPABILITIES)
+        for name, opens in OPERATORS.items()
         for loop in LOOPS
     },
     **{

@@ -67,11 +67,10 @@ def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None
 
 
 def test_another_sound_operator_comes_to_the_same() -> None:
-    with open_backend("emitter-trio") as backend:
+    with open_backend("pool-trio") as backend:
         found = list(run_vectors(backend, all_vectors()))
 
-    left = [(each.vector.name, each.why) for each in found if each.kind != "pass"]
-    assert [name for name, why in left if why not in {("cache",), ("limits",)}] == []
+    assert [each.vector.name for each in found if each.kind != "pass"] == []
     assert sum(each.vector.outcome is not None for each in found) > len(found) // 2
 
 

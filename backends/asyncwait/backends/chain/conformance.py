@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from asyncwait.backends import emitter, pool
+from asyncwait.backends import pool
 from asyncwait.backends.chain import Chain, ChainResults, chain
 from asyncwait.conformance import ExpectedFailure, StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
@@ -19,7 +19,6 @@ from asyncwait.reference import open_operator
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot
 
 OPERATORS: Mapping[str, OpenOperator] = {
-    "emitter": emitter.open_operator,
     "pool": pool.open_operator,
     "reference": open_operator,
 }
@@ -28,7 +27,7 @@ LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
 LACKS = ("statistics", "on-demand-snapshot", "contexts", "cache", "limits")
 """Figures are sums of both; the source sees what the first function has set on opening, not what
-the second has; and not every operator can keep results."""
+the second has; and a chain takes no cache and no limits."""
 
 OF_THE_FIRST = ("snapshots", "restore")
 """What is in the second operator are results of the first, so a snapshot holds those, too."""

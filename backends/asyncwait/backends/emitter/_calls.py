@@ -1,176 +1,266 @@
-"""Calling the user's function, each call in a task of its own."""
+"""Calling the user's function: the calls, their deadlines, and what becomes of their records."""
 
-from abc import ABC, abstractmethod
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
+from math import inf, nextafter
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.emitter._entries import Entry
-from asyncwait.backends.emitter._life import Life, Tasks
-from asyncwait.backends.emitter._records import Records
-from asyncwait.backends.emitter._timers import Timers
-from asyncwait.backends.emitter._watch import Call, Watch
-from asyncwait.spec import Record
-from asyncwait.toolkit import is_own_cancellation, outcome_of, reraise_fatal
+from asyncwait.backends.emitter._queue import ElementQueue, Entry
+from asyncwait.backends.emitter._tasks import Life, Tasks
+from asyncwait.spec import OperatorError, Record, TooManyAbandonedCalls
+from asyncwait.toolkit import (
+    Bell,
+    FunctionParts,
+    call_failed,
+    call_scope,
+    collect_results,
+    is_own_cancellation,
+    outcome_of,
+    reraise_fatal,
+    results_at_deadline,
+)
+
+LOOK = 0.004
+"""Seconds from a cancellation to the look whether the call has ended, and from look to look."""
+
+LATE = 0.001
+"""Seconds from which a look is late: the loop stalled, and held the call up as well."""
+
+ON_TIME, MOST = 2, 8
+"""Looks on time in a row, and looks at all, after which a call that runs is abandoned."""
 
 
-class Attempt:
-    """The last call of a record that has begun, until there is another one.
+class Timers:
+    """The deadlines of records, and the task that looks after them.
 
-    From then on nothing counts any more that it comes to (RETRY-9).
-    """
-
-    def __init__(self, entry: Entry, records: Records) -> None:
-        self.entry = entry
-        self.number = entry.attempts
-        """1 for the first call of the record."""
-        self._records = records
-
-    @property
-    def record(self) -> Record:
-        """Whose call it is."""
-        assert isinstance(self.entry.element, Record)
-        return self.entry.element
-
-    @property
-    def value(self) -> Any:
-        """What the function is called with."""
-        return self.record.value
-
-    @property
-    def is_last(self) -> bool:
-        """Whether its record was not called again since."""
-        return self.entry.attempts == self.number
-
-    def enter(self, call: Call) -> None:
-        """Take note of the call, which has begun: its record waits for it."""
-        call.entries.add(self.entry)
-        self.entry.call = call
-
-    def leave(self, call: Call) -> None:
-        """Take note that the call has ended."""
-        if self.entry.call is call:  # and not the one of a later attempt, which began meanwhile
-            self.entry.call = None
-
-    def counts(self, at: float) -> bool:
-        """Say whether what the call comes to at a time counts."""
-        return self.is_last and self._records.is_open(self.entry, at)
-
-    def answer(self, supply: Callable[[], Any], at: float) -> None:
-        """Report what gives the results of the call; see `Records.answer`."""
-        if self.is_last:
-            self._records.answer(self.entry, supply, at)
-
-    def fail(self, error: BaseException, at: float, *, besides: bool = False) -> None:
-        """Report an error that the call has raised or given; see `Records.fail`."""
-        if self.is_last:
-            self._records.fail(self.entry, error, at, besides=besides)
-
-
-class Calls(ABC):
-    """Starts calls in the order of their records, and those that are repeated as they are due.
-
-    A task takes the first record that waits when it begins to run, whichever task that is: trio
-    begins tasks in any order (ORD-4).
+    All deadlines are equally far from the calls, so they are due in the order of the calls.
 
     Args:
-        function: the user's, in the form that is called here.
-        records: told what a call comes to.
-        timers: started with each call.
-        tasks: of the operator.
+        timeout: from the call on, in seconds; None for no deadlines.
+        clock: of the loop, in seconds.
+        life: of the operator.
+    """
+
+    def __init__(self, timeout: float | None, clock: Callable[[], float], life: Life) -> None:
+        self.timeout = inf if timeout is None else timeout
+        self.now = clock
+        self._life = life
+        self._running: OrderedDict[Entry, float] = OrderedDict()
+        self._news = Bell()
+        self.on_time: Callable[[Entry], object] = lambda _: None
+        """Called with an entry whose time has come."""
+        life.when_over(self._running.clear)
+
+    def start(self, entry: Entry) -> None:
+        """Start the timer of an entry, whose call begins now (TIME-7, REST-2)."""
+        deadline = self.now() + self.timeout
+        if deadline < inf:
+            self._running[entry] = deadline
+            if len(self._running) == 1:
+                self._news.ring()
+
+    def cancel(self, entry: Entry) -> None:
+        """Stop the timer of an entry, and keep nothing of it (TIME-1, CAP-7)."""
+        self._running.pop(entry, None)
+
+    def fire_before(self, time: float) -> None:
+        """Fire what was due before a time, the earliest first.
+
+        If something blocks the loop, the answer may be looked at before a deadline that was earlier
+        (TIME-6, FAIL-4).
+        """
+        while self._first_due() < time and not self._life.is_over:
+            self.on_time(self._running.popitem(last=False)[0])
+
+    async def run(self) -> None:
+        """Fire each timer on time."""
+        while not self._life.is_over:
+            due = self._first_due()
+            with anyio.CancelScope(deadline=due):
+                await self._news.wait()
+                continue
+            # A loop may wake a rounding error early; the deadline has come all the same.
+            self.fire_before(nextafter(max(due, self.now()), inf))
+
+    def _first_due(self) -> float:
+        return next(iter(self._running.values()), inf)
+
+
+class Records:
+    """What becomes of records that were called: each is answered, failed or late, and that once.
+
+    Whatever was due before an answer is decided before it: it may be that very record.
+
+    Args:
+        queue: where the entries stand.
+        timers: of their deadlines.
+        handler: the function's `timeout`, if it has one.
         life: of the operator.
     """
 
     def __init__(
-        self, function: Any, records: Records, timers: Timers, tasks: Tasks, *, life: Life
+        self, queue: ElementQueue, timers: Timers, handler: Callable[[Any], Any] | None, life: Life
     ) -> None:
-        self._function = function
+        self._queue = queue
+        self._timers = timers
+        self._handler = handler
+        self._life = life
+        self.cancel_call: Callable[[Entry], object] = lambda _: None
+        """Called with an entry whose deadline has come."""
+        timers.on_time = self.expire
+
+    def answer(self, entry: Entry, returned: Any) -> None:
+        """Complete an entry with what its call gave, unless its deadline came before."""
+        if self._is_open(entry):
+            self._complete_with(entry, lambda: self.collect(entry.element, returned))
+
+    def fail(self, entry: Entry, error: BaseException) -> None:
+        """Fail because a call has raised, at once and not in the entry's turn (FAIL-2)."""
+        record: Any = entry.element
+        if self._is_open(entry):
+            self._life.fail(call_failed(record, error))
+
+    def expire(self, entry: Entry) -> None:
+        """Complete an entry at its deadline with results of the handler (TIME-2, TIME-3)."""
+        record: Any = entry.element
+        self.cancel_call(entry)
+        self._complete_with(
+            entry, lambda: results_at_deadline(record, self._handler, self._timers.timeout)
+        )
+
+    def collect(self, record: Any, returned: Any) -> tuple[Any, ...]:
+        """Read the results of a record whole (RES-6).
+
+        Raises:
+            InvalidResult: the call gave no collection of results (RES-3).
+            CallFailed: the collection raised while it was read (FAIL-1).
+        """
+        return collect_results(record, returned)
+
+    def _is_open(self, entry: Entry) -> bool:
+        """Say whether a record is undecided, once all is decided that was due before."""
+        self._timers.fire_before(self._timers.now())
+        return not (entry.is_completed or self._life.is_over)
+
+    def _complete_with(self, entry: Entry, give: Callable[[], tuple[Any, ...]]) -> None:
+        """Settle what comes out for a record, with its timestamp and key (ELEM-1, ELEM-2)."""
+        record: Any = entry.element
+        try:
+            results = give()
+        except OperatorError as failure:
+            self._life.fail(failure)
+            return
+        entry.outputs = tuple(Record(result, record.timestamp, record.key) for result in results)
+        self._timers.cancel(entry)
+        self._queue.completed(entry)
+
+
+class Calls:
+    """The calls of the function, each in a task of its own, begun in the order of their records.
+
+    A task takes the first record that waits when the task begins to run, whichever task that is:
+    trio begins tasks in any order (ORD-4).
+
+    Args:
+        function: the parts of the user's function.
+        records: learns what a call comes to.
+        timers: started with each call.
+        tasks: of the operator.
+        life: of the operator.
+        most_abandoned: how many calls may run on after their cancellation.
+    """
+
+    def __init__(
+        self,
+        function: FunctionParts,
+        records: Records,
+        timers: Timers,
+        tasks: Tasks,
+        life: Life,
+        *,
+        most_abandoned: int,
+    ) -> None:
+        self._function: Any = function.call
         self._records = records
         self._timers = timers
         self._tasks = tasks
         self._life = life
+        self._most_abandoned = most_abandoned
         self._waiting: deque[Entry] = deque()
-        self.started = 0
-        """Calls that began."""
-        self.repeated = 0
-        """Those among them that were not the first of their record."""
-        self.batches = 0
-        """Calls that several records shared, or may have."""
-        life.when_over(self._waiting.clear)
+        self._running: dict[Entry, bool] = {}
+        """The entries whose calls run, and whether these were abandoned."""
+        self.abandoned = 0
+        """Calls that were found to run on (TIME-8)."""
+        records.cancel_call = self.cancel
+        life.when_over(self._stop)
 
     def start(self, entry: Entry) -> None:
-        """Call the function for a record soon, and behind those before it, if it is undecided."""
+        """Call the function for a record soon, and behind those before it."""
         if not self._life.is_over:
             self._waiting.append(entry)
             self._tasks.start(self._run)
 
+    def cancel(self, entry: Entry) -> None:
+        """Cancel the call of a record, if it runs, and look after it (TIME-5)."""
+        if entry.call is not None:
+            entry.call.cancel()
+            self._tasks.start(self._judge, entry)
+
+    def _stop(self) -> None:
+        """Cancel whatever runs: no scope of the operator's tasks reaches into calls."""
+        self._waiting.clear()
+        for entry in self._running:
+            if entry.call is not None:
+                entry.call.cancel()
+
     async def _run(self) -> None:
         await anyio.lowlevel.checkpoint_if_cancelled()
         if not self._life.is_over:  # else nothing begins any more (END-10)
-            entry = self._waiting.popleft()
-            # A deadline that has passed need not have been looked at, if the loop was blocked.
-            if not (entry.is_completed or entry.is_late(self._timers.now())):
-                await self.call(self.begin(entry))
+            await self._call(self._waiting.popleft())
 
-    def begin(self, entry: Entry) -> Attempt:
-        """Count the call of a record, and start its timers."""
-        self.started += 1
-        self.repeated += entry.attempts > 0
-        entry.attempts += 1
-        if entry.attempts == 1:
-            self._records.begun(entry)
-        entry.is_called = True
-        self._timers.start(entry)
-        return Attempt(entry, self._records)
-
-    @abstractmethod
-    async def call(self, attempt: Attempt) -> None:
-        """Call the function for a record, and report what that comes to."""
-
-
-class CoroutineCalls(Calls):
-    """Awaits coroutine functions."""
-
-    def __init__(self, *wires: Any, watch: Watch, life: Life) -> None:
-        super().__init__(*wires, life=life)
-        self._watch = watch
-        self._running: dict[Call, None] = {}
-        life.when_over(self._cancel_all)
-
-    def _cancel_all(self) -> None:
-        """Cancel whatever runs: no scope of the operator's tasks reaches into calls."""
-        for call in self._running:
-            call.scope.cancel()
-
-    def new_call(self) -> Call:
-        """Return a call that is about to begin."""
-        return Call(self._watch)
-
-    async def call(self, attempt: Attempt) -> None:
+    async def _call(self, entry: Entry) -> None:
         """Await the call of a record, and report what it gives or raises."""
-        call = self.new_call()
-        self._running[call] = None
-        with call.scope:
+        record: Any = entry.element
+        entry.call = scope = call_scope()
+        self._running[entry] = False
+        self._timers.start(entry)
+        with scope:
             try:
-                returned = await self._returned(attempt, call)
+                returned = await outcome_of(record, self._function(record.value), scope)
             except BaseException as error:
                 reraise_fatal(error)
-                if not call.scope.cancel_called:
+                if not scope.cancel_called:
                     if is_own_cancellation(error):
-                        raise  # on trio, where whoever cancels the operator cancels its calls
-                    attempt.fail(error, self._timers.now())
+                        raise  # on trio, where the scope of the operator cancels its calls
+                    self._records.fail(entry, error)
             else:
-                attempt.answer(lambda: returned, self._timers.now())
-        del self._running[call]
-        call.end()
+                self._records.answer(entry, returned)
+        entry.call = None
+        del self._running[entry]
 
-    async def _returned(self, attempt: Attempt, call: Call) -> Any:
-        """Await what the function gives; a deadline that passed before finds none to cancel."""
-        attempt.enter(call)
-        try:
-            return await outcome_of(attempt.record, self._function(attempt.value), call.scope)
-        finally:
-            attempt.leave(call)
+    async def _judge(self, entry: Entry) -> None:
+        """Look several times: only a look on time tells that the call had its turn to end."""
+        on_time = looks = 0
+        while on_time < ON_TIME and looks < MOST:
+            due = self._timers.now() + LOOK
+            await anyio.sleep(LOOK)
+            if entry.call is None:
+                return
+            on_time = on_time + 1 if self._timers.now() < due + LATE else 0
+            looks += 1
+        self._abandon(entry)
+
+    def _abandon(self, entry: Entry) -> None:
+        """Count a call that runs on; more of them than may run at all fail it (TIME-9)."""
+        self.abandoned += 1
+        self._running[entry] = True
+        running = sum(self._running.values())
+        if running > self._most_abandoned:
+            reason = (
+                f"{running} cancelled calls run on, and at most {self._most_abandoned} may run at "
+                "a time; does fn swallow its cancellation?"
+            )
+            self._life.fail(TooManyAbandonedCalls(None, reason))

@@ -1,21 +1,85 @@
-"""Entering and leaving an operator."""
+"""The operator: its parts, the wires between them, and how it is entered and left."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextvars import copy_context
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 
-from asyncwait.backends.emitter._checkpoints import Checkpoints
-from asyncwait.backends.emitter._outlet import Outlet
-from asyncwait.backends.emitter._parts import Parts
-from asyncwait.spec import Element, OpenOperator, OperatorConfig, Snapshot, Statistics
+from asyncwait.backends.emitter._calls import Calls, Records, Timers
+from asyncwait.backends.emitter._emitter import CheckpointLock, Emitter, Outlet
+from asyncwait.backends.emitter._queue import ElementQueue, OrderedQueue, UnorderedQueue
+from asyncwait.backends.emitter._reader import Intake, Reader
+from asyncwait.backends.emitter._tasks import Life, Tasks
+from asyncwait.spec import (
+    Element,
+    InvalidConfig,
+    Mode,
+    OperatorConfig,
+    Snapshot,
+    Statistics,
+)
+from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import (
+    FunctionParts,
     OperatorContext,
     check_arguments,
     close_source,
-    plain_wait,
+    running_loop,
 )
+
+
+class Parts:
+    """The parts of an operator; a variation replaces a part by naming another class here.
+
+    Args:
+        config: mode, capacity, timeout.
+        function: the parts of the user's function.
+        elements: the input.
+        stored: what is to be restored.
+    """
+
+    queue_classes: ClassVar[Mapping[Mode, type[ElementQueue]]] = {
+        "ordered": OrderedQueue,
+        "unordered": UnorderedQueue,
+    }
+    lock_class: ClassVar[type[CheckpointLock]] = CheckpointLock
+    outlet_class: ClassVar[type[Outlet]] = Outlet
+    emitter_class: ClassVar[type[Emitter]] = Emitter
+    timers_class: ClassVar[type[Timers]] = Timers
+    records_class: ClassVar[type[Records]] = Records
+    calls_class: ClassVar[type[Calls]] = Calls
+    intake_class: ClassVar[type[Intake]] = Intake
+    reader_class: ClassVar[type[Reader]] = Reader
+
+    def __init__(
+        self,
+        config: OperatorConfig,
+        function: FunctionParts,
+        elements: AsyncIterable[Element],
+        stored: tuple[Stored, ...],
+    ) -> None:
+        self.life = life = Life()
+        self.tasks = Tasks(life)
+        self.queue = self.queue_classes[config.mode](config.capacity)
+        self.lock = self.lock_class(life)
+        self.outlet = self.outlet_class(life, self.lock, config.capacity)
+        self.emitter = self.emitter_class(self.queue, self.outlet, self.lock, life)
+        self.timers = self.timers_class(config.timeout, running_loop().time, life)
+        self.records = self.records_class(self.queue, self.timers, function.timeout, life)
+        self.calls = self.calls_class(
+            function, self.records, self.timers, self.tasks, life, most_abandoned=config.most_calls
+        )
+        self.intake = self.intake_class(
+            stored, self.queue, self.outlet, self.lock, self.calls.start
+        )
+        self.reader = self.reader_class(elements, self.intake, self.queue, life)
+        for step in (self.reader.stop, self.queue.close, self.intake.close):
+            life.when_over(step)
+
+    async def run(self) -> None:
+        """Run all tasks to their ends."""
+        await self.tasks.run(self.reader.run, self.emitter.run, self.timers.run)
 
 
 class EmitterResults:
@@ -24,47 +88,42 @@ class EmitterResults:
     See `asyncwait.spec.OperatorResults` and `SnapshotOnDemand`.
 
     Args:
-        outlet: where elements are taken.
-        checkpoints: where snapshots are requested.
-        statistics: gives the present figures.
+        parts: of the operator.
     """
 
-    def __init__(
-        self, outlet: Outlet, checkpoints: Checkpoints, statistics: Callable[[], Statistics]
-    ) -> None:
-        self._outlet = outlet
-        self._checkpoints = checkpoints
-        self._statistics = statistics
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     def __aiter__(self) -> AsyncIterator[Element]:
         return self
 
     async def __anext__(self) -> Element:
-        return await self._outlet.take()
+        return await self._parts.outlet.take()
 
     def statistics(self) -> Statistics:
-        """Return the present figures."""
-        return self._statistics()
+        """Return the number of abandoned calls; this operator has no other figures."""
+        return Statistics(abandoned=self._parts.calls.abandoned)
 
     def request_snapshot(self, checkpoint_id: int) -> None:
         """Put a Snapshot out as the next output, whether there is room or not.
 
         After the end or a failure it does nothing.
         """
-        self._checkpoints.request(checkpoint_id)
+        if not self._parts.life.is_over:
+            self._parts.intake.request(checkpoint_id)
 
 
 class EmitterOperator(OperatorContext[EmitterResults]):
     """An operator with an emitter: see `asyncwait.spec.OpenOperator`.
 
     Args:
-        config: mode, capacity, timeout, retry, batch.
+        config: mode, capacity, timeout.
         fn: the user's function.
         elements: the input.
         restore: what an earlier operator had in flight.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is not what it should be, or asks for what this operator lacks.
     """
 
     parts_class: type[Parts] = Parts
@@ -76,9 +135,13 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         elements: AsyncIterable[Element],
         restore: Snapshot | None = None,
     ) -> None:
-        name = "the emitter operator"
-        known = "retry", "max_held", "batch"
-        super().__init__(check_arguments(config, fn, elements, restore, name, *known))
+        parts = check_arguments(config, fn, elements, restore, "the emitter operator")
+        super().__init__(parts)
+        if config.mode not in self.parts_class.queue_classes:
+            raise InvalidConfig.of("mode", config.mode, "'ordered' or 'unordered'")
+        if parts.call is None or parts.failure is not None:
+            expected = "a coroutine function, without a `failure`: the emitter operator asks none"
+            raise InvalidConfig.of("fn", fn, expected)
         self._config = config
         self._elements = elements
         self._stored = () if restore is None else restore.in_flight
@@ -92,7 +155,7 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         self._has_started = True
         self._scope = anyio.CancelScope()
         self.group.start_soon(self._run)
-        return EmitterResults(parts.outlet, parts.checkpoints, parts.statistics)
+        return EmitterResults(parts)
 
     async def _run(self) -> None:
         with self._scope:
@@ -110,26 +173,11 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         return self._parts.reader.trouble
 
 
-def open_with(operator_class: type[EmitterOperator]) -> OpenOperator:
-    """Return the function that opens operators of a class.
-
-    Args:
-        operator_class: the operator, or a variation of it.
-    """
-
-    def open_operator(
-        config: OperatorConfig,
-        fn: Any,
-        elements: AsyncIterable[Element],
-        restore: Snapshot | None = None,
-    ) -> EmitterOperator:
-        """Open an emitter operator; see `asyncwait.spec.OpenOperator`."""
-        return operator_class(config, fn, elements, restore)
-
-    return open_operator
-
-
-open_operator = open_with(EmitterOperator)
-ordered_wait = plain_wait(open_operator, "ordered")
-unordered_wait = plain_wait(open_operator, "unordered")
-key_ordered_wait = plain_wait(open_operator, "key-ordered")
+def open_operator(
+    config: OperatorConfig,
+    fn: Any,
+    elements: AsyncIterable[Element],
+    restore: Snapshot | None = None,
+) -> EmitterOperator:
+    """Open an emitter operator; see `asyncwait.spec.OpenOperator`."""
+    return EmitterOperator(config, fn, elements, restore)

@@ -1,13 +1,17 @@
-"""The task that reads the source, and closes it."""
+"""The reader: it reads the source, fills the queue, and takes snapshots."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import Any
 
 import anyio
 
-from asyncwait.backends.emitter._blocking import ElementQueue
-from asyncwait.backends.emitter._intake import Intake
-from asyncwait.backends.emitter._life import Life
-from asyncwait.spec import Element
+from asyncwait.backends.emitter._emitter import CheckpointLock, Outlet
+from asyncwait.backends.emitter._queue import ElementQueue, Entry
+from asyncwait.backends.emitter._tasks import Life
+from asyncwait.spec import Barrier, Element, LatencyMarker, Record, Snapshot
+from asyncwait.spec.snapshots import Stored
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     call_scope,
     close_source,
@@ -17,8 +21,99 @@ from asyncwait.toolkit import (
 )
 
 
+class Intake:
+    """The way into the operator: an element is read when the one before has found its place.
+
+    Records and fences go through the queue. Markers and snapshots overtake it.
+
+    Args:
+        stored: what is to be restored, and goes first.
+        queue: where records and fences wait for room.
+        outlet: where markers and snapshots come out.
+        lock: held while a record is emitted; a snapshot waits for it, so no record is half out.
+        start: calls the function for a record.
+    """
+
+    def __init__(
+        self,
+        stored: tuple[Stored, ...],
+        queue: ElementQueue,
+        outlet: Outlet,
+        lock: CheckpointLock,
+        start: Callable[[Entry], object],
+    ) -> None:
+        self.taken = 0
+        """Elements taken from the source."""
+        self.waiting: deque[Stored] = deque(stored)
+        """What waits for room: an element, and what is still to be restored."""
+        self.queue = queue
+        self.outlet = outlet
+        self.lock = lock
+        self._start = start
+
+    async def restore(self) -> None:
+        """Admit what was stored, as far as there is room, and then as there is (REST-4)."""
+        while self.waiting and await self.admit():
+            pass
+
+    async def process(self, element: Any) -> None:
+        """Take in an element of the source; wait until it has found its place.
+
+        Raises:
+            TypeError: it is none.
+        """
+        self.taken += 1
+        if isinstance(element, Stored):
+            self.waiting.append(element)
+            await self.admit()
+        elif isinstance(element, LatencyMarker):
+            self.outlet.put_ahead(element)
+            await self.outlet.passed()
+        elif isinstance(element, Barrier | Snapshot):
+            upstream = element if isinstance(element, Snapshot) else None  # SNAP-10
+            await self.lock.run_and_wait(lambda: self._store(element.checkpoint_id, upstream))
+            await self.outlet.passed()
+        else:
+            self.taken -= 1  # A program that goes on from a snapshot has it read once more.
+            raise TypeError(f"expected an element, got {shown(element)}; wrap values in Record")
+
+    async def admit(self) -> bool:
+        """Put the first element that waits into the queue, as soon as there is room (CAP-3).
+
+        Returns:
+            Whether it was put; the queue may be closed instead.
+        """
+        entry = Entry.of(self.waiting[0])
+        if not await self.queue.put(entry):
+            return False
+        self.waiting.popleft()
+        if isinstance(entry.element, Record):
+            self._start(entry)
+        return True
+
+    def request(self, checkpoint_id: int) -> None:
+        """Put a snapshot out that says how much was read (SNAP-9), though an element waits."""
+        self.lock.run(
+            lambda: self.outlet.put_first(Snapshot(checkpoint_id, self.in_flight(), self.taken))
+        )
+
+    def _store(self, checkpoint_id: int, upstream: Snapshot | None) -> None:
+        self.outlet.put_ahead(Snapshot(checkpoint_id, self.in_flight(), upstream=upstream))
+
+    def in_flight(self) -> tuple[Stored, ...]:
+        """Return all that was read and is not out, the element that waits for room included.
+
+        That element is in no queue yet; Flink kept it apart, and at first forgot it (its SN-7).
+        """
+        return (*self.queue.values(), *self.waiting)
+
+    def close(self) -> None:
+        """Let go of what waits."""
+        self.waiting.clear()
+
+
 class Reader:
-    """Reads one element after the other, and each when the last one has found its place.
+    """The task that reads one element after the other, and closes the source.
 
     It is one task from the first read to the close, and enters no scope in which the source goes
     on, so that a generator with a cancel scope round its `yield` finds what it left (END-16).
@@ -26,7 +121,7 @@ class Reader:
     Args:
         elements: the source.
         intake: takes each element in.
-        queue: told when there will be no more.
+        queue: learns when there will be no more.
         life: of the operator.
     """
 
@@ -44,7 +139,7 @@ class Reader:
         """What closing the source has raised, be it in a read that was cancelled."""
 
     async def run(self) -> None:
-        """Restore, read to the end, and close the source, whoever cancels that (END-5)."""
+        """Restore, read to the end, and close the source, even if cancelled meanwhile (END-5)."""
         with self._scope, anyio.CancelScope() as guard:
             try:
                 self._life.source_error = await self._read()

@@ -5,11 +5,9 @@ from typing import Any
 
 from asyncwait.backends.emitter import (
     CheckpointLock,
-    Checkpoints,
     Emitter,
     Entry,
     Intake,
-    KeyOrderedQueue,
     Reader,
     Records,
     Timers,
@@ -25,12 +23,11 @@ class WaitsForRoomUnderTheLock(Intake):
     """Holds the lock while it waits for room, and the emission that would make room needs it."""
 
     async def admit(self) -> bool:
-        lock = self._checkpoints.lock
-        await lock.run_and_wait(lock.hold)
+        await self.lock.run_and_wait(self.lock.hold)
         try:
             return await super().admit()
         finally:
-            lock.release()
+            self.lock.release()
 
 
 @breaks("END-8")
@@ -38,18 +35,17 @@ class RestoresBeforeItEmits(Intake):
     """Lets nothing out before all is restored, for which a full queue has no room: FLINK-7949."""
 
     async def restore(self) -> None:
-        lock = self._checkpoints.lock
-        await lock.run_and_wait(lock.hold)
+        await self.lock.run_and_wait(self.lock.hold)
         await super().restore()
-        lock.release()
+        self.lock.release()
 
 
 @breaks("SNAP-2")
-class ForgetsTheElementOutsideTheQueue(Checkpoints):
+class ForgetsTheElementOutsideTheQueue(Intake):
     """Stores the queue, and not the element that waits in front of it (SN-7): FLINK-13063."""
 
-    def elements(self) -> tuple[Stored, ...]:
-        return self._queue.values()
+    def in_flight(self) -> tuple[Stored, ...]:
+        return self.queue.values()
 
 
 @breaks("SNAP-2", behind="CAP-1", why="what is nowhere frees its slot before it has come out")
@@ -90,22 +86,22 @@ class FailsWithTheNextAnswer(Records):
 
     _failed: Callable[[], None] | None = None
 
-    def fail(self, entry: Entry, error: BaseException, at: float, *, besides: bool = False) -> None:
+    def fail(self, entry: Entry, error: BaseException) -> None:
         sound = super().fail
-        self._failed = self._failed or (lambda: sound(entry, error, at, besides=besides))
+        self._failed = self._failed or (lambda: sound(entry, error))
 
-    def answer(self, entry: Entry, supply: Callable[[], Any], at: float) -> None:
+    def answer(self, entry: Entry, returned: Any) -> None:
         if self._failed is not None:
             self._failed()
-        super().answer(entry, supply, at)
+        super().answer(entry, returned)
 
 
 @breaks("RES-3")
 class TakesNoneForAnEmptyCollection(Records):
     """Completes a record with nothing if its call gives None, as the emitter's design did: CO-7."""
 
-    def collect(self, record: Any, supply: Callable[[], Any]) -> tuple[Any, ...]:
-        return super().collect(record, lambda: () if (given := supply()) is None else given)
+    def collect(self, record: Any, returned: Any) -> tuple[Any, ...]:
+        return super().collect(record, () if returned is None else returned)
 
 
 @breaks("TIME-10", behind="TIME-1", why="a record that is decided is asked for, and never due")
@@ -131,18 +127,6 @@ class LetsStatusesPassTheQueue(Intake):
 
     async def process(self, element: Any) -> None:
         if isinstance(element, WatermarkStatus):
-            self.taken += 1
-            self._outlet.put_ahead(element)
+            self.outlet.put_ahead(element)
         else:
             await super().process(element)
-
-
-@breaks("SNAP-4")
-class StoresTheRunningRecordFirst(KeyOrderedQueue):
-    """Stores the record of a key that runs ahead of those that are finished and held (KO-12)."""
-
-    def values(self) -> tuple[Stored, ...]:
-        entries = self.entries()
-        running = [entry for entry in entries if entry.is_called]
-        others = [entry for entry in entries if not entry.is_called]
-        return tuple(entry.element for entry in (*running, *others))

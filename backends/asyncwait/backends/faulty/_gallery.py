@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from asyncwait.backends import emitter
+from asyncwait.backends.emitter.conformance import LACKS
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
 from asyncwait.reference import QUEUES, REFERENCE, ElementQueue, Parts, open_with
@@ -159,11 +160,14 @@ class Variation(Change, frozen=True):
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """What it does not have: caches and limits, unless it is made of parts of the reference."""
+        """What it does not have: of the reference nothing, of the emitter what that lacks."""
         own: tuple[str, ...] = getattr(self.change, "lacks", ())
         changes = (self.change, *self.also)
-        caches = all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes)
-        return own if caches else (*own, "cache", "limits")
+        if all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes):
+            return own
+        if all(_is_of(change, EMITTER_ROLES, *EMITTER_QUEUES.values()) for change in changes):
+            return (*own, *LACKS)
+        return (*own, "cache", "limits")
 
 
 class Faulty(Variation, frozen=True, kw_only=True):

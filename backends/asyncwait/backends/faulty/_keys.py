@@ -242,6 +242,15 @@ class StoresOneRecordOfEachKey(KeyOrderedQueue):
                 busy.append(record.key)
 
 
+@breaks("SNAP-4")
+class StoresTheRunningRecordFirst(KeyOrderedQueue):
+    """Stores the record of a key that runs ahead of those that are finished and held (KO-12)."""
+
+    def elements(self) -> Iterator[Stored]:
+        running = {id(entry.element) for entry in self.called if entry.outputs is None}
+        yield from sorted(super().elements(), key=lambda element: id(element) not in running)
+
+
 @breaks("KEY-13")
 class RemembersAllKeys(KeyLines):
     """Keeps a line for each key that it ever saw."""

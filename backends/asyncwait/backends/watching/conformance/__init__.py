@@ -5,18 +5,16 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from asyncwait.backends import emitter, pool
+from asyncwait.backends import pool
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.conformance.harness import LoopName
 from asyncwait.reference import open_operator
 from asyncwait.spec import MissingExtra, OpenOperator
 
-# What is shown of an operator does not name the limits that calls wait for.
-OPERATORS: Mapping[str, tuple[OpenOperator, tuple[str, ...]]] = {
-    "emitter": (emitter.open_operator, ("cache", "limits")),
-    "pool": (pool.open_operator, ("limits",)),
-    "reference": (open_operator, ("limits",)),
-}
+LACKS = ("limits",)
+"""What is shown of an operator does not name the limits that calls wait for."""
+
+OPERATORS: Mapping[str, OpenOperator] = {"pool": pool.open_operator, "reference": open_operator}
 
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
@@ -24,18 +22,18 @@ LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 def family() -> Mapping[str, Callable[[], StreamBackend]]:
     """Return a factory of each operator that is watched, by its name."""
     return {
-        f"watching-{name}-{loop}": partial(_backend, *OPERATORS[name], loop)
+        f"watching-{name}-{loop}": partial(_backend, OPERATORS[name], loop)
         for name, loop in product(OPERATORS, LOOPS)
     }
 
 
-def _backend(opens: OpenOperator, lacks: tuple[str, ...], loop: LoopName) -> StreamBackend:
+def _backend(opens: OpenOperator, loop: LoopName) -> StreamBackend:
     try:
         from asyncwait.backends.watching.conformance._watched import open_watched
     except ImportError as error:
         raise MissingExtra("opentelemetry-api or rich", "otel,progress") from error
     watched: Any = partial(open_watched, opens)
-    return stream_backend(watched, loop=loop, lacks=lacks)
+    return stream_backend(watched, loop=loop, lacks=LACKS)
 
 
 __all__ = ["family"]

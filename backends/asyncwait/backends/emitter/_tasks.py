@@ -1,13 +1,26 @@
-"""Whether an operator still runs, and how it ended."""
+"""The tasks of an operator: how they wait, and how they end."""
 
 import contextvars
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import anyio
 import anyio.abc
 
-from asyncwait.toolkit import start_task
+from asyncwait.toolkit import Bell, start_task
+
+
+async def outlast(bell: Bell) -> None:
+    """Wait for a bell, even if the present task is cancelled meanwhile; return early then.
+
+    Only the task that reads waits in this way, and looks at the state afterwards: a scope that the
+    source holds open round its `yield` is the source's own affair, and a cancellation of the
+    operator rings.
+    """
+    # The shield holds up every scope; the exception is asyncio's own cancellation.
+    with suppress(anyio.get_cancelled_exc_class()), anyio.CancelScope(shield=True):
+        await bell.wait()
 
 
 class Life:
@@ -27,11 +40,11 @@ class Life:
         self._at_the_end: list[Callable[[], object]] = []
 
     def when_over(self, step: Callable[[], object]) -> None:
-        """Have a step run when it is over."""
+        """Have a step run when the life is over."""
         self._at_the_end.append(step)
 
     def fail(self, error: BaseException) -> None:
-        """End at once with an error, unless it is over already (FAIL-2, FAIL-3, FAIL-4)."""
+        """End at once with an error, unless the life is over already (FAIL-2, FAIL-3, FAIL-4)."""
         self._end(error)
 
     def finish(self) -> None:
@@ -41,7 +54,8 @@ class Life:
     def interrupt(self) -> None:
         """End because the operator is cancelled from outside, or the program ends.
 
-        Usually so is the consumer; one that shields itself must not wait for ever.
+        Usually the consumer is cancelled too; a consumer that shields itself must not wait for
+        ever.
         """
         if not self.is_over:
             self._is_interrupted = True
@@ -56,7 +70,7 @@ class Life:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a consumer that reads on learns that nobody works for it any more."""
+        """Whether a consumer that reads on learns that no task works for it any more."""
         return self._is_interrupted and self._error is not None
 
     def raise_end(self) -> NoReturn:
@@ -77,9 +91,12 @@ class Life:
 
 
 class Tasks:
-    """The tasks of an operator: they end with it, and it ends with any that does not end well.
+    """The group of an operator's tasks, all of which end when one of them does not end well.
 
-    Each begins in the context that was current when the operator was opened.
+    Each task begins in the context that was current when the operator was opened (CTX-1).
+
+    Args:
+        life: of the operator; when it is over, all tasks are cancelled.
     """
 
     def __init__(self, life: Life) -> None:
@@ -97,7 +114,7 @@ class Tasks:
                 self.start(function)
 
     def start(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
-        """Start a task; one that has begun to run may do so."""
+        """Start a task; a task that has begun to run may do so."""
         if self._group is not None:
             _ = self._context.copy().run(start_task, self._group, self._live, function, *args)
 
