@@ -72,6 +72,11 @@ def _played(values: Any, fn: Callable[[Any], Any], **options: Any) -> Played:
     return played
 
 
+async def _long(value: Any) -> list[Any]:
+    await anyio.sleep(1)
+    return [value]
+
+
 async def _slow(value: Any) -> list[Any]:
     await anyio.sleep(0.05)
     return [value]
@@ -107,6 +112,21 @@ def test_a_budget_stays_spent_for_the_next_operator() -> None:
     assert isinstance(second.error, BudgetSpent)
     assert second.error.stopped == ("c",)
     assert second.starts == []
+
+
+def test_a_call_of_one_operator_leaves_the_window_of_another() -> None:
+    async def main(_spin: Any) -> Any:
+        config, found = OperatorConfig(limits=[Limit(calls=1, per=0.2, latency=0)]), []
+
+        async def one(name: str) -> None:
+            found.extend((await _play(config, [name], _long)).starts)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(one, "a")
+            group.start_soon(one, "b")
+        return found
+
+    assert sorted(at for _, at in run_virtual(main, "asyncio")) == [0, 200]
 
 
 def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:

@@ -150,10 +150,13 @@ class Gate:
         self.look_soon()
 
     def begun(self, permit: Permit) -> None:
-        """Take note that a call begins, in whichever task; now the next one may."""
+        """Take note that a call begins, in whichever task; now the next one may.
+
+        From now on other operators know, too, when windows stop counting the call.
+        """
         permit.begun = self.operator.clock()
         self.starting = None
-        self.look_soon()
+        self.tell_all()
 
     def ended(self, permit: Permit, outcome: Outcome | None) -> Outcome | None:
         """Take note of what a call came to; return that without the cost that it told.
