@@ -14,6 +14,7 @@ from asyncwait.spec import (
     CallFailed,
     InvalidConfig,
     OperatorConfig,
+    OperatorError,
     Record,
     Retry,
 )
@@ -53,6 +54,7 @@ async def _play(config: OperatorConfig, values: Any, fn: Callable[[Any], Any]) -
         return await fn(value)
 
     try:
+        noted.__dict__.update(fn.__dict__)
         async with open_operator(config, noted, _values(values)) as results:
             async for each in results:
                 assert isinstance(each, Record)
@@ -127,6 +129,28 @@ def test_a_call_of_one_operator_leaves_the_window_of_another() -> None:
         return found
 
     assert sorted(at for _, at in run_virtual(main, "asyncio")) == [0, 200]
+
+
+@pytest.mark.parametrize("inputs", ["ab", "abc"], ids=["nothing-waits", "a-record-waits"])
+def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(inputs: str) -> None:
+    began, told = [0.0], list[tuple[float, Any]]()
+
+    async def fn(value: str) -> list[str]:
+        began[0] = began[0] or anyio.current_time()
+        await anyio.sleep(2 if value == "b" else 1)
+        raise ConnectionError
+
+    def failure(value: str, error: OperatorError) -> list[str]:
+        told.append((anyio.current_time() - began[0], error.__cause__))
+        return [value.upper()]
+
+    fn.failure = failure  # type: ignore[attr-defined]
+    played = _played(inputs, fn, limits=[Budget(2, then="stop")], retry=Retry(initial=60))
+
+    assert (played.results, played.error) == (["A", "B"], None)
+    assert [at for at, _ in told] == pytest.approx([1, 2])
+    assert {type(cause) for _, cause in told} == {BudgetSpent}
+    assert {type(cause.__cause__) for _, cause in told} == {ConnectionError}
 
 
 def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:

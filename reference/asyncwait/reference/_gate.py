@@ -101,6 +101,7 @@ class Gate:
     Attributes:
         waiting: in the order in which they came.
         running: calls with a permit, which have not ended.
+        pausing: the handlers of records that back off.
         starting: has its permit, and has not begun: tasks may begin in any order (ORD-4).
         spent: the error of the budget that is spent; None while calls go on.
         is_failure: whether the stream ends with that error.
@@ -120,6 +121,7 @@ class Gate:
         self.context: Context = copy_context()
         self.waiting: list[Permit] = []
         self.running: dict[Permit, None] = {}
+        self.pausing: dict[ResultHandler, None] = {}
         self.starting: Permit | None = None
         self.alarm: Timer | None = None
         self.glance: Mail | None = None
@@ -228,6 +230,7 @@ class Gate:
                 return
             self.note(permit, lacking)
         self.set_alarm()
+        self.stop_if_over()
 
     def in_order(self) -> Sequence[Permit]:
         """Return the calls that wait: those of records that were called before come first."""
@@ -319,6 +322,25 @@ class Gate:
                 return True
         return False
 
+    def stop_if_over(self) -> None:
+        """Do the same if records back off for calls of which none will be paid for."""
+        over = [each for each in self.counts if isinstance(each, BudgetCount) and each.is_over()]
+        if over and self.pausing:
+            self.stop(over[0])
+
+    def pause(self, handler: ResultHandler) -> None:
+        """Take note that a record backs off; it fails at once if a budget is spent."""
+        self.pausing[handler] = None
+        if self.spent is None:
+            self.look_soon()
+        else:
+            self.end_pause(handler, self.spent)
+
+    def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
+        """Have a record fail that backs off, unless its deadline comes before its next call."""
+        if handler.pause is not None and handler.pause.when <= handler.due:
+            self.operator.mailbox.offer(Mail(partial(handler.on_refused, spent)))
+
     def stop(self, count: BudgetCount) -> None:
         """Read nothing more; records that wait fail, or are left out."""
         limit = count.limit
@@ -326,6 +348,8 @@ class Gate:
         self.is_failure = limit.then == "fail"
         for permit in list(self.waiting):
             self.leave_out(permit, self.spent)
+        for handler in list(self.pausing):
+            self.end_pause(handler, self.spent)
         self.on_spent()
 
     def leave_out(self, permit: Permit, spent: BudgetSpent) -> None:
