@@ -43,7 +43,7 @@ class Played:
 
 async def _values(values: Any) -> AsyncIterator[Record]:
     for value in values:
-        yield Record(value)
+        yield value if isinstance(value, Record) else Record(value)
 
 
 async def _play(config: OperatorConfig, values: Any, fn: Callable[[Any], Any]) -> Played:
@@ -102,6 +102,14 @@ def test_two_operators_share_a_limit_object() -> None:
 
     assert sorted(at for _, at in found) == [0, 50]
     assert lasted == pytest.approx(0.1)
+
+
+def test_a_record_that_has_waited_for_its_key_goes_before_later_ones() -> None:
+    """It is not behind them because they came to the gate while its key was busy."""
+    records = [Record(value, key=value[0]) for value in ("a1", "a2", "b1")]
+    played = _played(records, _slow, limits=[InFlight(1)], mode="key-ordered")
+
+    assert played.starts == [("a1", 0), ("a2", 50), ("b1", 100)]
 
 
 def test_a_budget_stays_spent_for_the_next_operator() -> None:

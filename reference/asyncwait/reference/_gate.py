@@ -89,6 +89,12 @@ class Permit:
         """Whether a record that was called before waits for the call."""
         return any(handler.was_called for handler in self.caller.handlers)
 
+    @property
+    def order(self) -> tuple[bool, int]:
+        """Its place among those that wait: first calls go in the order of their records."""
+        places = [0] if self.is_retry else [handler.place for handler in self.caller.handlers]
+        return not self.is_retry, min(places, default=0)
+
 
 class Gate:
     """Calls that wait for their permits, retries first (LIMIT-4 to LIMIT-8).
@@ -233,8 +239,11 @@ class Gate:
         self.stop_if_over()
 
     def in_order(self) -> Sequence[Permit]:
-        """Return the calls that wait: those of records that were called before come first."""
-        return sorted(self.waiting, key=lambda permit: not permit.is_retry)
+        """Return the calls that wait: those of records that were called before come first.
+
+        A record that has waited for its key goes before later ones, which have waited here.
+        """
+        return sorted(self.waiting, key=operator.attrgetter("order"))
 
     def lacking(self, permit: Permit, reserved: set[Any]) -> list[Need]:
         """Return what a call needs and lacks: no room, or only room that is reserved."""
