@@ -133,8 +133,7 @@ HOT = [0, 0, 1, 0, 2, 0, 3, 4, 0, 5]
 """Keys of changes: half of them are of one row."""
 MINUTE, HOST = (calls(500, 60), tokens(200_000, 60)), (calls(1, 1, by=True), at_once(2, by=True))
 AGAIN, CUT = {"max_attempts": 5, "initial": 0.5}, {"max_attempts": 3, "attempt_timeout": 90}
-HOUR = {"max_keys": 100, "ttl": 3600}
-BURSTS, HANG = [0.0] * 49 + [30.0], [*LLM, 3600.0]
+HOUR, BURSTS, HANG = {"max_keys": 100, "ttl": 3600}, [0.0] * 49 + [30.0], [*LLM, 3600.0]
 
 
 def job(name: str, *limits: Rule, **options: Any) -> Job:

@@ -24,11 +24,8 @@ from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter, TooManyAbandonedCalls
 
-LONGEST = 1e7
-"""Virtual seconds after which a run counts as hanging."""
-
-IDLE = 1e-3
-"""Seconds for which room may stay unused: timers are no more exact on every loop."""
+LONGEST, IDLE = 1e7, 1e-3
+"""Seconds after which a run counts as hanging, and for which room may stay unused."""
 
 STAGGER = 2e-9
 """Seconds between the ends of calls in threads: those of one instant would end in any order."""
@@ -263,8 +260,10 @@ def problems(job: Job, run: Run) -> list[str]:
     if run.error:
         return [run.error]
     found = [*_wrong_results(job, run), *_wrong_calls(job, run), *_exceeded(job, run)]
-    kinds = {rule.kind for rule in job.limits} & {"adaptive", "breaker"}
-    if found or kinds or job.batch or job.cache or job.hedge or job.copy or not run.calls:
+    unchecked = {rule.kind for rule in job.limits} & {"adaptive", "breaker"} or job.batch
+    unchecked = unchecked or job.cache or job.hedge or job.copy or not run.calls
+    runs_on = run.in_threads and (job.timeout or job.longest < inf)  # beyond its time
+    if found or unchecked or runs_on:
         return found
     return [*_Replay(job, run).idle()]
 
@@ -330,8 +329,10 @@ class _Replay:
         self.calls = sorted(run.calls, key=lambda call: call.start)
         self.read = {i: at for results in run.results for at, i, _ in results}
         self.decided = {call.works[0].index: call.end for call in self.calls}
-        if job.timeout is not None:
-            self.decided = {i: max(self.read.get(i, inf), d) for i, d in self.decided.items()}
+        good = {i for results in run.results for _, i, is_good in results if is_good}
+        # A deadline, or a spent budget, decides a value later than its last call.
+        for i in self.decided if job.timeout else {*self.decided} - good if job.budget else ():
+            self.decided[i] = max(self.read.get(i, inf), self.decided[i])
         ready = {i: at for works in job.shares() for i, at in self._admitted(works)}
         earlier: defaultdict[int, list[Call]] = defaultdict(list)
         for call in self.calls:

@@ -25,11 +25,10 @@ from rich.progress import track
 
 BACKENDS = ("pool", "threads", "reference")
 GOAL = 0.95
-DRAWN = ("LLM, 20 calls a second", "LLM, 1 call a second", "LLM, calls and tokens a minute",
+PICTURED = ("LLM, 20 calls a second", "LLM, 1 call a second", "LLM, calls and tokens a minute",
          "crawl, 1 a second a host")  # fmt: skip
-"""The jobs of the picture."""
-
 REASONS = (
+    ("retry-after . adaptive", BACKENDS, "after a `RetryAfter`, an `Adaptive` starts no call"),
     ("adaptive", BACKENDS, "`Adaptive` begins with 4 calls at a time, and searches for more"),
     ("max_held . batch", BACKENDS, "the optimum knows which values will share a call"),
     ("timeout", ("threads",), "in threads, a call whose time is over runs on and keeps its place"),
@@ -85,7 +84,8 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
     for backend in BACKENDS:
         ratios = [ratio for each in outcomes if (ratio := each.ratio(backend)) is not None]
         below = sum(ratio < GOAL for ratio in ratios)
-        yield backend, str(len(ratios)), f"{median(ratios):.3f}", f"{min(ratios):.3f}", str(below)
+        least, middle = min(ratios, default=0), median(ratios or [0])
+        yield backend, str(len(ratios)), f"{middle:.3f}", f"{least:.3f}", str(below)
 
 
 def faults(outcomes: Iterable[Outcome]) -> Iterator[Sequence[str]]:
@@ -103,7 +103,7 @@ FAULTS = ("job", "operator", "problem")
 
 def page(jobs: Sequence[Outcome], both: Sequence[Outcome]) -> str:
     """Return the page."""
-    missed = [each for each in both if each.below]
+    missed, wrong = [each for each in both if each.below], [*faults([*jobs, *both])]
     return f"""# Job time compared with the optimum
 
 `python benchmarks/jobs.py` runs realistic jobs on a virtual clock and writes this page. The optimum
@@ -132,7 +132,7 @@ A small job runs each pair of {len(alone())} options. {len(both) - len(missed)} 
 
 Exceeded limits, unused room, and lost, repeated or disordered results:
 
-{markdown(FAULTS, faults([*jobs, *both]))}"""
+{markdown(FAULTS, wrong) if wrong else "None."}\n"""
 
 
 def plot(outcomes: Iterable[Outcome], path: Path) -> None:
@@ -149,8 +149,8 @@ def plot(outcomes: Iterable[Outcome], path: Path) -> None:
     for axis, each in zip(axes.flat, outcomes, strict=True):
         starts = {"optimum": best(each.job)[1], "nominal": best(each.job, nominal=True)[1]}
         starts |= {name: [call.start for call in run.calls] for name, run in each.runs.items()}
-        for name, times in starts.items():
-            counts, style = range(1, len(times) + 1), styles.get(name, {})
+        for number, (name, times) in enumerate(starts.items()):
+            counts, style = range(1, len(times) + 1), styles.get(name, {"linewidth": 5 - number})
             axis.step(sorted(times), counts, where="post", label=name, **style)
         axis.set(title=each.job.name, xlabel="seconds", ylabel="calls started")
         axis.legend()
@@ -193,7 +193,7 @@ def main() -> None:
     if asked.page:
         asked.page.write_text(page(jobs, both), encoding="utf-8")
     if asked.plot:
-        plot([each for name in DRAWN for each in jobs if each.job.name == name], asked.plot)
+        plot([each for name in PICTURED for each in jobs if each.job.name == name], asked.plot)
 
 
 if __name__ == "__main__":
