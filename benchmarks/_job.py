@@ -1,49 +1,43 @@
-"""Jobs as data: values, how long each call takes, limits, options, source and consumer."""
+"""Jobs as data: realistic ones, each option alone, every pair of options, and jobs by chance."""
 
-from collections.abc import Sequence
-from itertools import accumulate, cycle, islice
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate, combinations, cycle
 from math import inf
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-Kind = Literal["calls", "cost", "in_flight", "adaptive", "budget", "breaker"]
 
-
-class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A limit as data: the operator gets a limit object of it, the optimum reads it directly.
+class Rule(Struct, frozen=True, repr_omit_defaults=True):
+    """A limit as data: operators get a limit object made of it, the optimum reads it directly.
 
     Args:
-        kind: of the limit.
         most: calls or costs in a window; calls, or weights, at a time; calls in all; failures.
-        per: seconds of the window; seconds over which a breaker counts.
         latency: None for the documented default.
-        by: the limit holds for each key.
-        burst: calls that may start together.
-        weight: the cost of a value is its weight.
-        max_wait: seconds that a value waits for room.
-        rest: seconds for which a breaker stays open.
+        by: whether each key has a limit of its own.
+        weight: whether the cost of a value is its weight.
     """
 
-    kind: Kind
-    most: float
+    kind: Literal["calls", "cost", "in_flight", "adaptive", "budget", "breaker"]
+    most: int
     per: float = 0.0
     latency: float | None = None
     by: bool = False
     burst: int | None = None
     weight: bool = False
     max_wait: float | None = None
-    rest: float | None = None
 
     @property
     def arrives_in(self) -> float:
-        if self.latency is not None:
-            return self.latency
-        return min(max(0.25, self.per / 50), self.per / 10)
+        default = min(max(0.25, self.per / 50), self.per / 10)
+        return default if self.latency is None else self.latency
 
 
 class Work(Struct, frozen=True):
-    """A value of a job: everything that its calls do."""
+    """A value, with what its calls do."""
 
     index: int
     at: float
@@ -54,11 +48,10 @@ class Work(Struct, frozen=True):
     fails: int
 
     def seconds(self, attempt: int) -> float:
-        """Return how long a call takes; `attempt` counts from 0."""
         return self.takes if attempt == 0 else self.again
 
 
-class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Job(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """A job; sequences repeat themselves until each value has its number.
 
     Args:
@@ -67,11 +60,9 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
         keys: none for a key of its own for each value.
         fails: failing calls of each value.
         after: seconds that a failing call names in a RetryAfter; None for another error.
-        gaps: seconds in front of each value of the source; none for a source that has all values.
+        gaps: seconds in front of each value of the source.
         reads: seconds that the consumer spends on each result.
-        retry, batch, cache: arguments of `Retry`, `Batch`, `Cache`.
-        hedge: seconds after which a second call begins.
-        operators: operators that share the limits, and the values in turn.
+        operators: number of operators that share the limits, and the values in turn.
     """
 
     name: str
@@ -98,46 +89,245 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     operators: int = 1
 
     def work(self) -> list[Work]:
-        """Return the values."""
-        again = self.again
-        columns = zip(
-            range(self.count),
-            accumulate(islice(cycle(self.gaps or (0,)), self.count)),
-            cycle(self.takes),
-            cycle(self.keys or range(self.count)),
-            cycle(self.costs),
-            cycle(self.fails),
-            strict=False,
-        )
-        return [
-            Work(index, at, takes, takes if again is None else again, key, cost, fails)
-            for index, at, takes, key, cost, fails in columns
-        ]
+        count, again, at = range(self.count), self.again, accumulate(cycle(self.gaps or (0,)))
+        more = map(cycle, (self.keys or count, self.costs, self.fails))
+        columns = zip(count, at, cycle(self.takes), *more, strict=False)
+        return [Work(i, at, t, t if again is None else again, *rest) for i, at, t, *rest in columns]
 
     def shares(self) -> list[list[Work]]:
-        """Return the values of each operator."""
         work = self.work()
         return [work[place :: self.operators] for place in range(self.operators)]
 
     @property
     def budget(self) -> int | None:
-        """Return the calls that the budget allows; None without a budget."""
-        budgets = [int(each.most) for each in self.limits if each.kind == "budget"]
-        return min(budgets, default=None)
+        return min((rule.most for rule in self.limits if rule.kind == "budget"), default=None)
 
     @property
     def most_calls(self) -> int:
-        """Return the calls of one value, at most."""
         return int((self.retry or {"max_attempts": 1}).get("max_attempts", 3))
 
     @property
     def longest(self) -> float:
-        """Return the longest time of one call."""
         return float((self.retry or {}).get("attempt_timeout") or inf)
 
     def back_off(self, attempts: int, *, is_cut: bool = False) -> float:
         """Return the seconds to wait after so many calls; `is_cut`: the last one was too long."""
         if self.after is not None and not is_cut:
             return self.after
-        retry = {"initial": 0.1, "multiplier": 2.0, "cap": 60.0, **(self.retry or {})}
-        return float(min(retry["initial"] * retry["multiplier"] ** (attempts - 1), retry["cap"]))
+        return float(min((self.retry or {}).get("initial", 0.1) * 2.0 ** (attempts - 1), 60))
+
+
+def tail(low: float, middle: float, high: float, seed: int) -> list[float]:
+    """Return seconds with a long tail: half of them near `middle`, few up to `high`."""
+    rng = random.Random(seed)
+    drawn = (rng.lognormvariate(0, 0.8) * middle for _ in range(97))
+    return [round(min(max(each, low), high), 3) for each in drawn]
+
+
+calls, tokens, at_once = (partial(Rule, kind) for kind in ("calls", "cost", "in_flight"))
+LLM, WEB, LOOKUP = tail(2, 9, 60, 1), tail(0.05, 0.4, 8, 3), tail(0.001, 0.004, 0.05, 4)
+"""Seconds of a language model, a web server and a database."""
+PROMPTS = [int(100 * each) for each in tail(1, 4, 40, 2)]
+HOSTS = random.Random(5).choices(range(300), [1 / (rank + 5) for rank in range(300)], k=400)
+HOT = [0, 0, 1, 0, 2, 0, 3, 4, 0, 5]
+"""Keys of changes: half of them are of one row."""
+MINUTE, HOST = (calls(500, 60), tokens(200_000, 60)), (calls(1, 1, by=True), at_once(2, by=True))
+AGAIN, CUT = {"max_attempts": 5, "initial": 0.5}, {"max_attempts": 3, "attempt_timeout": 90}
+HOUR, BURSTS, HANG = {"max_keys": 100, "ttl": 3600}, [0.0] * 49 + [30.0], [*LLM, 3600.0]
+
+
+def job(name: str, *limits: Rule, **options: Any) -> Job:
+    return Job(name=name, limits=limits, **options)
+
+
+def realistic() -> list[Job]:
+    """Return jobs as users have them."""
+    llm = partial(job, count=500, takes=LLM, capacity=300, costs=PROMPTS)
+    web = partial(job, count=300, takes=WEB, keys=HOSTS)
+    lookups = partial(job, count=10000, takes=LOOKUP)
+    rows = partial(job, count=400, takes=(0.2, 0.5, 0.3), keys=HOT, mode="key-ordered")
+    mail = partial(job, count=500, takes=(0.3, 0.2, 1.5))
+    free, by_key = {"mode": "unordered"}, {"mode": "key-ordered"}
+    # fmt: off
+    return [
+        llm("LLM, no limit", count=400, capacity=100),
+        llm("LLM, 20 calls a second", calls(20, 1), count=400, capacity=400),
+        llm("LLM, 500 calls a minute", MINUTE[0]),
+        llm("LLM, 200,000 tokens a minute", MINUTE[1]),
+        llm("LLM, calls and tokens a minute", *MINUTE),
+        llm("LLM, the same unordered", *MINUTE, **free),
+        llm("LLM, the same, held results", *MINUTE, capacity=150, max_held=1000),
+        llm("LLM, the same and 64 at a time", *MINUTE, at_once(64)),
+        llm("LLM, large prompts", *MINUTE, costs=(30_000, 500, 500, 500), count=200),
+        llm("LLM, 3 calls a minute", calls(3, 60), count=20),
+        llm("LLM, 1 call a second", calls(1, 1), count=120),
+        llm("LLM, 10 calls per 100 ms", calls(10, 0.1), count=400),
+        llm("LLM, no latency", calls(20, 1, latency=0), count=400),
+        llm("LLM, 2 s latency", calls(20, 1, latency=2), count=400),
+        llm("LLM, 429 now and then", *MINUTE, fails=[0] * 19 + [1], after=20, again=6, retry=AGAIN),
+        llm("LLM, errors, back-off", *MINUTE, count=200, fails=(0, 0, 2), retry=AGAIN),
+        llm("LLM, one call hangs", *MINUTE, count=300, takes=HANG, timeout=120, **free),
+        llm("LLM, a hang, cut", calls(20, 1), count=300, takes=HANG, again=5, retry=CUT, **free),
+        llm("LLM, hang of an hour", calls(5, 1), count=97, takes=[3600, *LLM], **free),
+        llm("LLM, hedged", *MINUTE, count=300, takes=[5] * 29 + [60], again=5, hedge=8),
+        llm("LLM, budget of 150 calls", Rule("budget", 150), count=400),
+        llm("LLM, budget and calls", Rule("budget", 150), calls(20, 10), count=400),
+        llm("LLM, conversations", *MINUTE, count=200, keys=range(25), **by_key),
+        llm("LLM, two operators", *MINUTE, count=400, operators=2),
+        llm("LLM, two operators, 20 a second", calls(20, 1), count=400, operators=2),
+        llm("LLM, slow consumer", *MINUTE, count=200, reads=(1,)),
+        llm("LLM, questions trickle in", *MINUTE, count=200, gaps=(2, 5, 0.5)),
+        llm("LLM, questions in bursts", calls(20, 1), count=200, gaps=BURSTS),
+        llm("LLM, many answers each", *MINUTE, count=200, many=True),
+        llm("LLM, repeated questions", calls(20, 1), count=300, keys=range(60), cache=HOUR),
+        llm("LLM, batches of prompts", *MINUTE, count=400, batch={"max_size": 20}),
+        llm("LLM, evenly, 5 together", calls(60, 60, burst=5), count=200),
+        llm("LLM, limit of each customer", calls(5, 10, by=True), count=300, keys=range(10)),
+        llm("LLM, adaptive", Rule("adaptive", 32), count=400),
+        llm("LLM, max_wait never reached", calls(20, 1, max_wait=600), count=100),
+        llm("LLM, breaker never opens", calls(20, 1), Rule("breaker", 5), count=100),
+        web("crawl, no limit"),
+        web("crawl, one call a host", capacity=200, **by_key),
+        web("crawl, one call a host, 50 at a time", at_once(50), capacity=400, **by_key),
+        web("crawl, 2 at a time a host", HOST[1], capacity=200),
+        web("crawl, 1 a second a host", HOST[0], capacity=200, **free),
+        web("crawl, both, 100 at a time", *HOST, at_once(100), capacity=200, **free),
+        web("crawl, timeouts", at_once(50), takes=[*WEB, 300], timeout=10),
+        web("crawl, retries", at_once(50), fails=[0] * 9 + [2], retry=AGAIN),
+        web("crawl, adaptive", Rule("adaptive", 50)),
+        web("crawl, weighted", at_once(20, weight=True), count=500, costs=(1, 1, 8)),
+        lookups("lookups, 100 at a time", at_once(100)),
+        lookups("lookups, 10 at a time", at_once(10), count=3000),
+        lookups("lookups, 1,000 a second", calls(1000, 1), count=5000),
+        lookups("lookups, batches", at_once(4), batch={"max_size": 25, "in_flight": 4}),
+        lookups("lookups, cache, hot keys", calls(100, 1), count=5000, keys=HOT, cache=HOUR),
+        lookups("lookups, copies", at_once(10), count=2000, copy=True),
+        rows("changes of rows, hot row"),
+        rows("changes, hot row, 3 at a time", at_once(3)),
+        rows("changes, hot row, 5 a second", calls(5, 1)),
+        rows("changes, retries hold the key", at_once(4), fails=(0, 0, 0, 1), retry=AGAIN),
+        mail("mail, 14 a second", calls(14, 1)),
+        mail("mail, pauses of a minute", calls(14, 1), gaps=[0.02] * 99 + [60]),
+        mail("mail, fast consumer, capacity 8", calls(14, 1), capacity=8),
+        mail("mail, slow consumer, capacity 8", calls(14, 1), capacity=8, reads=(0.1,), count=300),
+        mail("mail, consumer pauses", calls(14, 1), reads=[0] * 99 + [45], count=300, max_held=50),
+        mail("mail, Retry-After 0", calls(14, 1), fails=(0, 0, 0, 0, 1), after=0, retry=AGAIN),
+        mail("mail, short and long window", calls(14, 1), calls(300, 60)),
+        mail("payments, 25 a second, 10 at a time", calls(25, 1), at_once(10)),
+        mail("geocoding, 1 a second", calls(1, 1), count=90, takes=(0.15,)),
+        mail("geocoding, 50,000 a day", calls(50000, 86400), count=300, takes=(0.15,)),
+    ]
+    # fmt: on
+
+
+class Pick:
+    """Picks arguments of options: the first choice for the pairs, or any choice by chance."""
+
+    def __init__(self, rng: random.Random | None = None) -> None:
+        self._rng = rng
+
+    def one(self, *choices: Any) -> Any:
+        return choices[0] if self._rng is None else self._rng.choice(choices)
+
+    def some(self, first: Sequence[Any], *choices: Any) -> Any:
+        """Return the first sequence, or one to six choices, which are its values by default."""
+        if self._rng is None:
+            return first
+        return tuple(self._rng.choice(choices or first) for _ in range(self._rng.randint(1, 6)))
+
+    def window(self, kind: Any, most: int, per: float, **more: Any) -> dict[str, Any]:
+        most = self.one(most, *(range(20, 41) if kind == "cost" else range(1, 9)))
+        per, latency = self.one(per, 0.5, 3, 10), self.one(None, None, 0.0, 1.0)
+        return {"limits": (Rule(kind, most, per, latency=latency, **more),)}
+
+
+SECONDS = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 9.0, 30.0)
+FEW = (1, 2, 3, 4, 6, 9)
+KEYS, COSTS = (1, 2, 3, 1, 1, 4), (2, 5, 1, 3)
+# fmt: off
+OPTIONS: dict[str, Callable[[Pick], dict[str, Any]]] = {
+    "timeout": lambda p: {"timeout": p.one(8, 1.5, 25)},
+    "retry": lambda p: {"retry": {"max_attempts": p.one(3, 2, 4), "initial": p.one(0.5, 0.1, 5)},
+                        "fails": p.some((0, 1, 0, 0, 2))},
+    "attempt_timeout": lambda p: {"again": p.one(2, *SECONDS), "retry": {
+        "max_attempts": 3, "attempt_timeout": p.one(5, 0.7, 3, 10)}},
+    "retry-after": lambda p: {"retry": {"max_attempts": p.one(3, 2)}, "after": p.one(7, 0, 1, 20),
+                              "fails": p.some((0, 0, 1), 0, 1, 2, 4)},
+    "small capacity": lambda p: {"capacity": p.one(3, *FEW)},
+    "max_held": lambda p: {"max_held": p.one(4, *FEW), "capacity": p.one(4, *FEW)},
+    "copy": lambda _: {"copy": True},
+    "batch": lambda p: {"batch": {
+        "max_size": p.one(3, 1, 2, 4), "max_wait": p.one(0.5, 0.005), "in_flight": p.one(3, 1, 2)}},
+    "cache": lambda p: {"cache": {"max_keys": 20, "ttl": p.one(300, 1)}, "keys": p.some(KEYS)},
+    "many": lambda _: {"many": True},
+    "key order": lambda p: {"mode": "key-ordered", "keys": p.some(KEYS)},
+    "unordered": lambda _: {"mode": "unordered"},
+    "hedge": lambda _: {"hedge": 12, "again": 1},
+    "slow consumer": lambda p: {"reads": p.some((0.5,), 0, 0.3, 2, 20)},
+    "trickle": lambda p: {"gaps": p.some((0.4, 0, 3), 0, 0, 0.3, 2, 20)},
+    "calls": lambda p: p.window("calls", 3, 2),
+    "tokens": lambda p: {**p.window("cost", 10, 3), "costs": p.some(COSTS)},
+    "in flight": lambda p: {"limits": (at_once(p.one(5, *range(1, 13))),)},
+    "adaptive": lambda _: {"limits": (Rule("adaptive", 8),)},
+    "budget": lambda p: {"limits": (Rule("budget", p.one(15, *range(3, 26))),)},
+    "calls of a key": lambda p: {**p.window("calls", 2, 6, by=True), "keys": p.some(KEYS)},
+    "in flight of a key": lambda p: {"limits": (at_once(p.one(2, *FEW), by=True),),
+                                     "keys": p.some(KEYS)},
+    "burst": lambda p: p.window("calls", 6, 6, burst=p.one(2, 1)),
+    "weight": lambda p: {"limits": (at_once(p.one(10, 20, 30), weight=True),),
+                         "costs": p.some(COSTS)},
+    "max_wait": lambda p: p.window("calls", 4, 2, max_wait=500),
+    "breaker": lambda _: {"limits": (Rule("breaker", 50),)},
+    "two operators": lambda _: {"operators": 2},
+}
+# fmt: on
+"""Each option, in the least job that shows it."""
+
+
+def merged(name: str, parts: Sequence[dict[str, Any]], **more: Any) -> Job:
+    """Return a job that has all parts: the limits of each, and one `retry` of all."""
+    given: dict[str, Any] = {"limits": (), "retry": {}, **more}
+    for part in parts:
+        limits, retry = given["limits"], given["retry"]
+        given |= part
+        given["limits"] = limits + part.get("limits", ())
+        given["retry"] = {**retry, **part.get("retry", {})}
+    return Job(name=name, **given | {"retry": given["retry"] or None})
+
+
+def clash(first: str, second: str) -> bool:
+    """Return whether two options exclude each other."""
+    # A failing load fails all values that wait for it, which the optimum does not model.
+    joins = [{"cache", each} for each in ("retry", "retry-after", "attempt_timeout", "batch")]
+    joins += [{"batch", "hedge"}, {"retry", "retry-after"}, {"key order", "unordered"}]
+    return {first, second} in joins
+
+
+def small(*names: str) -> Job:
+    """Return a job that has some options."""
+    parts = [OPTIONS[each](Pick()) for each in names]
+    return merged(" + ".join(names), parts, count=20, takes=(1, 4, 2, 9, 3))
+
+
+def alone() -> list[Job]:
+    return [replace(small(name), name=f"option: {name}") for name in OPTIONS]
+
+
+def pairs() -> list[Job]:
+    return [small(*pair) for pair in combinations(OPTIONS, 2) if not clash(*pair)]
+
+
+def draw(seed: int, number: int) -> Job:
+    """Return a job of two to four options by chance."""
+    rng = random.Random(f"{seed} {number}")
+    pick, names, wanted = Pick(rng), list[str](), rng.randint(2, 4)
+    unchecked = ("hedge", "adaptive", "max_wait", "breaker")
+    while len(names) < wanted:
+        name = rng.choice([*OPTIONS])
+        if name not in (*names, *unchecked) and not any(clash(name, each) for each in names):
+            names.append(name)
+    takes, count = pick.some((), *SECONDS), rng.randint(4, 30)
+    parts = [OPTIONS[name](pick) for name in names]
+    drawn = merged(f"{seed}/{number}: {' + '.join(names)}", parts, count=count, takes=takes)
+    least = drawn.batch["max_size"] if drawn.batch else 1
+    return replace(drawn, capacity=max(drawn.capacity, least))

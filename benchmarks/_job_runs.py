@@ -1,19 +1,19 @@
-"""Jobs on operators, on a virtual clock, and by a loop as people write it by hand."""
+"""Jobs on operators, on a virtual clock, and by hand; and what is wrong with a recorded run."""
 
 import asyncio
 import copy
-import multiprocessing
-import operator
-import signal
+import heapq
+from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from math import inf
-from pathlib import Path
+from operator import attrgetter
 from typing import Any
 
 from _job import Job, Rule, Work
-from msgspec import Struct, field
+from _optimum import SLACK, gauges_of
+from msgspec import Struct
 
 from asyncwait import reference
 from asyncwait.backends import pool, services
@@ -22,28 +22,23 @@ from asyncwait.backends.threads._plain import threads_wait
 from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter
+from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter, TooManyAbandonedCalls
 
-PATIENCE = 30.0
-"""Real seconds for a run."""
+LONGEST, IDLE = 1e7, 1e-3
+"""Seconds after which a run counts as hanging, and for which room may stay unused."""
 
 STAGGER = 2e-9
 """Seconds between the ends of calls in threads: those of one instant would end in any order."""
 
-LONGEST = 1e7
-"""Virtual seconds after which a run counts as hanging."""
 
-
-class Call(Struct):
+class Call(Struct, eq=False):
     """A call as its function saw it; without an end, it ran on when the operator was left."""
 
     works: tuple[Work, ...]
     start: float
     end: float = inf
-
-    @property
-    def costs(self) -> int:
-        return sum(work.cost for work in self.works)
+    ready: float = 0.0  # when it could have started, but for limits: the checks set it
+    is_first: bool = True
 
 
 class Run(Struct):
@@ -58,43 +53,29 @@ class Run(Struct):
     """
 
     seconds: float = inf
-    calls: list[Call] = field(default_factory=list)
-    results: list[list[tuple[float, int, bool]]] = field(default_factory=list)
+    calls: list[Call] = []
+    results: list[list[tuple[float, int, bool]]] = []
     refused: str = ""
     error: str = ""
     in_threads: bool = False
 
 
 def limit(rule: Rule) -> Any:
-    """Return a rule as a limit of the package.
-
-    Raises:
-        TypeError, AttributeError: the package does not have that form.
-    """
-    options: dict[str, Any] = {"max_wait": rule.max_wait, "burst": rule.burst}
-    options |= {"by": operator.attrgetter("key") if rule.by else None}
-    options |= {"weight": operator.attrgetter("cost") if rule.weight else None}
+    """Return a rule as a limit of the package."""
+    given: dict[str, Any] = {"by": attrgetter("key")} if rule.by else {}
+    given |= {} if rule.max_wait is None else {"max_wait": rule.max_wait}
+    cost = attrgetter("cost")
     if rule.kind in ("calls", "cost"):
-        options |= {"per": rule.per, "latency": rule.latency}
-    given = {name: value for name, value in options.items() if value is not None}
-    match rule.kind:
-        case "calls":
-            return services.Limit(calls=int(rule.most), **given)
-        case "cost":
-            return services.Limit(cost=operator.attrgetter("cost"), up_to=rule.most, **given)
-        case "in_flight":
-            return services.InFlight(int(rule.most), **given)
-        case "adaptive":
-            return services.Adaptive(int(rule.most))
-        case "budget":
-            return services.Budget(rule.most, then="stop")
-        case "breaker":
-            new: Any = services  # a later release has it
-            rest = {"rest": rule.rest, "longest": rule.rest}
-            return new.Breaker(failures=int(rule.most), over=rule.per, **rest)
+        most = {"cost": cost, "up_to": rule.most} if rule.kind == "cost" else {"calls": rule.most}
+        given |= {"per": rule.per, "latency": rule.latency, "burst": rule.burst, **most}
+        return services.Limit(**given)
+    if rule.kind == "in_flight":
+        return services.InFlight(rule.most, weight=cost if rule.weight else None, **given)
+    budget, breaker = services.Budget(rule.most, then="stop"), services.Breaker(failures=rule.most)
+    return {"budget": budget, "breaker": breaker}.get(rule.kind) or services.Adaptive(rule.most)
 
 
-class _Service:
+class Service:
     """The function of a job, which records its calls."""
 
     def __init__(self, job: Job, run: Run) -> None:
@@ -102,54 +83,45 @@ class _Service:
         self._attempts: Counter[int] = Counter()
 
     async def one(self, work: Work) -> Any:
-        attempt = await self._call(work)
-        if attempt < work.fails:
-            raise self._error()
-        return self._result(work)
+        [result] = await self.together([work])
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     async def together(self, works: list[Work]) -> list[Any]:
-        await self._call(*works)
-        return [
-            self._error() if self._attempts[work.index] - 1 < work.fails else self._result(work)
-            for work in works
-        ]
-
-    async def _call(self, *works: Work) -> int:
         now = asyncio.get_running_loop().time
-        call = Call(works, now())
+        call = Call(tuple(works), now())
         self._run.calls.append(call)
-        attempt = self._attempts[works[0].index]
-        seconds = max(work.seconds(self._attempts[work.index]) for work in works)
+        attempts = [self._attempts[work.index] for work in works]
         self._attempts.update(work.index for work in works)
+        seconds = max(map(Work.seconds, works, attempts))
         if self._run.in_threads:
             seconds += STAGGER * (1 + works[0].index % 400)
         try:
             await asyncio.sleep(seconds)
         finally:
             call.end = now()
-        return attempt
+        return [*map(self._outcome, works, attempts)]
 
-    def _error(self) -> Exception:
-        return ConnectionError() if self._job.after is None else RetryAfter(self._job.after)
-
-    def _result(self, work: Work) -> Any:
+    def _outcome(self, work: Work, attempt: int) -> Any:
+        if attempt < work.fails:
+            after = self._job.after
+            return ConnectionError() if after is None else RetryAfter(after)
         result = work.key if self._job.cache else work.index  # values of a key share a result
         return [result, result] if self._job.many else result
 
 
 def options(job: Job) -> dict[str, Any]:
-    """Return the arguments of the operator, except its limits."""
-    given: dict[str, Any] = {"capacity": job.capacity, "timeout": job.timeout}
-    given["max_held"] = job.max_held
+    """Return the arguments of the operator."""
+    failed = (lambda work, _: [~work.index] * 2) if job.many else (lambda work, _: ~work.index)
+    given = {name: getattr(job, name) for name in ("capacity", "timeout", "max_held", "many")}
     given["retry"] = job.retry and Retry(**job.retry)
     given["batch"] = job.batch and Batch(**job.batch)
-    given["cache"] = job.cache and Cache(**job.cache, key=operator.attrgetter("key"))
-    given |= {"copy": copy.copy} if job.copy else {}
-    given |= {"many": True} if job.many else {}
-    given |= {"key": operator.attrgetter("key")} if job.mode == "key-ordered" else {}
-    failed = (lambda work, _: [~work.index] * 2) if job.many else (lambda work, _: ~work.index)
-    given["on_error"] = failed
-    return {name: value for name, value in given.items() if value is not None}
+    given["cache"] = job.cache and Cache(**job.cache, key=attrgetter("key"))
+    given["copy"] = copy.copy if job.copy else None
+    given["key"] = attrgetter("key") if job.mode == "key-ordered" else None
+    given["limits"] = [*map(limit, job.limits)]
+    return {name: value for name, value in given.items() if value} | {"on_error": failed}
 
 
 async def _source(works: list[Work]) -> AsyncIterator[Work]:
@@ -161,126 +133,71 @@ async def _source(works: list[Work]) -> AsyncIterator[Work]:
 
 
 async def _read(job: Job, works: list[Work], opens: Callable[[Any], Any], to: list[Any]) -> None:
-    loop = asyncio.get_running_loop()
+    loop, waiting = asyncio.get_running_loop(), [*works]
     async with opens(_source(works) if job.gaps else works) as results:
-        count = 0
-        async for result in results:
-            count += 1
-            if job.many and count % 2:
-                continue  # a value has two results, and is read with the second one
-            to.append((loop.time(), ~result if result < 0 else result, result >= 0))
+        async for first in results:
+            result = await anext(results) if job.many else first  # A value has two results then.
+            index = ~result if result < 0 else result
+            if job.cache:  # The result of several values is their key.
+                own = [w for w in waiting if (w.index == index if result < 0 else w.key == index)]
+                waiting.remove(own[0])
+                index = own[0].index
+            to.append((loop.time(), index, result >= 0))
             if pause := job.reads[(len(to) - 1) % len(job.reads)]:
                 await asyncio.sleep(pause)
 
 
-WAITS = {"ordered": "ordered_wait", "unordered": "unordered_wait"}
-WAITS |= {"key-ordered": "key_ordered_wait"}
-
-
-async def _run(job: Job, run: Run, operators: Any, wrap: Callable[[Any], Any]) -> None:
-    service = _Service(job, run)
-    given = options(job)
-    if job.limits:
-        given["limits"] = [limit(rule) for rule in job.limits]
-    wrapped: list[Any] = []
-    for _ in range(job.operators):
-        fn: Any = service.together if job.batch else service.one
-        if job.hedge is not None:
-            fn = services.StandIns(fn, hedge=services.Hedge(after=job.hedge, at_most=0.05))
-        wrapped.append(wrap(fn))
-    taken: list[Any] = [[] for _ in wrapped]
-    reads = [
-        _read(job, works, partial(operators(fn), fn=fn, **given), to)
-        for works, fn, to in zip(job.shares(), wrapped, taken, strict=True)
-    ]
-    try:
-        await asyncio.wait_for(asyncio.gather(*reads), LONGEST)
-        run.seconds = asyncio.get_running_loop().time()
-    finally:
-        run.results = taken
-
-
-def _threaded(job: Job, fn: Any) -> Any:
-    """Return the wait of threads whose calls a server answers on the loop."""
-    loop: Any = asyncio.get_running_loop()
+def _threaded(job: Job, fn: Any, loop: Any) -> tuple[Any, Any]:
+    """Return the wait of threads whose calls a server answers on the loop, and its function."""
+    server = Server(fn, loop)
 
     def hire() -> Any:
-        hired = Hired(loop, fn)
-        loop.crews.append(hired)
-        return hired
+        loop.crews.append(Hired(loop, server))
+        return loop.crews[-1]
 
-    loop.servers.append(fn)
+    loop.servers.append(server)
     build: Any = threads_wait
-    return build(job.mode, partial(open_plain, hire=hire))
+    return build(job.mode, partial(open_plain, hire=hire)), server
 
 
-def play(job: Job, backend: str) -> Run:
-    """Run a job on "pool", "threads" or "reference"; return what happened.
-
-    Threads run in a child process: nothing else ends a thread that waits for ever.
-    """
-    if backend != "threads":
-        return _play(job, backend)
-    forks = multiprocessing.get_context("fork")
-    here, there = forks.Pipe()
-    child = forks.Process(target=lambda: there.send(_play(job, backend)), daemon=True)
-    child.start()
-    run: Run = here.recv() if here.poll(PATIENCE + 5) else Run(error="hangs: threads block")
-    child.kill()
-    child.join()
-    return run
-
-
-def _play(job: Job, backend: str) -> Run:
-    run = Run(in_threads=backend == "threads")
-    makes: Any = PatientLoop if backend == "threads" else VirtualLoop
-
+async def _run(job: Job, run: Run, backend: str) -> None:
     def note(_: Any, context: dict[str, Any]) -> None:
         run.error = f"raised: {context.get('exception')!r} in a callback"
 
-    async def main() -> None:
-        loop: Any = asyncio.get_running_loop()
-        loop.set_exception_handler(note)
-        if backend == "threads":
-            if job.hedge is None:
-                await _run(job, run, partial(_threaded, job), lambda fn: Server(fn, loop))
-            else:
-                run.refused = "nothing ends a call in a thread, so there are no hedges"
-            return
-        module: Any = pool if backend == "pool" else reference
-        await _run(job, run, lambda fn: getattr(module, WAITS[job.mode]), lambda fn: fn)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(note)
+    service, given, reads = Service(job, run), options(job), []
+    run.results = [[] for _ in range(job.operators)]
+    module: Any = reference if backend == "reference" else pool
+    for works, to in zip(job.shares(), run.results, strict=True):
+        fn: Any = service.together if job.batch else service.one
+        wait = getattr(module, f"{job.mode.replace('-', '_')}_wait")
+        if job.hedge is not None:
+            fn = services.StandIns(fn, hedge=services.Hedge(after=job.hedge, at_most=0.05))
+        if run.in_threads:
+            wait, fn = _threaded(job, fn, loop)
+        reads.append(_read(job, works, partial(wait, fn=fn, **given), to))
+    await asyncio.wait_for(asyncio.gather(*reads), LONGEST)
+    run.seconds = loop.time()
 
-    try:
-        for rule in job.limits:
-            limit(rule)
-    except (TypeError, AttributeError, InvalidConfig) as error:
-        run.refused = f"not available: {error}"
-        return run
-    before = signal.signal(signal.SIGALRM, _block)
-    alarm = signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)
+
+def play(job: Job, backend: str) -> Run:
+    """Run a job on "pool", "threads" or "reference"; return what happened."""
+    run = Run(in_threads=backend == "threads")
+    makes: Any = PatientLoop if run.in_threads else VirtualLoop
+    if run.in_threads and job.hedge is not None:
+        return Run(refused="threads have no hedges: nothing ends a call")
     try:
         with asyncio.Runner(loop_factory=makes) as runner:
-            runner.run(main())
-    except Blocked as error:
-        run.error = f"hangs: blocked in {error}"
-    except InvalidConfig as error:
-        run.refused = f"{error}".splitlines()[0]
+            runner.run(_run(job, run, backend))
     except TimeoutError:
         run.error = f"hangs: {sum(map(len, run.results))} of {job.count} results"
     except Exception as error:
-        run.error = f"raised: {type(error).__name__}: {error}"
-    finally:
-        signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, *alarm)  # a test has an alarm of its own
+        # Threads run on when their time is over, and only so many may.
+        refusals = (InvalidConfig, TooManyAbandonedCalls)[: 1 + run.in_threads]
+        name = "refused" if isinstance(error, refusals) else "error"
+        setattr(run, name, f"raised: {type(error).__name__}: {error}".splitlines()[0])
     return run
-
-
-class Blocked(KeyboardInterrupt):
-    """A run blocks its loop for real; a loop lets no other kind of error out of a callback."""
-
-
-def _block(_: int, frame: Any) -> None:
-    raise Blocked(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
 
 
 class Window:
@@ -288,67 +205,194 @@ class Window:
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
-        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._times: defaultdict[int, deque[tuple[float, float]]] = defaultdict(deque)
+        self._keys: Any = defaultdict(lambda: (asyncio.Lock(), deque()))
 
     async def enter(self, work: Work) -> None:
-        owner = work.key if self._rule.by else 0
-        cost = work.cost if self._rule.kind == "cost" else 1
-        times, loop = self._times[owner], asyncio.get_running_loop()
-        async with self._locks[owner]:
-            while True:
-                while times and times[0][0] <= loop.time():
-                    times.popleft()
-                if sum(each for _, each in times) + cost <= self._rule.most:
-                    break
-                await asyncio.sleep(times[0][0] - loop.time())
-            times.append((loop.time() + self._rule.arrives_in + self._rule.per, cost))
+        rule, loop = self._rule, asyncio.get_running_loop()
+        cost = work.cost if rule.kind == "cost" else 1
+        lock, costs = self._keys[work.key if rule.by else 0]
+        async with lock:
+            while sum(each for _, each in costs) + cost > rule.most:
+                leaves, _ = costs.popleft()
+                await asyncio.sleep(leaves - loop.time())
+            costs.append((loop.time() + rule.arrives_in + rule.per, cost))
 
 
 def by_hand(job: Job) -> float | None:
     """Return the seconds of workers with semaphores and windows; None for what they can't do."""
-    if job.batch or job.cache or job.hedge or job.operators > 1 or job.timeout or any(job.reads):
+    flights = [rule for rule in job.limits if rule.kind == "in_flight" and not rule.weight]
+    windows = [Window(r) for r in job.limits if r.kind in ("calls", "cost") and not r.burst]
+    is_simple = len(windows) + len(flights) == len(job.limits) and len(flights) <= 1
+    shares = job.batch or job.cache or job.hedge or job.operators > 1
+    if shares or job.timeout or any(job.reads) or not is_simple:
         return None
-    kinds = {rule.kind for rule in job.limits if rule.burst is None and not rule.weight}
-    if len(kinds) < len(job.limits) or not kinds <= {"calls", "cost", "in_flight"}:
-        return None
-
-    async def work_on(source: Any, service: _Service, windows: Any, flight: Any, keys: Any) -> None:
-        async for work in source:
-            async with keys[work.key if job.mode == "key-ordered" else -1 - work.index]:
-                for attempt in range(1, job.most_calls + 1):
-                    for window in windows:
-                        await window.enter(work)
-                    async with flight[work.key if shared else 0]:
-                        try:
-                            await asyncio.wait_for(service.one(work), job.longest)
-                            break
-                        except (OSError, RetryAfter, TimeoutError):
-                            pass
-                    await asyncio.sleep(job.back_off(attempt))
-
-    shared = any(rule.by for rule in job.limits if rule.kind == "in_flight")
+    most, by = (flights[0].most, flights[0].by) if flights else (job.capacity, False)
 
     async def main() -> float:
-        service, lock = _Service(job, Run()), asyncio.Lock()
-        windows = [Window(rule) for rule in job.limits if rule.kind != "in_flight"]
-        most = min([int(r.most) for r in job.limits if r.kind == "in_flight"] + [job.capacity])
-        flight: Any = defaultdict(partial(asyncio.Semaphore, most))
+        loop, service, works = asyncio.get_running_loop(), Service(job, Run()), iter(job.work())
+        semaphores: Any = defaultdict(partial(asyncio.Semaphore, most))
         keys: Any = defaultdict(asyncio.Lock)
-        works = _source(job.work())
 
-        async def source() -> AsyncIterator[Work]:
-            while True:
-                async with lock:
-                    try:
-                        work = await anext(works)
-                    except StopAsyncIteration:
-                        return
-                yield work
+        async def work_on() -> None:
+            for work in works:  # of all workers
+                await asyncio.sleep(work.at - loop.time())
+                async with keys[work.key if job.mode == "key-ordered" else -1 - work.index]:
+                    for attempt in range(1, job.most_calls + 1):
+                        for window in windows:
+                            await window.enter(work)
+                        async with semaphores[work.key if by else 0]:
+                            try:
+                                await asyncio.wait_for(service.one(work), job.longest)
+                                break
+                            except (OSError, RetryAfter, TimeoutError):
+                                pass
+                        await asyncio.sleep(job.back_off(attempt))
 
-        workers = (work_on(source(), service, windows, flight, keys) for _ in range(job.capacity))
-        await asyncio.gather(*workers)
-        return asyncio.get_running_loop().time()
+        await asyncio.gather(*(work_on() for _ in range(job.capacity)))
+        return loop.time()
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main())
+
+
+def problems(job: Job, run: Run) -> list[str]:
+    """Return each kind of problem once, with its first instance."""
+    if run.error:
+        return [run.error]
+    found = [*_wrong_results(job, run), *_wrong_calls(job, run), *_exceeded(job, run)]
+    unchecked = {rule.kind for rule in job.limits} & {"adaptive", "breaker"} or job.batch
+    unchecked = unchecked or job.cache or job.hedge or job.copy or not run.calls
+    runs_on = run.in_threads and (job.timeout or job.longest < inf)  # beyond its time
+    if found or unchecked or runs_on:
+        return found
+    return [*_Replay(job, run).idle()]
+
+
+def _wrong_results(job: Job, run: Run) -> Iterator[str]:
+    works = job.work()
+    is_cut = job.timeout or job.longest < inf
+    given = Counter(index for results in run.results for _, index, _ in results)
+    wanted = set(range(job.count))
+    if job.budget is not None:
+        counts = Counter(work.index for call in run.calls for work in call.works)
+        ended = (i for i, n in counts.items() if n == min(works[i].fails + 1, job.most_calls))
+        wanted = set() if is_cut else set(ended)
+        if len(run.calls) > job.budget or (len(given) < job.count and len(run.calls) < job.budget):
+            yield f"budget: {len(run.calls)} calls were made of {job.budget}"
+    if wanted - set(given):
+        yield f"lost: {sorted(wanted - set(given))[:5]} of {job.count}, {len(given)} came"
+    if repeated := [index for index, times in given.items() if times > 1]:
+        yield f"repeated: {repeated[:5]}"
+    for results in run.results:
+        lines: defaultdict[int, list[int]] = defaultdict(list)
+        for _, index, is_good in results:
+            is_left = job.budget is not None and not is_good  # a value without its next call
+            if not is_cut and not is_left and is_good is not (works[index].fails < job.most_calls):
+                yield f"outcome: value {index} counts as {'decided' if is_good else 'failed'}"
+            lines[works[index].key if job.mode == "key-ordered" else 0].append(index)
+        if job.mode != "unordered" and any(line != sorted(line) for line in lines.values()):
+            yield "disorder: results are out of order"
+
+
+def _wrong_calls(job: Job, run: Run) -> Iterator[str]:
+    most, is_cut = job.most_calls, job.timeout or job.longest < inf
+    is_exact = not (is_cut or job.cache or job.budget is not None)
+    counts = Counter(work.index for call in run.calls for work in call.works)
+    for work in job.work() if job.hedge is None else ():
+        times = counts[work.index]
+        if times not in (0, min(work.fails + 1, most)) if is_exact else times > most:
+            yield f"calls: value {work.index} was called {times} times"
+    last: dict[tuple[int, int], float] = {}
+    is_checked = job.mode == "key-ordered" and not (run.in_threads and is_cut)
+    for call in run.calls if is_checked else ():
+        for work in call.works:
+            line = work.index % job.operators, work.key
+            if call.start + SLACK < last.get(line, 0):
+                yield f"overlapping: two calls of key {work.key} at {call.start:.6g} s"
+            last[line] = call.end
+
+
+def _exceeded(job: Job, run: Run) -> Iterator[str]:
+    for gauge in gauges_of(job.limits):
+        for call in sorted(run.calls, key=lambda call: call.start):
+            if gauge.rule.kind != "adaptive" and not gauge.has_room(call.start, call.works):
+                yield f"exceeded: at {call.start:.6g} s: {gauge.rule}"
+                break
+            gauge.add(call.start, call.end, call.works)
+
+
+class _Replay:
+    """A run that is played again, to look at each instant at which room came up."""
+
+    def __init__(self, job: Job, run: Run) -> None:
+        self.job, self.gauges = job, [*gauges_of(job.limits)]
+        self.calls = sorted(run.calls, key=lambda call: call.start)
+        self.read = {i: at for results in run.results for at, i, _ in results}
+        self.decided = {call.works[0].index: call.end for call in self.calls}
+        good = {i for results in run.results for _, i, is_good in results if is_good}
+        # A deadline, or a spent budget, decides a value later than its last call.
+        for i in self.decided if job.timeout else {*self.decided} - good if job.budget else ():
+            self.decided[i] = max(self.read.get(i, inf), self.decided[i])
+        ready = {i: at for works in job.shares() for i, at in self._admitted(works)}
+        earlier: defaultdict[int, list[Call]] = defaultdict(list)
+        for call in self.calls:
+            [work] = call.works
+            call.ready, own = ready[work.index], earlier[work.index]
+            if own:
+                is_cut = work.seconds(len(own) - 1) > job.longest
+                call.ready = own[-1].end + job.back_off(len(own), is_cut=is_cut)
+            call.is_first = not own
+            own.append(call)
+        again = sorted((c for c in self.calls if not c.is_first), key=lambda call: call.ready)
+        first = sorted((c for c in self.calls if c.is_first), key=lambda call: call.works[0].index)
+        self.waiting = again + first
+
+    def _admitted(self, works: list[Work]) -> Iterator[tuple[int, float]]:
+        """Yield when each value of an operator came, had a place, and was the first of its key."""
+        own, keys = [work.index for work in works if work.index in self.decided], dict[int, float]()
+        reads = sorted(self.read.get(i, inf) for i in own)
+        ends = sorted(self.decided[i] for i in own)
+        times, room = iter([0.0, *heapq.merge(reads, ends), inf]), 0
+        for place, work in enumerate(works):
+            while room <= place:
+                now = next(times)
+                read = bisect_right(reads, now)
+                held = max(bisect_right(ends, now) - read, 0)
+                room = self.job.capacity + read + min(self.job.max_held or 0, held)
+                room = room if now < inf else len(works)
+            yield work.index, max(work.at, now, keys.get(work.key, 0))
+            if self.job.mode == "key-ordered":
+                keys[work.key] = self.decided.get(work.index, inf)
+
+    def idle(self) -> Iterator[str]:
+        """Find the first call that could have started earlier."""
+        times = {call.ready for call in self.calls} | {call.end for call in self.calls}
+        times |= {g.leaves(call.start, call.end) for call in self.calls for g in self.gauges}
+        started = 0
+        for now in sorted(times):
+            while started < len(self.calls) and self.calls[started].start <= now + IDLE:
+                call = self.calls[started]
+                for gauge in self.gauges:
+                    gauge.add(call.start, call.end, call.works)
+                started += 1
+            self.waiting = [call for call in self.waiting if call.start > now + IDLE]
+            if (call := self._could_start(now)) is not None:
+                at = f"started at {call.start:.6g} s, room since {now:.6g} s"
+                yield f"idle: value {call.works[0].index} {at}"
+                return
+
+    def _could_start(self, now: float) -> Call | None:
+        """Return a call that waits in vain; None if an earlier call waits for room for all."""
+        found = None
+        ready = [call for call in self.waiting if call.ready <= now]
+        for call in ready:
+            # Further attempts that become ready in one instant have no order.
+            ties = [each for each in ready if abs(each.ready - call.ready) <= SLACK]
+            ties = [call] if call.is_first else [each for each in ties if not each.is_first]
+            full = [[g for g in self.gauges if not g.has_room(now, each.works)] for each in ties]
+            if any(not gauge.by for gauges in full for gauge in gauges):
+                return None
+            found = call if found is None and not full[ties.index(call)] else found
+            if found and self.job.operators == 1:  # Values of several have no common order.
+                break
+        return found

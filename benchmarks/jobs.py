@@ -4,24 +4,20 @@
     python benchmarks/jobs.py --generated 20000 --seed 1 [--backend pool]
 
 All jobs run on a virtual clock, so each run gives the same figures. `--only` runs the jobs whose
-name contains a text, and prints their problems. `--generated` draws jobs of two to four options and
-looks for exceeded limits, unused room, and lost, repeated or disordered results. It prints the
-smallest failing job of each kind as a program.
+name contains a text. `--generated` draws jobs of two to four options, looks for exceeded limits,
+unused room, and lost, repeated or disordered results, and prints the smallest job of each problem.
 """
 
 import argparse
-import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from re import search
+from statistics import median
 from typing import Any
 
-from _job import Job
-from _job_checks import problems
-from _job_generated import code, draw, smallest, wrong
-from _job_list import alone, pairs, realistic
-from _job_runs import Run, by_hand, play
-from _optimum import best, bound
+from _job import Job, alone, draw, pairs, realistic
+from _job_runs import Run, by_hand, play, problems
+from _optimum import best
 from _page import markdown, shown
 from msgspec import Struct
 from rich.console import Console
@@ -29,128 +25,114 @@ from rich.progress import track
 
 BACKENDS = ("pool", "threads", "reference")
 GOAL = 0.95
-DRAWN = ("LLM, 20 calls a second", "LLM, 1 call a second", "LLM, calls and tokens a minute",
+PICTURED = ("LLM, 20 calls a second", "LLM, 1 call a second", "LLM, calls and tokens a minute",
          "crawl, 1 a second a host")  # fmt: skip
-"""The jobs of the picture."""
+REASONS = (
+    ("retry-after . adaptive", BACKENDS, "after a `RetryAfter`, an `Adaptive` starts no call"),
+    ("adaptive", BACKENDS, "`Adaptive` begins with 4 calls at a time, and searches for more"),
+    ("max_held . batch", BACKENDS, "the optimum knows which values will share a call"),
+    ("timeout", ("threads",), "in threads, a call whose time is over runs on and keeps its place"),
+    ("hot row, 3|key order . weight|flight of a key", ("threads",),
+     "calls that end in one instant end one after the other in threads, so keys take turns"),
+    ("two operators", ("reference",), "the operators of the reference have no common order"),
+)  # fmt: skip
+"""Why jobs may take longer: a pattern of their names, operators, and the reason."""
+
+
+def reason(job: Job, backend: str) -> str:
+    """Return why a job may take longer on a backend; empty for no reason."""
+    return next((why for name, on, why in REASONS if backend in on and search(name, job.name)), "")
 
 
 class Outcome(Struct, frozen=True):
-    """Figures of a job, and its runs by the backend.
-
-    Args:
-        optimum: seconds of the ideal operator.
-        least: seconds of the closed bound; 0 where there is none.
-        nominal: seconds of the ideal operator if no call had a latency.
-        hand: seconds of the loop by hand; None where it can't do the job.
-    """
+    """Seconds of the optimum, of that without latencies and of the loop by hand; the runs."""
 
     job: Job
     optimum: float
-    least: float
     nominal: float
     hand: float | None
     runs: dict[str, Run]
-    wrong: dict[str, list[str]]
 
-    def ratio(self, backend: str) -> float:
-        """Return the optimum divided by the time of a backend, as exactly as two runs agree."""
-        return round(self.optimum / self.runs[backend].seconds, 2 if backend == "threads" else 3)
-
-    def cell(self, backend: str) -> str:
-        """Return what the table says of a backend."""
+    def ratio(self, backend: str) -> float | None:
+        """Return the optimum divided by the time of a backend; None if that refuses the job."""
         run = self.runs[backend]
-        return "refused" if run.refused else run.error.split(":")[0] or str(self.ratio(backend))
+        return None if run.refused else round(self.optimum / run.seconds, 3)
+
+    @property
+    def below(self) -> list[str]:
+        """The backends that miss the goal."""
+        ratios = {name: self.ratio(name) for name in self.runs}
+        return [name for name, ratio in ratios.items() if ratio is not None and ratio < GOAL]
+
+    def row(self) -> Sequence[str]:
+        """Return a row of the table."""
+        ratios = [*map(self.ratio, BACKENDS), self.hand and self.optimum / self.hand]
+        ratios.append(self.nominal / self.runs["pool"].seconds or None)
+        cells = ["-" if ratio is None else f"{ratio:.3f}" for ratio in ratios]
+        why = dict.fromkeys(reason(self.job, name) for name in self.below)
+        return self.job.name, f"{self.optimum:,.2f}", *cells, "; ".join(why)
 
 
-def measure(job: Job, backends: Iterable[str] = BACKENDS) -> Outcome:
+def measure(job: Job) -> Outcome:
     """Run a job on each backend, and by hand."""
-    runs = {backend: play(job, backend) for backend in backends}
-    found = {name: [] if run.refused else problems(job, run) for name, run in runs.items()}
-    optimum, nominal = best(job).seconds, best(job, nominal=True).seconds
-    return Outcome(job, optimum, bound(job), nominal, by_hand(job), runs, found)
+    times = best(job)[0], best(job, nominal=True)[0], by_hand(job)
+    return Outcome(job, *times, {backend: play(job, backend) for backend in BACKENDS})
 
 
-HEAD = ("job", "optimum, s", "bound", *BACKENDS, "by hand", "nominal")
+def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
+    """Yield a row for each backend: its jobs and ratios."""
+    for backend in BACKENDS:
+        ratios = [ratio for each in outcomes if (ratio := each.ratio(backend)) is not None]
+        below = sum(ratio < GOAL for ratio in ratios)
+        least, middle = min(ratios, default=0), median(ratios or [0])
+        yield backend, str(len(ratios)), f"{middle:.3f}", f"{least:.3f}", str(below)
 
 
-def row(each: Outcome) -> Sequence[str]:
-    """Return a row of the table."""
-    hand = f"{each.optimum / each.hand:.3f}" if each.hand else "-"
-    least = f"{each.least / each.optimum:.3f}" if each.least else "-"
-    pool = each.runs["pool"]
-    nominal = "-" if pool.refused else f"{each.nominal / pool.seconds:.3f}"
-    cells = map(each.cell, BACKENDS)
-    return (each.job.name, f"{each.optimum:,.2f}", least, *cells, hand, nominal)
-
-
-def refusals(outcomes: Iterable[Outcome]) -> list[tuple[str, str, str]]:
-    """Return a row for each backend and reason, with the jobs."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+def faults(outcomes: Iterable[Outcome]) -> Iterator[Sequence[str]]:
+    """Yield a row for each problem."""
     for each in outcomes:
-        for backend, run in each.runs.items():
-            if run.refused:
-                reason = run.refused.split(", got")[0].replace("|", "/")
-                reasons.setdefault((backend, reason), []).append(each.job.name)
-    return [
-        (backend, reason, f"{len(names)}: {', '.join(names[:3])}{' ...' * (len(names) > 3)}")
-        for (backend, reason), names in reasons.items()
-    ]
+        for name, run in each.runs.items():
+            for problem in () if run.refused else problems(each.job, run):
+                yield each.job.name, name, problem.replace("|", "/")
 
 
-def faults(outcomes: Iterable[Outcome]) -> list[tuple[str, str, str]]:
-    """Return a row for each problem."""
-    return [
-        (each.job.name, backend, problem.replace("|", "/"))
-        for each in outcomes
-        for backend, found in each.wrong.items()
-        for problem in found
-    ]
+HEAD = ("job", "optimum, s", *BACKENDS, "by hand", "nominal", f"why below {GOAL}")
+SUMMARY = ("operator", "jobs", "median ratio", "lowest ratio", f"below {GOAL}")
+FAULTS = ("job", "operator", "problem")
 
 
-def page(outcomes: Sequence[Outcome], both: Sequence[Outcome], picture: str) -> str:
+def page(jobs: Sequence[Outcome], both: Sequence[Outcome]) -> str:
     """Return the page."""
-    missed = [each for each in both if _is_below(each)]
-    reached = len(both) - len(missed)
+    missed, wrong = [each for each in both if each.below], [*faults([*jobs, *both])]
     return f"""# Job time compared with the optimum
 
 `python benchmarks/jobs.py` runs realistic jobs on a virtual clock and writes this page. The optimum
 is the time of an ideal operator. It starts each call in the instant in which its key, the capacity
 and all limits have room, in the order of the source. It reads the limits from their documentation
-and shares no code with the operators. `bound` is the share of it that no order of calls can go
-below, whatever is known of later values: the largest of work divided by rate, work divided by calls
-at a time, and the longest chain of calls.
+and shares no code with the operators. The columns `pool`, `threads` and `reference` give the ratio
+of the optimum to the time of the operator: 1 is best, and {GOAL} is the goal. Above 1 another order
+than that of the source was faster. A `-` marks a job that the operator refuses: threads have no
+cache and no hedges, the reference has no `Adaptive`, and a batch has no limits by key.
 
-The columns `pool`, `threads` and `reference` give the optimum divided by the time of the operator:
-1 is best, and {GOAL} is the goal. Above 1 another order than that of the source was faster.
 `by hand` is a loop of workers with semaphores and windows. It keeps no order of results, so its
 capacity is never full of finished ones. `nominal` compares the pool with calls that count for `per`
 seconds from their start, as if `latency` were 0.
 
-An `Adaptive` limit begins with 4 calls at a time and searches for more. In threads, a call whose
-time is over runs on and keeps its place, and calls that end in one instant go on in any order, so
-two runs may differ by a hundredth.
+{markdown(SUMMARY, summary([*jobs, *both]))}
+![Starts of calls](jobs.svg)
 
-![Starts of calls]({picture})
-
-{markdown(HEAD, map(row, outcomes))}
+{markdown(HEAD, map(Outcome.row, jobs))}
 ## Pairs of options
 
-A small job runs each pair of {len(alone())} options. {reached} of {len(both)} reach {GOAL}
-wherever a backend accepts them. The others:
+A small job runs each pair of {len(alone())} options. {len(both) - len(missed)} of {len(both)} reach
+{GOAL} on each operator that accepts them. The others:
 
-{markdown(HEAD, map(row, missed))}
-## Refused
-
-{markdown(("backend", "reason", "jobs"), refusals([*outcomes, *both]))}
+{markdown(HEAD, map(Outcome.row, missed))}
 ## Problems
 
 Exceeded limits, unused room, and lost, repeated or disordered results:
 
-{markdown(("job", "backend", "problem"), faults([*outcomes, *both]))}"""
-
-
-def _is_below(each: Outcome) -> bool:
-    return any(not run.refused and each.ratio(name) < GOAL for name, run in each.runs.items())
+{markdown(FAULTS, wrong) if wrong else "None."}\n"""
 
 
 def plot(outcomes: Iterable[Outcome], path: Path) -> None:
@@ -161,41 +143,33 @@ def plot(outcomes: Iterable[Outcome], path: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "asyncwait"
     from matplotlib import pyplot as plt
 
+    wide, dotted = {"linewidth": 6, "color": "lightgray"}, {"linestyle": ":", "color": "black"}
+    styles: dict[str, Any] = {"optimum": wide, "nominal": dotted}
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
     for axis, each in zip(axes.flat, outcomes, strict=True):
-        plans = {"optimum": best(each.job).starts, "nominal": best(each.job, nominal=True).starts}
-        runs = {n: [call.start for call in run.calls] for n, run in each.runs.items() if run.calls}
-        for name, starts in {**plans, **runs}.items():
-            style: dict[str, Any] = (
-                {"linewidth": 6, "color": "lightgray"} if name == "optimum" else {}
-            )
-            style |= {"linestyle": ":", "color": "black"} if name == "nominal" else {}
-            axis.step(sorted(starts), range(1, len(starts) + 1), where="post", label=name, **style)
+        starts = {"optimum": best(each.job)[1], "nominal": best(each.job, nominal=True)[1]}
+        starts |= {name: [call.start for call in run.calls] for name, run in each.runs.items()}
+        for number, (name, times) in enumerate(starts.items()):
+            counts, style = range(1, len(times) + 1), styles.get(name, {"linewidth": 5 - number})
+            axis.step(sorted(times), counts, where="post", label=name, **style)
         axis.set(title=each.job.name, xlabel="seconds", ylabel="calls started")
         axis.legend()
     figure.savefig(path, metadata={"Date": None})
 
 
-def search(count: int, seed: int, backend: str) -> bool:
+def try_generated(count: int, seed: int, backend: str) -> bool:
     """Run generated jobs; print the smallest failing ones; return whether all were right."""
-    begun, refused, kinds = time.perf_counter(), Counter[str](), Counter[str]()
-    smallest_of: dict[str, Any] = {}
+    refused, found = 0, dict[str, list[tuple[int, str]]]()
     for number in range(count):
-        drawn = draw(seed, number)
-        reason, problem = wrong(drawn, backend)
-        refused.update([reason.split(":")[0]] if reason else [])
-        if problem:
-            kind = problem.split(":")[0]
-            kinds[kind] += 1
-            if kind not in smallest_of or drawn.size < smallest_of[kind][0].size:
-                smallest_of[kind] = drawn, problem
-    took = time.perf_counter() - begun
-    print(f"{count} jobs in {took:.1f} s ({1000 * took / count:.1f} s for 1,000)")
-    print(f"refused {sum(refused.values())}, wrong {dict(kinds)}")
-    for drawn, problem in smallest_of.values():
-        least, found = smallest(drawn, backend, problem)
-        print(f"\n# {'-' * 70}\n{code(least.job(), found)}")
-    return not kinds
+        job = draw(seed, number)
+        run = play(job, backend)
+        refused += bool(run.refused)
+        for text in [] if run.refused else problems(job, run)[:1]:
+            found.setdefault(text.split(":")[0], []).append((job.count, f"{text}\n{job}"))
+    print(f"{count} jobs, {refused} refused, {len(found)} kinds of problems")
+    for texts in found.values():
+        print(f"\n{len(texts)} times {min(texts)[1]}")
+    return not found
 
 
 def main() -> None:
@@ -203,27 +177,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--page", type=Path, help="a file for the page in Markdown")
     parser.add_argument("--plot", type=Path, help="a file for the picture")
-    parser.add_argument("--only", help="jobs whose name contains this")
+    parser.add_argument("--only", default="", help="jobs whose name contains this")
     parser.add_argument("--generated", type=int, help="jobs to draw")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn jobs")
     parser.add_argument("--backend", choices=BACKENDS, default="pool", help="of the drawn jobs")
     asked = parser.parse_args()
     if asked.generated:
-        raise SystemExit(not search(asked.generated, asked.seed, asked.backend))
+        raise SystemExit(not try_generated(asked.generated, asked.seed, asked.backend))
     chosen = [[*realistic(), *alone()], pairs()]
-    if asked.only:
-        chosen = [[job for job in jobs if asked.only in job.name] for jobs in chosen]
+    chosen = [[job for job in jobs if asked.only in job.name] for jobs in chosen]
     jobs, both = ([measure(job) for job in track(each, transient=True)] for each in chosen)
-    console = Console()
-    console.print(
-        shown(HEAD, map(row, [*jobs, *(each for each in both if asked.only or _is_below(each))]))
-    )
-    console.print(shown(("job", "backend", "problem"), faults([*jobs, *both])))
+    rows = [*jobs, *(each for each in both if asked.only or each.below)]
+    Console().print(shown(HEAD, map(Outcome.row, rows)))
+    Console().print(shown(FAULTS, faults([*jobs, *both])))
     if asked.page:
-        picture = asked.plot.name if asked.plot else "jobs.svg"
-        asked.page.write_text(page(jobs, both, picture), encoding="utf-8")
+        asked.page.write_text(page(jobs, both), encoding="utf-8")
     if asked.plot:
-        plot([each for name in DRAWN for each in jobs if each.job.name == name], asked.plot)
+        plot([each for name in PICTURED for each in jobs if each.job.name == name], asked.plot)
 
 
 if __name__ == "__main__":

@@ -7,33 +7,11 @@ from typing import Any
 import pytest
 from where import ROOT
 
-GOAL = 0.95
-
-MOST_VALUES = 1000
-"""Larger jobs are for the page: they would take most of the time."""
-
-_SEARCHES = "the operator begins with 4 calls at a time and searches for more"
-_SHARED = "calls that share an answer: the ideal operator knows which values come next"
-_UNPAID = "values whose next attempt has no budget wait for their back-off first"
-
-EXCEPTIONS = {
-    "adaptive": _SEARCHES,
-    "max_held + batch": _SHARED,
-    "retry-after + budget": _UNPAID,
-    "key order + budget": "which values find a budget depends on the order of the keys",
-}
-"""Parts of the names of jobs that may take longer, with the reason."""
-
-SAMPLE = (
-    "LLM, 20 calls a second",
-    "LLM, 1 call a second",
-    "changes, hot row, 5 a second",
-    "payments, 25 a second, 10 at a time",
-    "geocoding, 1 a second",
-    "option: retry",
-    "option: batch",
-    "key order + calls",
-)
+SAMPLE = {
+    "LLM, 20 calls a second", "LLM, 1 call a second", "changes, hot row, 5 a second",
+    "payments, 25 a second, 10 at a time", "geocoding, 1 a second", "option: retry",
+    "option: batch", "key order + calls",
+}  # fmt: skip
 """Jobs for threads and the reference."""
 
 
@@ -47,25 +25,20 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def missed(jobs: ModuleType, chosen: Iterable[Any], backend: str) -> dict[str, Any]:
-    """Run jobs; return what is wrong, by the name of the job."""
-    found: dict[str, Any] = {}
+    """Run jobs; return what is wrong, or the ratio without a reason, by the name of the job."""
+    found = dict[str, Any]()
     for job in chosen:
         run = jobs.play(job, backend)
-        if run.refused:
-            continue
-        if wrong := jobs.problems(job, run):
-            found[job.name] = wrong
-            continue
-        optimum, least = jobs.best(job).seconds, jobs.bound(job)
-        assert least <= optimum + 1e-6, f"{job.name}: the optimum is too small"
-        is_known = any(part in job.name for part in EXCEPTIONS)
-        if optimum / run.seconds < GOAL and not is_known:
-            found[job.name] = f"took {run.seconds:.2f} s, {optimum:.2f} s is possible"
+        wrong = [] if run.refused else jobs.problems(job, run)
+        is_known = run.refused or jobs.reason(job, backend)
+        ratio = 1 if is_known else jobs.best(job)[0] / run.seconds
+        if wrong or ratio < jobs.GOAL:
+            found[job.name] = wrong or ratio
     return found
 
 
 def test_realistic_jobs_end_in_nearly_the_least_time(jobs: ModuleType) -> None:
-    chosen = [job for job in jobs.realistic() if job.count <= MOST_VALUES]
+    chosen = [job for job in jobs.realistic() if job.count <= 1000]  # The page has larger ones.
     assert len(chosen) >= 60
     assert missed(jobs, chosen, "pool") == {}
 
@@ -84,8 +57,8 @@ def test_other_backends_are_as_fast(jobs: ModuleType, backend: str) -> None:
 
 def test_jobs_by_chance_use_all_room_and_no_more(jobs: ModuleType) -> None:
     drawn = [jobs.draw(1, number) for number in range(60)]
-    found = {each.job().name: jobs.wrong(each, "pool") for each in drawn}
-    assert {name: problem for name, (refused, problem) in found.items() if problem} == {}
+    runs = [(job, jobs.play(job, "pool")) for job in drawn]
+    assert [(job, run) for job, run in runs if not run.refused and jobs.problems(job, run)] == []
 
 
 def test_the_checks_find_what_is_wrong(jobs: ModuleType) -> None:

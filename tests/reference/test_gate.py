@@ -14,6 +14,7 @@ from asyncwait.spec import (
     CallFailed,
     InvalidConfig,
     OperatorConfig,
+    OperatorError,
     Record,
     Retry,
 )
@@ -42,7 +43,7 @@ class Played:
 
 async def _values(values: Any) -> AsyncIterator[Record]:
     for value in values:
-        yield Record(value)
+        yield value if isinstance(value, Record) else Record(value)
 
 
 async def _play(config: OperatorConfig, values: Any, fn: Callable[[Any], Any]) -> Played:
@@ -53,6 +54,7 @@ async def _play(config: OperatorConfig, values: Any, fn: Callable[[Any], Any]) -
         return await fn(value)
 
     try:
+        noted.__dict__.update(fn.__dict__)
         async with open_operator(config, noted, _values(values)) as results:
             async for each in results:
                 assert isinstance(each, Record)
@@ -70,6 +72,11 @@ def _played(values: Any, fn: Callable[[Any], Any], **options: Any) -> Played:
 
     played: Played = run_virtual(main, "asyncio")
     return played
+
+
+async def _long(value: Any) -> list[Any]:
+    await anyio.sleep(1)
+    return [value]
 
 
 async def _slow(value: Any) -> list[Any]:
@@ -97,6 +104,14 @@ def test_two_operators_share_a_limit_object() -> None:
     assert lasted == pytest.approx(0.1)
 
 
+def test_a_record_that_has_waited_for_its_key_goes_before_later_ones() -> None:
+    """It is not behind them because they came to the gate while its key was busy."""
+    records = [Record(value, key=value[0]) for value in ("a1", "a2", "b1")]
+    played = _played(records, _slow, limits=[InFlight(1)], mode="key-ordered")
+
+    assert played.starts == [("a1", 0), ("a2", 50), ("b1", 100)]
+
+
 def test_a_budget_stays_spent_for_the_next_operator() -> None:
     budget = Budget(2)
 
@@ -107,6 +122,43 @@ def test_a_budget_stays_spent_for_the_next_operator() -> None:
     assert isinstance(second.error, BudgetSpent)
     assert second.error.stopped == ("c",)
     assert second.starts == []
+
+
+def test_a_call_of_one_operator_leaves_the_window_of_another() -> None:
+    async def main(_spin: Any) -> Any:
+        config, found = OperatorConfig(limits=[Limit(calls=1, per=0.2, latency=0)]), []
+
+        async def one(name: str) -> None:
+            found.extend((await _play(config, [name], _long)).starts)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(one, "a")
+            group.start_soon(one, "b")
+        return found
+
+    assert sorted(at for _, at in run_virtual(main, "asyncio")) == [0, 200]
+
+
+@pytest.mark.parametrize("inputs", ["ab", "abc"], ids=["nothing-waits", "a-record-waits"])
+def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(inputs: str) -> None:
+    began, told = [0.0], list[tuple[float, Any]]()
+
+    async def fn(value: str) -> list[str]:
+        began[0] = began[0] or anyio.current_time()
+        await anyio.sleep(2 if value == "b" else 1)
+        raise ConnectionError
+
+    def failure(value: str, error: OperatorError) -> list[str]:
+        told.append((anyio.current_time() - began[0], error.__cause__))
+        return [value.upper()]
+
+    fn.failure = failure  # type: ignore[attr-defined]
+    played = _played(inputs, fn, limits=[Budget(2, then="stop")], retry=Retry(initial=60))
+
+    assert (played.results, played.error) == (["A", "B"], None)
+    assert [at for at, _ in told] == pytest.approx([1, 2])
+    assert {type(cause) for _, cause in told} == {BudgetSpent}
+    assert {type(cause.__cause__) for _, cause in told} == {ConnectionError}
 
 
 def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:

@@ -151,6 +151,63 @@ def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
     assert isinstance(errors[0] and errors[0].__cause__, ConnectionError)
 
 
+@LOOPS
+@pytest.mark.parametrize("inputs", ["ab", "abc"], ids=["nothing-waits", "a-record-waits"])
+def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(
+    inputs: str, loop: str
+) -> None:
+    """It is spent for good when the last call has ended that may cost less."""
+    service = Service(lambda value: 2 if value == "b" else 1, lambda _: ConnectionError("refused"))
+    told: list[tuple[float, Any]] = []
+
+    def dead(value: str, error: OperatorError) -> str:
+        told.append((anyio.current_time() - (service.began or 0), error.__cause__))
+        return value.upper()
+
+    options: dict[str, Any] = {"limits": [Budget(2, then="stop")], "on_error": dead}
+    assert run(service, inputs, loop, retry=Retry(initial=60), **options) == ["A", "B"]
+    assert [at for at, _ in told] == pytest.approx([2, 2])
+    assert {type(cause) for _, cause in told} == {BudgetSpent}
+    assert {type(cause.__cause__) for _, cause in told} == {ConnectionError}
+
+
+def test_a_budget_that_another_operator_spends_reports_a_record_that_backs_off() -> None:
+    budget = Budget(2, then="stop")
+    fails = Service(fails=lambda _: ConnectionError("refused"))
+
+    async def other() -> None:
+        await anyio.sleep(5)
+        await read("b", Service())
+
+    async def read(value: str, service: Service) -> None:
+        options: dict[str, Any] = {"limits": [budget], "retry": Retry(initial=60)}
+        async with pool.ordered_wait(value, service, on_error="skip", **options) as results:
+            async for _ in results:
+                pass
+
+    async def main(_: object) -> float:
+        began = anyio.current_time()
+        await asyncio.gather(read("a", fails), other())
+        return anyio.current_time() - began
+
+    assert run_virtual(main) == pytest.approx(6)
+
+
+def test_a_record_backs_off_while_a_refund_may_pay_for_its_next_call() -> None:
+    """The budget is charged in full at 1 s; the call that ends then costs less."""
+    failing = {"a"}
+
+    async def ask(value: str) -> Cost[str]:
+        if value in failing:
+            failing.discard(value)
+            raise ConnectionError("refused")
+        await anyio.sleep(1)
+        return Cost(value, 1)
+
+    budget = Budget(12, "USD", cost=lambda value: 2 if value == "a" else 10, then="stop")
+    assert run(ask, "ab", limits=[budget], retry=Retry(initial=3)) == ["a", "b"]
+
+
 @pytest.mark.parametrize(("refused", "answers"), [("free", 10), ("charged", 5)])
 def test_a_refused_call_costs_nothing_unless_it_is_charged(refused: Any, answers: int) -> None:
     """No provider bills a 429."""

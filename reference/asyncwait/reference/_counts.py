@@ -268,6 +268,12 @@ class BudgetCount(Count):
         is_paid = _fits([need.size, self.spent + running], self.most)
         return not is_paid or (self.learns and self.spent >= self.most)
 
+    def is_over(self) -> bool:
+        """Whether it pays for no call any more, however cheap that call is."""
+        if self.limit.unit == "calls" or self.learns:
+            return self.is_spent_for(Need(self, 1 if not self.learns else self.largest or 0.0))
+        return self.spent >= self.most
+
     def ended(self, permit: Permit) -> None:
         cost = self.calls.pop(permit).size
         if self.limit.unit != "calls":

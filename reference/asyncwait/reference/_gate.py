@@ -89,6 +89,12 @@ class Permit:
         """Whether a record that was called before waits for the call."""
         return any(handler.was_called for handler in self.caller.handlers)
 
+    @property
+    def order(self) -> tuple[bool, int]:
+        """Its place among those that wait: first calls go in the order of their records."""
+        places = [0] if self.is_retry else [handler.place for handler in self.caller.handlers]
+        return not self.is_retry, min(places, default=0)
+
 
 class Gate:
     """Calls that wait for their permits, retries first (LIMIT-4 to LIMIT-8).
@@ -101,6 +107,7 @@ class Gate:
     Attributes:
         waiting: in the order in which they came.
         running: calls with a permit, which have not ended.
+        pausing: the handlers of records that back off.
         starting: has its permit, and has not begun: tasks may begin in any order (ORD-4).
         spent: the error of the budget that is spent; None while calls go on.
         is_failure: whether the stream ends with that error.
@@ -120,6 +127,7 @@ class Gate:
         self.context: Context = copy_context()
         self.waiting: list[Permit] = []
         self.running: dict[Permit, None] = {}
+        self.pausing: dict[ResultHandler, None] = {}
         self.starting: Permit | None = None
         self.alarm: Timer | None = None
         self.glance: Mail | None = None
@@ -150,10 +158,13 @@ class Gate:
         self.look_soon()
 
     def begun(self, permit: Permit) -> None:
-        """Take note that a call begins, in whichever task; now the next one may."""
+        """Take note that a call begins, in whichever task; now the next one may.
+
+        From now on other operators know, too, when windows stop counting the call.
+        """
         permit.begun = self.operator.clock()
         self.starting = None
-        self.look_soon()
+        self.tell_all()
 
     def ended(self, permit: Permit, outcome: Outcome | None) -> Outcome | None:
         """Take note of what a call came to; return that without the cost that it told.
@@ -225,10 +236,14 @@ class Gate:
                 return
             self.note(permit, lacking)
         self.set_alarm()
+        self.stop_if_over()
 
     def in_order(self) -> Sequence[Permit]:
-        """Return the calls that wait: those of records that were called before come first."""
-        return sorted(self.waiting, key=lambda permit: not permit.is_retry)
+        """Return the calls that wait: those of records that were called before come first.
+
+        A record that has waited for its key goes before later ones, which have waited here.
+        """
+        return sorted(self.waiting, key=operator.attrgetter("order"))
 
     def lacking(self, permit: Permit, reserved: set[Any]) -> list[Need]:
         """Return what a call needs and lacks: no room, or only room that is reserved."""
@@ -316,6 +331,25 @@ class Gate:
                 return True
         return False
 
+    def stop_if_over(self) -> None:
+        """Do the same if records back off for calls of which none will be paid for."""
+        over = [each for each in self.counts if isinstance(each, BudgetCount) and each.is_over()]
+        if over and self.pausing:
+            self.stop(over[0])
+
+    def pause(self, handler: ResultHandler) -> None:
+        """Take note that a record backs off; it fails at once if a budget is spent."""
+        self.pausing[handler] = None
+        if self.spent is None:
+            self.look_soon()
+        else:
+            self.end_pause(handler, self.spent)
+
+    def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
+        """Have a record fail that backs off, unless its deadline comes before its next call."""
+        if handler.pause is not None and handler.pause.when <= handler.due:
+            self.operator.mailbox.offer(Mail(partial(handler.on_refused, spent)))
+
     def stop(self, count: BudgetCount) -> None:
         """Read nothing more; records that wait fail, or are left out."""
         limit = count.limit
@@ -323,6 +357,8 @@ class Gate:
         self.is_failure = limit.then == "fail"
         for permit in list(self.waiting):
             self.leave_out(permit, self.spent)
+        for handler in list(self.pausing):
+            self.end_pause(handler, self.spent)
         self.on_spent()
 
     def leave_out(self, permit: Permit, spent: BudgetSpent) -> None:

@@ -369,12 +369,14 @@ class ResultHandler:
     def on_refused(self, error: NotCalled) -> None:
         """The mail of a call that does not begin: the record fails without it (LIMIT-13).
 
-        Where a budget is spent, the stream ends with that, but the results in flight come first.
+        Where a budget is spent, the stream ends with that, but the results in flight come first,
+        and records that back off fail at once (LIMIT-15).
         """
         if self.is_decided:
             return
-        self.cancel()
-        self.attempts -= 1
+        if self.pause is None:
+            self.cancel()
+            self.attempts -= 1
         if isinstance(error, BudgetSpent):
             error = BudgetSpent(*error.args)
             error.__cause__ = self.last_error
@@ -391,6 +393,8 @@ class ResultHandler:
         """Call again at a time; until then the record keeps its slot (RETRY-3, RETRY-4)."""
         self.close_attempt()
         self.pause = self.operator.timers.register(due, self.on_pause_over)
+        if self.operator.gate is not None:
+            self.operator.gate.pause(self)
 
     def on_pause_over(self) -> None:
         """Call again, when the last call has ended, or is abandoned (RETRY-10).
@@ -398,13 +402,19 @@ class ResultHandler:
         If the loop was blocked, the deadline may be over, too: then there is nothing to call for,
         and the timer of that is next (RETRY-11).
         """
-        self.pause = None
+        self.end_pause()
         if self.is_decided or self.operator.clock() > self.due:
             return
         if self.attempt is None or not self.operator.cancelled.tell(
             self.attempt.shared, self.start_again
         ):
             self.start()
+
+    def end_pause(self) -> None:
+        """Back off no more."""
+        self.pause = None
+        if self.operator.gate is not None:
+            self.operator.gate.pausing.pop(self, None)
 
     def start_again(self) -> None:
         """Call again, if nothing else has decided the record in the meantime."""
@@ -488,7 +498,7 @@ class ResultHandler:
         """Leave no timer behind for a decided record (TIME-1, RETRY-11)."""
         if self.pause is not None:
             self.operator.timers.cancel(self.pause)
-            self.pause = None
+            self.end_pause()
         if self.deadline is not None:
             self.operator.timers.cancel(self.deadline)
             self.deadline = None  # it knows this handler, and the two would live until found

@@ -269,14 +269,10 @@ class ChargesAtTheEnd(Gate):
 class LeavesOutWhatBacksOff(Gate):
     """Leaves a record out whose second call the budget does not pay for."""
 
-    def leave_out(self, permit: Permit, spent: BudgetSpent) -> None:
-        if not permit.is_retry:
-            super().leave_out(permit, spent)
-            return
-        self.waiting.remove(permit)
-        for handler in permit.caller.handlers:
-            self.operator.queue.called.pop(handler.entry, None)
-            handler.cancel_deadline()
+    def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
+        del spent
+        self.operator.queue.called.pop(handler.entry, None)
+        handler.cancel_deadline()
         self.on_spent()
 
 

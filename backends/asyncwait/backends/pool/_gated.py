@@ -42,7 +42,7 @@ class Refusals:
     """
 
     def __init__(self, core: Core, gate: Gate) -> None:
-        self._core = core
+        self._core, self._gate = core, gate
         self._stops = stops_at_budget(gate.limits)
         self.forget: Callable[[Entry], object] = lambda _: None
         """Called with a record that is decided without its call."""
@@ -53,6 +53,8 @@ class Refusals:
         """Whether records are being decided because a budget is spent."""
         self.about: Callable[[], Collection[Entry]] = tuple
         """Returns the records whose calls are about to begin."""
+        self.paused: Callable[[], list[Entry]] = list
+        """Returns the records that back off."""
 
     def refuse(self, entries: Iterable[Entry], error: AsyncWaitError) -> None:
         """Decide records whose call the gate has refused."""
@@ -65,6 +67,17 @@ class Refusals:
                 core.fail_for(entry, call_failed(core.record(entry), error))
         else:
             core.fail(error)
+
+    def look_at_budgets(self) -> None:
+        """Report the records that back off as soon as a budget pays for none of them."""
+        if self._spent is not None:
+            self._spend((), self._spent)
+        else:
+            self._gate.watch(self._is_over)
+
+    def _is_over(self, _: Permit, error: AsyncWaitError | None) -> None:
+        assert error is not None
+        self.refuse((), error)
 
     def _mark(self, entry: Entry) -> None:
         """Have a record count as called: it leaves the operator like all others."""
@@ -88,7 +101,8 @@ class Refusals:
         try:
             while not core.closed:
                 omitted, reported = core.uncalled({*self.about()})
-                reported += [entry for entry in self._refused if entry.results is None]
+                reported += [each for each in self._refused if each.results is None]
+                reported += self.paused()
                 self._refused.clear()
                 if not (omitted or reported):
                     break
@@ -141,6 +155,7 @@ class Limited:
     def __init__(self, core: Core, gate: Gate, fn: Any) -> None:
         self.gate = gate
         self.refusals = Refusals(core, gate)
+        self.has_budget = any(isinstance(limit, Budget) for limit in gate.limits)
         self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
         self._makes_several = getattr(fn, "makes_several", False) or isinstance(
             getattr(fn, "call", fn), StandIns
@@ -177,7 +192,7 @@ class Gated(deque[Entry]):
         super().__init__()
         self._core, self._gate, self._refusals = core, limited.gate, limited.refusals
         self._is_free = limited.is_free
-        self._keeps_order = any(isinstance(limit, Budget) for limit in limited.gate.limits)
+        self._keeps_order = limited.has_budget
         """Whether free calls keep their place, so that a budget omits only the end of the input."""
         core.arrive = arrive
         limited.refusals.forget = self.forget

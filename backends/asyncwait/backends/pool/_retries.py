@@ -1,6 +1,7 @@
 """Retries: which calls are repeated, the back-offs before that, and the limits of attempts."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from math import inf, nextafter
@@ -54,6 +55,8 @@ class Retries(Sweep):
         They join the heap when it is known that the call has ended, or is abandoned.
         """
         self._is_timed = min(self._timeout, self._limit) < inf
+        self.on_back_off: Callable[[], object] = lambda: None
+        """Called when a record has begun to back off."""
         self._at: float | None = None
         """When the outcome came that is looked at; None for just now."""
         self.is_light = retry.on_result is None and self._limit == inf
@@ -167,6 +170,13 @@ class Retries(Sweep):
             self._lingering.setdefault(worker, []).append((entry, until))
         else:
             self._pause(entry, until)
+        self.on_back_off()
+
+    def paused(self) -> list[Entry]:
+        """Return the undecided records that back off, in the order of their next calls."""
+        entries = [entry for *_, entry in sorted(self._pauses)]
+        entries += [entry for pauses in self._lingering.values() for entry, _ in pauses]
+        return [entry for entry in entries if entry.results is None]
 
     def _pause(self, entry: Entry, until: float) -> None:
         """Have `entry` called again at a time, unless its deadline is earlier."""
@@ -177,7 +187,9 @@ class Retries(Sweep):
     def _resume_before(self, time: float) -> None:
         """Have all records called again that were to back off until before `time`."""
         while self._pauses and self._pauses[0][0] < time:
-            self._core.wait_for_call(heappop(self._pauses)[-1])
+            entry = heappop(self._pauses)[-1]
+            if entry.results is None:  # A spent budget decides records that back off.
+                self._core.wait_for_call(entry)
 
     # Time.
 

@@ -11,6 +11,7 @@ One lock of the process covers all of it, because a call takes all of its limits
 held for microseconds. Callers hand the answers out after they have released it.
 """
 
+import sys
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -24,7 +25,7 @@ from msgspec import Struct
 
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.limits import AnyLimit, BudgetSpent, LedgerLost, PermitTimedOut
-from asyncwait.toolkit._limits._meters import Room, Use
+from asyncwait.toolkit._limits._meters import Purse, Room, Use
 from asyncwait.toolkit._limits._shared import ARRIVALS, Order, Parking, shared_of
 
 LOCK = RLock()
@@ -122,6 +123,7 @@ class Asker:
         self.limits = tuple(limits)
         self.clock = clock
         self.lines: dict[Any, Line] = {}
+        self._watches: list[Watch] = []
         self.spent: BudgetSpent | None = None
         """Why no further call starts; None while calls go on."""
         now = clock()
@@ -256,6 +258,27 @@ class Asker:
         if line.keys is not None:
             line.forget_if_idle()
 
+    def watch_budgets(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> Answers:
+        """Have `answer` called when a budget is spent, also if no call asks for it."""
+        answers: Answers = []
+        with LOCK:
+            if not self._watches:
+                self._watches = [
+                    Watch(self, Stop(meter, offset, place), answer)
+                    for place, shared, offset in self._shared
+                    for meter in shared.meters(None, -inf)
+                    if isinstance(meter.meter, Purse)
+                ]
+                for watch in self._watches:
+                    watch.advance(answers)
+        return answers
+
+    def stop_all(self, spent: BudgetSpent, answers: Answers) -> None:
+        """Answer all calls that wait: no later call may start, however cheap it is."""
+        self.spent = spent
+        for line in [*self.lines.values()]:
+            line.advance(answers)
+
     def files(self) -> AbstractContextManager[object]:
         """Return what locks the files of budgets, so that no other process spends meanwhile."""
         return _locked(self._files) if self._files else nullcontext()
@@ -363,10 +386,8 @@ class Line:
                     self.asker.release(permit)
                 self._pop(permit)
                 answers.append((permit, error))
-                if isinstance(error, BudgetSpent):  # No later call may start, however cheap it is.
-                    self.asker.spent = error
-                    for line in [*self.asker.lines.values()]:
-                        line.advance(answers)
+                if isinstance(error, BudgetSpent):
+                    self.asker.stop_all(error, answers)
                 continue
             if lacking is not None:
                 self._park(permit, lacking)
@@ -463,6 +484,43 @@ class Line:
                     reason = f"no permit within {stop.max_wait:.10g} s: {limit} has no room"
                     answers.append((permit, PermitTimedOut(reason)))
         self.advance(answers)
+
+
+class Watch(Line):
+    """Waits until a budget is spent, behind all calls; it takes nothing.
+
+    Args:
+        asker: whose records back off.
+        stop: the meter of the budget.
+        answer: called with the error of the spent budget.
+    """
+
+    __slots__ = ("_permit",)
+
+    def __init__(
+        self, asker: Asker, stop: Stop, answer: Callable[[Permit, AsyncWaitError | None], object]
+    ) -> None:
+        super().__init__(asker, None, [stop])
+        self._permit = Permit(self, (), answer, _LAST)
+        self.order, self.stop = _LAST, stop
+        stop.meter.park(self)
+
+    def advance(self, answers: Answers) -> None:
+        """Answer if the budget is spent and no running call may cost less than its estimate."""
+        [stop] = self.stops
+        purse = stop.meter.meter
+        assert isinstance(purse, Purse)
+        try:
+            with self.asker.files():
+                purse.delay(purse.least, self.asker.clock() + stop.offset)
+        except AsyncWaitError as error:
+            self.stop = None
+            answers.append((self._permit, error))
+            if isinstance(error, BudgetSpent):
+                self.asker.stop_all(error, answers)
+
+
+_LAST: Order = True, sys.maxsize
 
 
 def pump(parking: Parking, answers: Answers) -> None:

@@ -404,6 +404,11 @@ class Purse(Meter):
             "called and paid for again"
         )
 
+    @property
+    def least(self) -> float:
+        """The least amount of a call, as far as it is known."""
+        return 1.0 if self._unit == "calls" else 0.0
+
     def _estimate(self, amount: float) -> float:
         """Return the estimated cost of a call; the file may know of a larger one."""
         if not self._is_told:
