@@ -163,10 +163,7 @@ class Asker:
         return ()
 
     def enter(self, permit: Permit) -> Answers:
-        """Have a call wait, or take its limits at once; return the answers to hand out.
-
-        A permit that is there at once is no answer: see `Permit`.
-        """
+        """Have a call wait, or take its limits; return the answers to hand out."""
         line = permit.line
         permit.since = now = self.clock()
         if self.spent is not None:
@@ -175,9 +172,6 @@ class Asker:
         with LOCK:
             if line.keys is not None:  # Another thread may have removed it.
                 permit.line = line = self.line(line.keys)
-            if line.stop is None and self._is_plain and line.takes(permit, now):
-                permit.is_waiting = False
-                return _NONE
             answers: Answers = []
             calls = line.first_calls if permit.order[0] else line.retries
             was_first = line.first()
@@ -228,7 +222,7 @@ class Asker:
                         self.release(permit, error, now)
                 except LedgerLost as lost:
                     return [(permit, lost)]
-            else:
+            elif permit.uses:
                 self.release(permit, error, now)
             answers: Answers | None = None
             for parking, _, _, _ in permit.line.steps:
