@@ -98,15 +98,6 @@ async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: A
         return [value async for value in results]
 
 
-def test_processes_keep_to_limits_together(redis_server: RedisServer) -> None:
-    came = called(workers(redis_server, 60, 0.5))
-    assert len(came) == 240
-    calls, costs = most_in(came, 0.5)
-    assert calls <= 40
-    assert costs <= 150
-    assert redis_server.client.zcard("{asyncwait limits model} leaves 2") == 0
-
-
 def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
     own_redis: RedisServer,
 ) -> None:
@@ -122,6 +113,7 @@ def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
     calls, costs = most_in(came, 0.5)
     assert calls <= 40
     assert costs <= 150
+    assert own_redis.client.zcard("{asyncwait limits model} leaves 2") == 0
 
 
 def test_a_server_that_can_not_be_reached_is_named() -> None:
@@ -340,18 +332,6 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
     other.close()
 
 
-def test_further_attempts_count(redis_server: RedisServer) -> None:
-    async def fails(value: int) -> int:
-        raise LookupError(value)
-
-    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
-    with pytest.raises(OperatorError, match="after 4 attempts"):
-        asyncio.run(
-            results_of(limits, fn=fails, retry=Retry(max_attempts=4, initial=0.001), capacity=1)
-        )
-    assert float(redis_server.client.hget("{asyncwait limits model}", "total 1")) == 4  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("given", "name"),
     [
@@ -392,3 +372,14 @@ def test_who_leaves_as_a_turn_comes_gives_it_back(redis_server: RedisServer) -> 
     asyncio.run(main())
     spent: Any = redis_server.client.hget("{asyncwait limits leaving}", "total 2")
     assert float(spent) == len(asked)
+
+
+def test_retries_count(redis_server: RedisServer) -> None:
+    async def fails(value: int) -> int:
+        raise LookupError(value)
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
+    retry = Retry(max_attempts=4, initial=0.001)
+    with pytest.raises(OperatorError, match="after 4 attempts"):
+        asyncio.run(results_of(limits, 1, fails, retry=retry))
+    assert float(redis_server.client.hget(ABOUT, "total 1")) == 4  # type: ignore[arg-type]
