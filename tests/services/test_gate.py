@@ -1,7 +1,8 @@
 """When calls start under limits, with calls of seconds to an hour, on the virtual clock."""
 
 import asyncio
-from collections.abc import Callable
+from functools import partial
+from itertools import count
 from typing import Any
 
 import anyio
@@ -21,66 +22,9 @@ from asyncwait.backends.services import (
     transient,
 )
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import Batch, Cache, OperatorConfig, OperatorError, Record, Retry, Watermark
+from asyncwait.spec import Batch, Cache, CallFailed, OperatorConfig, Record, Retry, Watermark
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
-
-
-class Service:
-    """A service that notes the starts of calls, in seconds.
-
-    Args:
-        takes: duration of a call for a value.
-        fails: returns the error of the call with this number, or None.
-    """
-
-    def __init__(
-        self,
-        takes: Callable[[Any], float] = lambda _: 1,
-        fails: Callable[[int], BaseException | None] = lambda _: None,
-    ) -> None:
-        self._takes, self._fails = takes, fails
-        self.starts: list[tuple[float, Any]] = []
-        self.began: float | None = None
-
-    async def __call__(self, value: Any) -> Any:
-        """Serve a call."""
-        now = anyio.current_time()
-        self.began = now if self.began is None else self.began
-        self.starts.append((round(now - self.began, 6), value))
-        error = self._fails(len(self.starts))
-        await anyio.sleep(self._takes(value))
-        if error is not None:
-            raise error
-        return value
-
-    def at(self) -> list[float]:
-        """The starts alone."""
-        return [at for at, _ in self.starts]
-
-
-class Refused(Exception):
-    """A refusal of a service that is called too often."""
-
-    status_code = 429
-
-
-@LOOPS
-def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
-    """A call counts until `per` after its start plus the latency, however long it takes."""
-    service = Service(lambda _: 10)
-    run(service, range(20), loop, limits=[Limit(calls=5, per=1, latency=0.25)])
-    assert service.at() == pytest.approx([1.25 * (number // 5) for number in range(20)])
-
-
-@pytest.mark.parametrize(("refused", "answers"), [("free", 10), ("charged", 5)])
-def test_a_refused_call_costs_nothing_unless_it_is_charged(refused: Any, answers: int) -> None:
-    """No provider bills a 429."""
-    service = Service(fails=lambda number: Refused() if number % 2 == 0 else None)
-    budget = Budget(1.0, "USD", cost=lambda _: 0.1, then="stop", refused=refused)
-    options: dict[str, Any] = {"retry": Retry(on_error=transient, initial=0.1), "capacity": 1}
-    got = run(service, range(99), limits=[budget], on_error="skip", **options)
-    assert len(got) == answers
 
 
 def test_an_error_may_tell_its_cost() -> None:
@@ -95,28 +39,6 @@ def test_an_error_may_tell_its_cost() -> None:
 
     budget = Budget(6, "USD", cost=lambda _: 1, then="stop")
     assert run(ask, range(9), limits=[budget], on_error="skip", capacity=1) == [1, 2]
-
-
-def test_a_service_that_stays_down_ends_the_stream() -> None:
-    service = Service(fails=lambda _: ConnectionError("down"))
-    breaker = Breaker(failures=3, over=10, rest=20, longest=50)
-    options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
-    with pytest.raises(BreakerOpen, match="down for"):
-        run(service, range(8), limits=[breaker], **options)
-
-
-@LOOPS
-def test_a_wait_for_a_limit_may_be_bounded(loop: str) -> None:
-    service, errors = Service(), []
-
-    def late(value: int, error: OperatorError) -> int:
-        errors.append(error.__cause__)
-        return -value
-
-    limits = [Limit(calls=2, per=2_592_000, max_wait=60)]
-    assert run(service, range(4), loop, limits=limits, on_error=late) == [0, 1, -2, -3]
-    assert [type(error) for error in errors] == [PermitTimedOut] * 2
-    assert "no permit within 60 s: Limit(calls=2" in str(errors[0])
 
 
 def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None:
@@ -137,70 +59,6 @@ def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None
             limits = [Budget(1, then="stop")]
             config = OperatorConfig(mode, capacity, limits=limits)  # type: ignore[arg-type]
             assert run_virtual(lambda _, config=config: main(config)) == [Record(0)]
-
-
-def test_many_keys_leave_no_trace_and_exceed_no_limit() -> None:
-    running: dict[Any, int] = {}
-    most = 0
-
-    async def ask(value: Any) -> Any:
-        nonlocal most
-        running[value] = running.get(value, 0) + 1
-        most = max(most, running[value])
-        await anyio.sleep(1 if value == "hot" else 0.001)
-        running[value] -= 1
-        return value
-
-    async def source() -> Any:
-        yield "hot"
-        await anyio.sleep(2)
-        for key in range(300):
-            yield key
-        await anyio.sleep(1)
-        for _ in range(2):
-            yield "hot"
-        await anyio.sleep(1.5)
-        yield "hot"
-
-    for limit in (
-        InFlight(1, by=lambda value: value),
-        Limit(calls=9, per=1, by=lambda value: value),
-    ):
-        most = 0
-        got = run(ask, source(), wait=pool.unordered_wait, limits=[limit])
-        assert (len(got), most == 1) == (304, isinstance(limit, InFlight))
-
-
-def test_a_wait_for_another_limit_is_not_bounded() -> None:
-    limits = [InFlight(1), Limit(calls=5, per=7, latency=0, max_wait=3)]
-    assert run(Service(), range(6), limits=limits) == [*range(6)]
-
-
-def test_a_breaker_probes_after_a_quiet_time() -> None:
-    async def ask(value: int) -> int:
-        if value == 0:
-            raise ConnectionError("down")
-        return value
-
-    async def source() -> Any:
-        yield 0
-        await anyio.sleep(3600)
-        yield 1
-
-    breaker = Breaker(failures=1, over=10, rest=5, longest=20)
-    assert run(ask, source(), limits=[breaker], on_error="skip") == [1]
-
-
-def test_what_a_function_has_already_comes_out_though_the_budget_is_spent() -> None:
-    class Half(Service):
-        def is_paid(self, value: int) -> bool:
-            return value < 3 or value == 5
-
-    budget = Budget(1, then="stop")
-    assert run(Service(), range(3), limits=[budget]) == [0]
-    service = Half()
-    assert run(service, range(9), limits=[budget]) == [0, 1, 2]
-    assert service.at() == [0, 0, 0]
 
 
 def test_operators_share_a_limit_object_and_no_equal_one() -> None:
@@ -254,3 +112,89 @@ def test_figures_count_no_call_that_waits(
 
     told = run_virtual(main, loop)
     assert {name: getattr(told, name) for name in expected} == expected
+
+
+@LOOPS
+def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
+    service = Counting(works=lambda: 10)
+    run(service, range(20), loop, limits=[Limit(calls=5, per=1, latency=0.25)])
+    starts = [at - service.came[0][0] for at, _ in service.came]
+    assert starts == pytest.approx([1.25 * (number // 5) for number in range(20)])
+
+
+class Refused(Exception):
+    """A refusal of a service that is called too often."""
+
+    status_code = 429
+
+
+@pytest.mark.parametrize(("refused", "answers"), [("free", 10), ("charged", 5)])
+def test_a_refused_call_costs_nothing_unless_it_is_charged(refused: Any, answers: int) -> None:
+    calls = count()
+
+    async def ask(value: int) -> int:
+        if next(calls) % 2:
+            raise Refused
+        return value
+
+    budget = Budget(1.0, "USD", cost=lambda _: 0.1, then="stop", refused=refused)
+    options: dict[str, Any] = {"retry": Retry(on_error=transient, initial=0.1), "capacity": 1}
+    got = run(ask, range(99), limits=[budget], on_error="skip", **options)
+    assert len(got) == answers
+
+
+async def is_down_for(value: int) -> int:
+    """Serve no call for a positive value."""
+    if value:
+        raise ConnectionError("down")
+    return value
+
+
+def test_a_breaker_that_no_call_closes_ends_the_stream() -> None:
+    breaker = Breaker(failures=3, over=10, rest=20, longest=50)
+    options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
+    with pytest.raises(BreakerOpen, match="down for"):
+        run(is_down_for, range(1, 9), limits=[breaker], **options)
+
+
+def test_a_breaker_probes_after_a_quiet_time() -> None:
+    async def source() -> Any:
+        yield 1
+        await anyio.sleep(3600)
+        yield 0
+
+    breaker = Breaker(failures=1, over=10, rest=5, longest=20)
+    assert run(is_down_for, source(), limits=[breaker], on_error="skip") == [0]
+
+
+def test_the_longest_wait_of_a_limit_bounds_no_wait_for_another_one() -> None:
+    limits = [InFlight(1), Limit(calls=5, per=7, latency=0, max_wait=3)]
+    assert run(Counting(works=lambda: 1), range(6), limits=limits) == [*range(6)]
+    with pytest.raises(CallFailed, match=r"no permit within 60 s: Limit\(calls=2") as raised:
+        run(Counting(), range(3), limits=[Limit(calls=2, per=2_592_000, max_wait=60)])
+    assert isinstance(raised.value.__cause__, PermitTimedOut)
+
+
+@pytest.mark.parametrize("kind", [InFlight, partial(Limit, per=1)], ids=["in flight", "window"])
+def test_a_key_that_comes_back_after_many_others_has_its_room(kind: Any) -> None:
+    async def source() -> Any:
+        for keys in (["hot"], range(300), ["hot", "hot"]):
+            for key in keys:
+                yield key
+            await anyio.sleep(2)
+
+    service = Counting(works=lambda: 1, costs=lambda key: key == "hot")
+    run(service, source(), wait=pool.unordered_wait, limits=[kind(calls=1, by=str)])
+    assert len(service.came) == 303
+    assert service.in_any(1) == 1
+
+
+def test_what_a_function_has_already_comes_out_though_the_budget_is_spent() -> None:
+    class Half(Counting):
+        def is_paid(self, value: int) -> bool:
+            return value < 3 or value == 5
+
+    service, budget = Half(), Budget(1, then="stop")
+    assert run(Counting(), range(3), limits=[budget]) == [0]
+    assert run(service, range(9), limits=[budget]) == [0, 1, 2]
+    assert service.most == 3

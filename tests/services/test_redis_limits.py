@@ -139,26 +139,6 @@ def test_a_budget_holds_for_all_and_remembers(redis_server: RedisServer) -> None
     assert asyncio.run(results_of(limits(9), fn=half)) == list(range(9))
 
 
-def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
-    redis_server: RedisServer,
-) -> None:
-    async def forgets(value: int) -> int:
-        if value == 3:
-            redis_server.client.flushall()
-        return value
-
-    said = "has lost its memory: nobody knows what was spent"
-    limits = RedisLimits(redis_server.url, "model", [Budget(99)])
-    with pytest.raises(LedgerLost, match=said):
-        asyncio.run(results_of(limits, 99, forgets, capacity=2))
-    ledger = limits.ledger()
-    ledger.exchange(Told([], [], None, []))
-    redis_server.client.flushall()
-    for _ in range(2):  # the first time, nobody may wait for a turn, who could be told
-        with pytest.raises(LedgerLost, match=said):
-            ledger.exchange(Told([], [], None, []))
-
-
 def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
     redis_server: RedisServer,
 ) -> None:
@@ -169,6 +149,8 @@ def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
     assert asyncio.run(results_of(later, 2)) == [0, 1]
     redis_server.client.flushall()
     with pytest.raises(LedgerLost, match="has lost its memory"):
+        connected.exchange(Told([], [], None, []))
+    with pytest.raises(LedgerLost, match="has lost its memory"):  # and again, if no call waited
         connected.exchange(Told([], [], None, []))
     said = r"'model' .* not hold the budget of 9 USD, .* what is left as a new Budget"
     for _ in range(2):
@@ -195,6 +177,27 @@ def test_a_server_that_is_another_ones_replica_for_a_moment_is_waited_for(
 
 
 ABOUT = "{asyncwait limits model}"
+
+
+@pytest.mark.parametrize(
+    ("forget", "said"),
+    [
+        (lambda client: client.flushall(), "has lost its memory: nobody knows what was spent"),
+        (lambda client: client.hdel(ABOUT, "total 1"), "no number as total 1"),
+    ],
+    ids=["all", "total"],
+)
+def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
+    redis_server: RedisServer, forget: Any, said: str
+) -> None:
+    async def forgets(value: int) -> int:
+        if value == 3:
+            forget(redis_server.client)
+        return value
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(99)])
+    with pytest.raises(LedgerLost, match=said):
+        asyncio.run(results_of(limits, 99, forgets, capacity=2))
 
 
 @pytest.mark.parametrize(
@@ -236,17 +239,6 @@ def test_an_address_that_is_none_is_refused_without_its_password() -> None:
         RedisLimits("redis://user:secret@host:99999999", "model", [Budget(9)]).ledger()
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
-
-
-def test_a_total_that_is_taken_away_ends_the_run(redis_server: RedisServer) -> None:
-    async def forgets(value: int) -> int:
-        if value == 3:
-            redis_server.client.hdel(ABOUT, "total 1")
-        return value
-
-    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
-    with pytest.raises(LedgerLost, match="no number as total 1"):
-        asyncio.run(results_of(limits, 99, forgets, capacity=1))
 
 
 def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:
