@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -212,21 +213,17 @@ def test_a_file_that_another_process_locks_for_long_is_named(
 
 def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Path) -> None:
     for number in range(60):
-        start = threading.Barrier(2)
-        taken: list[Any] = []
+        budget = Budget(20, path=str(tmp_path / f"{number}"))
+        start, taken = threading.Barrier(2), list[Any]()
 
-        def take(asker: Asker, start: threading.Barrier, taken: list[Any]) -> None:
+        def take(asker: Asker, start: Any = start, taken: list[Any] = taken) -> None:
             start.wait()
             for _ in range(20):
                 permit = Permit(asker.line(None), [1.0], lambda *_: None, order_of(is_retry=False))
                 taken.extend(each for each, error in asker.enter(permit) if error is None)
 
-        askers = [Asker([Budget(20, path=str(tmp_path / f"{number}"))], 1, float) for _ in range(2)]
-        threads = [threading.Thread(target=take, args=[each, start, taken]) for each in askers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(2) as workers:
+            list(workers.map(take, [Asker([budget], 1, float) for _ in range(2)]))
         assert len(taken) == 20
 
 

@@ -7,6 +7,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -62,21 +63,9 @@ def side_by_side(*streams: Any) -> None:
             async for _ in results:
                 pass
 
-    errors: list[BaseException] = []
-
-    def run(open_stream: Any) -> None:
-        try:
-            asyncio.run(read(open_stream))
-        except BaseException as error:
-            errors.append(error)
-
-    workers = [threading.Thread(target=run, args=[each]) for each in streams]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(len(streams)) as workers:
+        for ended in [workers.submit(asyncio.run, read(each)) for each in streams]:
+            ended.result()
 
 
 def test_operators_on_several_loops_keep_to_the_limits_together() -> None:

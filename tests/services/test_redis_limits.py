@@ -70,28 +70,6 @@ async def each_of(values: list[int]) -> list[int]:
     return values
 
 
-def workers(server: RedisServer, count: int, per: float) -> list[subprocess.Popen[bytes]]:
-    """Two processes with two operators each, which call for so many values."""
-    command = [sys.executable, "-c", WORKER, server.url, str(count), str(per)]
-    return [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
-
-
-def called(processes: list[subprocess.Popen[bytes]]) -> list[tuple[float, int]]:
-    """When the service was called, and what each call cost."""
-    lines: list[bytes] = []
-    for process in processes:
-        out, _ = process.communicate()
-        assert process.returncode == 0
-        lines += out.splitlines()
-    return sorted((float(at), int(cost)) for at, cost in map(bytes.split, lines))
-
-
-def most_in(came: list[tuple[float, int]], per: float) -> tuple[int, int]:
-    """The most calls, and the most that calls have cost, in any stretch of time."""
-    windows = [[cost for at, cost in came if start <= at < start + per] for start, _ in came]
-    return max(map(len, windows)), max(map(sum, windows))
-
-
 async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: Any) -> list[int]:
     """What an operator gives."""
     async with pool.ordered_wait(range(count), fn, limits=limits, **options) as results:
@@ -101,18 +79,21 @@ async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: A
 def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
     own_redis: RedisServer,
 ) -> None:
-    processes = workers(own_redis, 60, 0.5)
+    command = [sys.executable, "-c", WORKER, own_redis.url, "60", "0.5"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
     time.sleep(0.7)
     own_redis.kill()
     time.sleep(0.3)
     own_redis.start()
     time.sleep(0.4)
     own_redis.client.flushall()
-    came = called(processes)
+    lines = [line for each in processes for line in each.communicate()[0].splitlines()]
+    assert [each.returncode for each in processes] == [0, 0]
+    came = [(float(at), int(cost)) for at, cost in map(bytes.split, lines)]
+    windows = [[cost for at, cost in came if start <= at < start + 0.5] for start, _ in came]
     assert len(came) == 240
-    calls, costs = most_in(came, 0.5)
-    assert calls <= 40
-    assert costs <= 150
+    assert max(map(len, windows)) <= 40
+    assert max(map(sum, windows)) <= 150
     assert own_redis.client.zcard("{asyncwait limits model} leaves 2") == 0
 
 

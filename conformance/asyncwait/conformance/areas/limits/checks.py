@@ -1,9 +1,10 @@
 """LIMIT: when calls may begin, which record is next, and how the other records end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from asyncwait.conformance.areas.limits._counted import (
-    Load,
+    Window,
     is_too_large,
     loads,
     pause,
@@ -32,36 +33,36 @@ from asyncwait.conformance.judging import (
 )
 
 
-def _no_more(rule: str, applies: Callable[[Load], bool]) -> Check:
-    """Compare the calls in some windows with their limits, each time a call begins."""
-
-    def look(leg: LegHistory) -> Iterator[Finding]:
-        for load in leg.once(loads):
-            if not applies(load):
-                continue
-            if load.first > load.window.most:
-                yield str(load), load.run.at
-                return
-            yield None
-
-    return leg_check(rule)(look)
+def _rule_of(window: Window) -> str:
+    """Return the rule by which a window holds no more than allowed."""
+    if window.is_burst:
+        return "LIMIT-11"
+    if window.limit.by:
+        return "LIMIT-10"
+    if window.per is None:
+        return "LIMIT-3"
+    return "LIMIT-2" if window.limit.costs else "LIMIT-1"
 
 
-def _is_plain(load: Load) -> bool:
-    return not (load.window.limit.by or load.window.is_burst)
+def _is_kept(leg: LegHistory, rule: str) -> Iterator[Finding]:
+    """Find a call that begins although a window then holds more than its limit allows."""
+    for load in leg.once(loads):
+        if _rule_of(load.window) != rule:
+            continue
+        if load.first > load.window.most:
+            yield str(load), load.run.at
+            return
+        yield None
 
 
-no_window_holds_more_calls = _no_more(
-    "LIMIT-1",
-    lambda load: _is_plain(load) and load.window.per is not None and not load.window.limit.costs,
-)
-no_window_holds_more_cost = _no_more(
-    "LIMIT-2",
-    lambda load: _is_plain(load) and load.window.per is not None and load.window.limit.costs,
-)
-no_more_calls_run_at_a_time = _no_more(
-    "LIMIT-3", lambda load: _is_plain(load) and load.window.per is None
-)
+def _no_more(rule: str) -> Check:
+    return leg_check(rule)(partial(_is_kept, rule=rule))
+
+
+no_window_holds_more_calls = _no_more("LIMIT-1")
+no_window_holds_more_cost = _no_more("LIMIT-2")
+no_more_calls_run_at_a_time = _no_more("LIMIT-3")
+no_more_calls_start_together = _no_more("LIMIT-11")
 
 
 def _is_used(leg: LegHistory, rule: str) -> Iterator[Finding]:
@@ -159,16 +160,10 @@ def the_deadline_runs_from_the_first_call(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("LIMIT-10")
 def keys_have_room_of_their_own(leg: LegHistory) -> Iterator[Finding]:
     """The calls of a key exceed no limit, and no record waits for the room of another key."""
-    for load in leg.once(loads):
-        if load.window.limit.by and not load.window.is_burst:
-            if load.first > load.window.most:
-                yield str(load), load.run.at
-                return
-            yield None
-    yield from _is_used(leg, "LIMIT-10")
-
-
-no_more_calls_start_together = _no_more("LIMIT-11", lambda load: load.window.is_burst)
+    found = list(_is_kept(leg, "LIMIT-10"))
+    yield from found
+    if not any(found):
+        yield from _is_used(leg, "LIMIT-10")
 
 
 @leg_check("LIMIT-12")
