@@ -62,7 +62,6 @@ def _no_more(rule: str) -> Check:
 no_window_holds_more_calls = _no_more("LIMIT-1")
 no_window_holds_more_cost = _no_more("LIMIT-2")
 no_more_calls_run_at_a_time = _no_more("LIMIT-3")
-no_more_calls_start_together = _no_more("LIMIT-11")
 
 
 def _is_used(leg: LegHistory, rule: str) -> Iterator[Finding]:
@@ -164,6 +163,9 @@ def keys_have_room_of_their_own(leg: LegHistory) -> Iterator[Finding]:
     yield from found
     if not any(found):
         yield from _is_used(leg, "LIMIT-10")
+
+
+no_more_calls_start_together = _no_more("LIMIT-11")
 
 
 @leg_check("LIMIT-12")
