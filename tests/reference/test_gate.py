@@ -9,7 +9,6 @@ import pytest
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.reference import open_operator
 from asyncwait.spec import (
-    Batch,
     Cache,
     CallFailed,
     InvalidConfig,
@@ -28,7 +27,6 @@ from asyncwait.spec.limits import (
     CostMistold,
     CostUnknown,
     InFlight,
-    Limit,
 )
 
 
@@ -168,17 +166,6 @@ def test_a_hit_needs_no_permit_and_a_load_needs_one() -> None:
     assert played.starts == [("a", 0), ("b", 50)]
     assert sorted(played.results) == ["a", "a", "b", "b"]
     assert played.error is None
-
-
-def test_a_batch_is_made_smaller_so_as_to_fit() -> None:
-    async def fn(values: Any) -> Any:
-        return [[value] for value in values]
-
-    limit = Limit(cost=float, up_to=4, per=1, latency=0)
-    options = {"limits": [limit], "batch": Batch(max_size=3, max_wait=0.01)}
-    played = _played([2, 2, 2], fn, **options)
-
-    assert played.starts == [([2, 2], 0), ([2], 1000)]
 
 
 @pytest.mark.parametrize("used", [-1, float("nan"), "1", {"cost": None}], ids=repr)

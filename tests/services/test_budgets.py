@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +26,6 @@ from asyncwait.toolkit._limits import _spending
 from asyncwait.toolkit._limits._lines import Asker, Permit, order_of
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
-
-
-@LOOPS
-def test_a_spent_budget_ends_the_stream_behind_what_was_in_flight(loop: str) -> None:
-    service = Counting()
-
-    async def main(_: SpinWatch) -> None:
-        async with pool.ordered_wait(range(99), service, limits=[Budget(10)]) as results:
-            assert [await anext(results) for _ in range(10)] == list(range(10))
-            with pytest.raises(BudgetSpent, match="10 of a budget of 10 calls are spent: the next"):
-                await anext(results)
-
-    run_virtual(main, loop)
-    assert len(service.came) == 10
-    assert run(service, range(99), loop, limits=[Budget(10, then="stop")]) == list(range(10))
 
 
 @LOOPS
@@ -72,63 +58,6 @@ def test_two_budgets_of_one_list_have_two_files(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidConfig, match=r"Budget\.path must be another file than '.*spent'"):
         run(Counting(), range(3), "asyncio", limits=twice)
-
-
-@LOOPS
-@pytest.mark.parametrize(
-    "on_error", [None, "skip", lambda value, error: -1], ids=["fail", "skip", "handler"]
-)
-def test_a_value_whose_further_attempt_can_not_be_paid_costs_no_other_its_result(
-    on_error: Any, loop: str
-) -> None:
-    async def fn(value: int) -> int:
-        if value == 0:
-            raise ValueError(value)
-        await anyio.sleep(1)
-        return value
-
-    options: dict[str, Any] = {"retry": Retry(initial=0.01), "on_error": on_error}
-    others = [1, 2, 3, 4]
-
-    async def main(then: Any) -> None:
-        limits = [Budget(5, then=then)]
-        async with pool.ordered_wait(range(9), fn, limits=limits, **options) as results:
-            if callable(on_error):
-                assert await anext(results) == -1
-            assert [await anext(results) for _ in range(4)] == others
-            for _ in range(2):
-                if then == "stop" and on_error is not None:
-                    with pytest.raises(StopAsyncIteration):
-                        await anext(results)
-                    continue
-                with pytest.raises(
-                    BudgetSpent, match="5 of a budget of 5 calls are spent"
-                ) as spent:
-                    await anext(results)
-                reported = () if on_error is not None else (0,)
-                assert spent.value.stopped == (*reported, 5, 6, 7, 8)
-                assert on_error is not None or isinstance(spent.value.__cause__, ValueError)
-            # The attempt that could not be paid is no call.
-            assert (results.statistics().calls, results.statistics().retries) == (5, 0)
-
-    for then in ("fail", "stop"):
-        run_virtual(lambda _, then=then: main(then), loop)
-
-
-def test_a_budget_of_told_costs_is_over_by_what_the_last_were_dearer() -> None:
-    most = 0
-    running = 0
-
-    async def fn(value: int) -> Cost[int]:
-        nonlocal most, running
-        running += 1
-        most = max(most, running)
-        await anyio.sleep(1)
-        running -= 1
-        return Cost(value, 3)
-
-    assert run(fn, range(99), limits=[Budget(10.0, "USD", then="stop")]) == [0, 1, 2]
-    assert most == 2
 
 
 @pytest.mark.parametrize(
@@ -284,21 +213,17 @@ def test_a_file_that_another_process_locks_for_long_is_named(
 
 def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Path) -> None:
     for number in range(60):
-        start = threading.Barrier(2)
-        taken: list[Any] = []
+        budget = Budget(20, path=str(tmp_path / f"{number}"))
+        start, taken = threading.Barrier(2), list[Any]()
 
-        def take(asker: Asker, start: threading.Barrier, taken: list[Any]) -> None:
+        def take(asker: Asker, start: Any = start, taken: list[Any] = taken) -> None:
             start.wait()
             for _ in range(20):
                 permit = Permit(asker.line(None), [1.0], lambda *_: None, order_of(is_retry=False))
                 taken.extend(each for each, error in asker.enter(permit) if error is None)
 
-        askers = [Asker([Budget(20, path=str(tmp_path / f"{number}"))], 1, float) for _ in range(2)]
-        threads = [threading.Thread(target=take, args=[each, start, taken]) for each in askers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(2) as workers:
+            list(workers.map(take, [Asker([budget], 1, float) for _ in range(2)]))
         assert len(taken) == 20
 
 
@@ -318,7 +243,41 @@ def test_a_budget_that_must_exist_is_not_begun_anew(loses: Any, tmp_path: Path) 
     assert go(exists=False) == [0, 1]
 
 
-@pytest.mark.parametrize("exists", [True, 1])
-def test_a_budget_of_one_run_can_not_exist_before(exists: Any) -> None:
-    with pytest.raises(InvalidConfig, match=r"^Budget\.exists must be "):
-        run(Counting(), range(2), "asyncio", limits=[Budget(9, exists=exists)])
+@LOOPS
+@pytest.mark.parametrize("then", ["fail", "stop"])
+@pytest.mark.parametrize(
+    ("on_error", "first", "stopped"),
+    [
+        (None, [], (0, 5, 6, 7, 8)),
+        ("skip", [], (5, 6, 7, 8)),
+        (lambda _, error: repr(error.__cause__.__cause__), ["ValueError(0)"], (5, 6, 7, 8)),
+    ],
+    ids=["fail", "skip", "handler"],
+)
+def test_a_retry_that_is_not_paid_for_costs_no_other_record_its_result(
+    on_error: Any, first: list[str], stopped: tuple[int, ...], then: Any, loop: str
+) -> None:
+    async def fn(value: int) -> int:
+        if value == 0:
+            raise ValueError(value)
+        await anyio.sleep(1)
+        return value
+
+    async def main(_: SpinWatch) -> BudgetSpent | None:
+        options: Any = {"retry": Retry(initial=0.01), "on_error": on_error}
+        async with pool.ordered_wait(
+            range(9), fn, limits=[Budget(5, then=then)], **options
+        ) as results:
+            expected = [*first, 1, 2, 3, 4]
+            assert [await anext(results) for _ in expected] == expected
+            with pytest.raises((BudgetSpent, StopAsyncIteration)) as ended:
+                await anext(results)
+            assert (results.statistics().calls, results.statistics().retries) == (5, 0)
+            return ended.value if isinstance(ended.value, BudgetSpent) else None
+
+    spent = run_virtual(main, loop)
+    assert (spent is None) is (then == "stop" and on_error is not None)
+    if spent is not None:
+        assert "5 of a budget of 5 calls are spent" in str(spent)
+        assert spent.stopped == stopped
+        assert isinstance(spent.__cause__, ValueError) is (on_error is None)

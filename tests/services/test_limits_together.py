@@ -7,6 +7,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.services import Adaptive, Budget, BudgetSpent, InFlight, Limit, Limits
-from asyncwait.spec import InvalidConfig, OperatorError, Retry
+from asyncwait.spec import Batch, OperatorError, Retry
 
 
 class Counting:
@@ -62,21 +63,9 @@ def side_by_side(*streams: Any) -> None:
             async for _ in results:
                 pass
 
-    errors: list[BaseException] = []
-
-    def run(open_stream: Any) -> None:
-        try:
-            asyncio.run(read(open_stream))
-        except BaseException as error:
-            errors.append(error)
-
-    workers = [threading.Thread(target=run, args=[each]) for each in streams]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(len(streams)) as workers:
+        for ended in [workers.submit(asyncio.run, read(each)) for each in streams]:
+            ended.result()
 
 
 def test_operators_on_several_loops_keep_to_the_limits_together() -> None:
@@ -100,21 +89,6 @@ def test_a_budget_is_spent_by_all_together() -> None:
     with pytest.raises(BudgetSpent, match="30 of a budget of 30 calls are spent"):
         side_by_side(*[lambda: pool.ordered_wait(range(40), service, limits=shared)] * 2)
     assert len(service.came) == 30
-
-
-def test_an_attempt_never_waits_for_a_value_that_waits_for_it() -> None:
-    tried: set[int] = set()
-
-    async def fn(value: int) -> int:
-        if value not in tried:
-            tried.add(value)
-            raise LookupError(value)
-        return value
-
-    shared = Limits([InFlight(1)])
-    options: Any = {"retry": Retry(initial=0.001), "limits": shared, "capacity": 1}
-    side_by_side(*[lambda: pool.ordered_wait(range(5), fn, **options)] * 2)
-    assert tried == {*range(5)}
 
 
 @pytest.mark.parametrize(("limit", "rest"), [(InFlight(1), 9), (Budget(23), 2)])
@@ -153,11 +127,6 @@ def test_who_leaves_gives_its_turns_back() -> None:
     assert asyncio.run(main()) == list(range(9))
 
 
-def test_together_none_is_refused_too() -> None:
-    with pytest.raises(InvalidConfig, match=r"^limits must be a list of Limit"):
-        Limits([])
-
-
 @pytest.mark.parametrize("inner_loop", ["the loop of the call", "a loop in its thread"])
 def test_a_call_that_waits_by_the_limits_of_its_own_turn_is_refused(inner_loop: str) -> None:
     """Calls that hold all of an `InFlight` would wait for one another for ever."""
@@ -182,3 +151,63 @@ def test_a_call_that_waits_by_the_limits_of_its_own_turn_is_refused(inner_loop: 
     with pytest.raises(OperatorError) as raised:
         asyncio.run(main())
     assert "limits must be others than those whose permit" in str(raised.value.__cause__)
+
+
+KINDS = pytest.mark.parametrize("kind", [list, Limits], ids=["alone", "together"])
+AGAIN = Retry(max_attempts=9, initial=0.001)
+
+
+class Failing:
+    """A service that is never there."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.was_asked = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def __call__(self, value: Any) -> Any:
+        """Note the call, and fail."""
+        self.asked.append(value)
+        self._loop.call_soon_threadsafe(self.was_asked.set)
+        raise ConnectionError("it is not there")
+
+
+@KINDS
+@pytest.mark.parametrize("batch", [None, Batch(max_size=1)], ids=["single", "batched"])
+def test_leaving_waits_for_no_turn_and_none_is_used(kind: Any, batch: Any) -> None:
+    async def main() -> list[Any]:
+        service = Failing()
+        limits = kind([Limit(calls=1, per=3600)])
+        options: Any = {"retry": AGAIN, "batch": batch, "on_error": "skip"}
+        async with threads.ordered_wait(range(3), service, limits=limits, **options):
+            await service.was_asked.wait()
+            await asyncio.sleep(0.05)  # in which the next call comes to its wait
+        return service.asked
+
+    assert len(asyncio.run(asyncio.wait_for(main(), 20))) == 1
+
+
+def test_who_is_cancelled_waits_for_nobody_elses_call() -> None:
+    async def main() -> list[Any]:
+        limits = Limits([InFlight(1)])
+        service, held = Failing(), asyncio.Event()
+
+        async def hold(_: int) -> None:
+            held.set()
+            await asyncio.Event().wait()
+
+        async def ask() -> None:
+            options: Any = {"limits": limits, "batch": Batch(max_size=1)}
+            async with threads.ordered_wait([1], service, **options) as results:
+                await anext(results)
+
+        async with pool.ordered_wait([0], hold, limits=limits):
+            await held.wait()
+            asking = asyncio.create_task(ask())
+            await asyncio.sleep(0.1)
+            asking.cancel()
+            await asyncio.wait([asking], timeout=10)
+            assert asking.cancelled()
+        return service.asked
+
+    assert asyncio.run(main()) == []

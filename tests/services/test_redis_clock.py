@@ -103,15 +103,6 @@ def world(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterato
     assert found.most() <= 5
 
 
-def test_a_clock_that_is_set_forward_allows_no_call_too_many(world: World) -> None:
-    old = world.client()
-    assert world.run(15, old) == 10
-    world.ahead += 100
-    new = world.client()
-    assert world.call(new) == 0
-    assert world.run(30, old, new) == 15
-
-
 def test_a_new_program_calls_once_a_connected_one_has_confirmed_the_time(world: World) -> None:
     silent = Told([], [], None, [])
     old, new = world.client(), world.client()

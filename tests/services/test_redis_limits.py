@@ -70,58 +70,31 @@ async def each_of(values: list[int]) -> list[int]:
     return values
 
 
-def workers(server: RedisServer, count: int, per: float) -> list[subprocess.Popen[bytes]]:
-    """Two processes with two operators each, which call for so many values."""
-    command = [sys.executable, "-c", WORKER, server.url, str(count), str(per)]
-    return [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
-
-
-def called(processes: list[subprocess.Popen[bytes]]) -> list[tuple[float, int]]:
-    """When the service was called, and what each call cost."""
-    lines: list[bytes] = []
-    for process in processes:
-        out, _ = process.communicate()
-        assert process.returncode == 0
-        lines += out.splitlines()
-    return sorted((float(at), int(cost)) for at, cost in map(bytes.split, lines))
-
-
-def most_in(came: list[tuple[float, int]], per: float) -> tuple[int, int]:
-    """The most calls, and the most that calls have cost, in any stretch of time."""
-    windows = [[cost for at, cost in came if start <= at < start + per] for start, _ in came]
-    return max(map(len, windows)), max(map(sum, windows))
-
-
 async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: Any) -> list[int]:
     """What an operator gives."""
     async with pool.ordered_wait(range(count), fn, limits=limits, **options) as results:
         return [value async for value in results]
 
 
-def test_processes_keep_to_limits_together(redis_server: RedisServer) -> None:
-    came = called(workers(redis_server, 60, 0.5))
-    assert len(came) == 240
-    calls, costs = most_in(came, 0.5)
-    assert calls <= 40
-    assert costs <= 150
-    assert redis_server.client.zcard("{asyncwait limits model} leaves 2") == 0
-
-
 def test_nothing_begins_while_the_server_is_gone_and_none_too_many_afterwards(
     own_redis: RedisServer,
 ) -> None:
-    processes = workers(own_redis, 60, 0.5)
+    command = [sys.executable, "-c", WORKER, own_redis.url, "60", "0.5"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
     time.sleep(0.7)
     own_redis.kill()
     time.sleep(0.3)
     own_redis.start()
     time.sleep(0.4)
     own_redis.client.flushall()
-    came = called(processes)
+    lines = [line for each in processes for line in each.communicate()[0].splitlines()]
+    assert [each.returncode for each in processes] == [0, 0]
+    came = [(float(at), int(cost)) for at, cost in map(bytes.split, lines)]
+    windows = [[cost for at, cost in came if start <= at < start + 0.5] for start, _ in came]
     assert len(came) == 240
-    calls, costs = most_in(came, 0.5)
-    assert calls <= 40
-    assert costs <= 150
+    assert max(map(len, windows)) <= 40
+    assert max(map(sum, windows)) <= 150
+    assert own_redis.client.zcard("{asyncwait limits model} leaves 2") == 0
 
 
 def test_a_server_that_can_not_be_reached_is_named() -> None:
@@ -147,26 +120,6 @@ def test_a_budget_holds_for_all_and_remembers(redis_server: RedisServer) -> None
     assert asyncio.run(results_of(limits(9), fn=half)) == list(range(9))
 
 
-def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
-    redis_server: RedisServer,
-) -> None:
-    async def forgets(value: int) -> int:
-        if value == 3:
-            redis_server.client.flushall()
-        return value
-
-    said = "has lost its memory: nobody knows what was spent"
-    limits = RedisLimits(redis_server.url, "model", [Budget(99)])
-    with pytest.raises(LedgerLost, match=said):
-        asyncio.run(results_of(limits, 99, forgets, capacity=2))
-    ledger = limits.ledger()
-    ledger.exchange(Told([], [], None, []))
-    redis_server.client.flushall()
-    for _ in range(2):  # the first time, nobody may wait for a turn, who could be told
-        with pytest.raises(LedgerLost, match=said):
-            ledger.exchange(Told([], [], None, []))
-
-
 def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
     redis_server: RedisServer,
 ) -> None:
@@ -177,6 +130,8 @@ def test_a_budget_that_must_exist_is_not_begun_anew_by_a_later_program(
     assert asyncio.run(results_of(later, 2)) == [0, 1]
     redis_server.client.flushall()
     with pytest.raises(LedgerLost, match="has lost its memory"):
+        connected.exchange(Told([], [], None, []))
+    with pytest.raises(LedgerLost, match="has lost its memory"):  # and again, if no call waited
         connected.exchange(Told([], [], None, []))
     said = r"'model' .* not hold the budget of 9 USD, .* what is left as a new Budget"
     for _ in range(2):
@@ -203,6 +158,27 @@ def test_a_server_that_is_another_ones_replica_for_a_moment_is_waited_for(
 
 
 ABOUT = "{asyncwait limits model}"
+
+
+@pytest.mark.parametrize(
+    ("forget", "said"),
+    [
+        (lambda client: client.flushall(), "has lost its memory: nobody knows what was spent"),
+        (lambda client: client.hdel(ABOUT, "total 1"), "no number as total 1"),
+    ],
+    ids=["all", "total"],
+)
+def test_a_budget_that_the_server_has_forgotten_ends_with_an_error(
+    redis_server: RedisServer, forget: Any, said: str
+) -> None:
+    async def forgets(value: int) -> int:
+        if value == 3:
+            forget(redis_server.client)
+        return value
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(99)])
+    with pytest.raises(LedgerLost, match=said):
+        asyncio.run(results_of(limits, 99, forgets, capacity=2))
 
 
 @pytest.mark.parametrize(
@@ -244,17 +220,6 @@ def test_an_address_that_is_none_is_refused_without_its_password() -> None:
         RedisLimits("redis://user:secret@host:99999999", "model", [Budget(9)]).ledger()
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
-
-
-def test_a_total_that_is_taken_away_ends_the_run(redis_server: RedisServer) -> None:
-    async def forgets(value: int) -> int:
-        if value == 3:
-            redis_server.client.hdel(ABOUT, "total 1")
-        return value
-
-    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
-    with pytest.raises(LedgerLost, match="no number as total 1"):
-        asyncio.run(results_of(limits, 99, forgets, capacity=1))
 
 
 def test_others_with_other_limits_of_that_name_are_refused(redis_server: RedisServer) -> None:
@@ -340,18 +305,6 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
     other.close()
 
 
-def test_further_attempts_count(redis_server: RedisServer) -> None:
-    async def fails(value: int) -> int:
-        raise LookupError(value)
-
-    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
-    with pytest.raises(OperatorError, match="after 4 attempts"):
-        asyncio.run(
-            results_of(limits, fn=fails, retry=Retry(max_attempts=4, initial=0.001), capacity=1)
-        )
-    assert float(redis_server.client.hget("{asyncwait limits model}", "total 1")) == 4  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("given", "name"),
     [
@@ -392,3 +345,14 @@ def test_who_leaves_as_a_turn_comes_gives_it_back(redis_server: RedisServer) -> 
     asyncio.run(main())
     spent: Any = redis_server.client.hget("{asyncwait limits leaving}", "total 2")
     assert float(spent) == len(asked)
+
+
+def test_retries_count(redis_server: RedisServer) -> None:
+    async def fails(value: int) -> int:
+        raise LookupError(value)
+
+    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
+    retry = Retry(max_attempts=4, initial=0.001)
+    with pytest.raises(OperatorError, match="after 4 attempts"):
+        asyncio.run(results_of(limits, 1, fails, retry=retry))
+    assert float(redis_server.client.hget(ABOUT, "total 1")) == 4  # type: ignore[arg-type]

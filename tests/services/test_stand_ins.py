@@ -18,7 +18,7 @@ from asyncwait.backends.services import (
     StandIns,
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import CallFailed, InvalidConfig, Retry
+from asyncwait.spec import CallFailed, InvalidConfig, Retry, Statistics
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -96,34 +96,6 @@ def test_what_a_call_awaits_in_its_clean_up_runs_to_its_end_on_asyncio(when: str
     assert log == ["begins", "begins", "ends", "ends"]
 
 
-def test_both_calls_are_cancelled_at_once_with_the_whole() -> None:
-    log: list[Any] = []
-
-    async def fn(value: int) -> int:
-        call = len(log)
-        log.append("begins")
-        try:
-            await anyio.sleep(1.05 if call else 99)
-        finally:
-            log.append((call, "is cancelled", anyio.current_time() - began))
-            await anyio.sleep(0.3)
-            log.append((call, "ends"))
-        return value
-
-    async def main(_: SpinWatch) -> None:
-        nonlocal began
-        began = anyio.current_time()
-        stand_ins = StandIns(fn, hedge=Hedge(after=0.25, at_most=1))
-        async with pool.ordered_wait([1], stand_ins, timeout=1, on_error="skip") as results:
-            assert [each async for each in results] == []
-
-    began = 0.0
-    run_virtual(main, "asyncio")
-    both = [(call, "is cancelled", pytest.approx(1)) for call in (0, 1)]
-    assert log[:4] == ["begins", "begins", *both]
-    assert sorted(log[4:]) == [(0, "ends"), (1, "ends")]
-
-
 def test_a_cancellation_that_a_call_makes_up_is_its_error() -> None:
     calls = 0
 
@@ -138,15 +110,6 @@ def test_a_cancellation_that_a_call_makes_up_is_its_error() -> None:
 
     results, _ = run(StandIns(fn, hedge=Hedge(after=0.25, at_most=1)), 1)
     assert results == [0]
-
-
-def test_limits_count_each_call() -> None:
-    service = Service({1})
-    hedge = Hedge(after=0.5, at_most=1)
-    options: Any = {"limits": [InFlight(2), Budget(6)], "capacity": 2}
-    results, _ = run(StandIns(service, hedge=hedge), 5, **options)
-    assert results == list(range(5))
-    assert len(service.begun) == 6
 
 
 @LOOPS
@@ -189,26 +152,6 @@ def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
     assert run(fn, 3)[0] == [0, 1, 2]
     with pytest.raises(CallFailed, match="give the operator the StandIns itself"):
         run(fn, 3, limits=[InFlight(1)])
-
-
-@LOOPS
-def test_another_function_is_asked_where_one_fails(loop: str) -> None:
-    asked: list[str] = []
-
-    def failing(name: str, *good: int) -> Any:
-        async def fn(value: int) -> int:
-            asked.append(f"{name}{value}")
-            if value not in good:
-                raise LookupError(name)
-            return value
-
-        return fn
-
-    fn = StandIns(failing("a"), failing("b", 0), failing("c", 0, 1))
-    with pytest.raises(CallFailed, match=r"LookupError.'c'.*after 2 attempts"):
-        run(fn, 3, loop, capacity=1, retry=Retry(max_attempts=2))
-    assert " ".join(asked) == "a0 b0 a1 b1 c1 a2 b2 c2 a2 b2 c2"
-    assert fn.figures() == HedgeFigures(calls=11, fell_back=4)
 
 
 def test_what_the_first_function_has_already_takes_no_turn() -> None:
@@ -284,34 +227,40 @@ def test_what_takes_no_loop_has_no_stand_ins() -> None:
         list(threads.ordered_wait([1], fn))
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ((len,), "fn"),
-        ((Service(set()), len), r"others\[0\]"),
-        ((Service(set()), 7), r"others\[0\]"),
-    ],
-    ids=str,
-)
-def test_what_is_no_coroutine_function_is_refused(given: Any, name: str) -> None:
-    with pytest.raises(InvalidConfig, match=rf"^{name} must be a coroutine function"):
-        StandIns(*given)
+def test_limits_count_each_call_and_figures_one_for_a_value() -> None:
+    service = Service({1})
+
+    async def main(_: SpinWatch) -> Statistics:
+        fn = StandIns(service, hedge=Hedge(after=0.5, at_most=1))
+        limits = [InFlight(2), Budget(6)]
+        async with pool.ordered_wait(range(5), fn, limits=limits, capacity=2) as results:
+            assert [value async for value in results] == list(range(5))
+            return results.statistics()
+
+    told = run_virtual(main)
+    assert (told.calls, told.retries, len(service.begun)) == (5, 0, 6)
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("make", "given", "name"),
     [
-        ({"after": 0}, "after"),
-        ({"after": "p100"}, "after"),
-        ({"after": "95"}, "after"),
-        ({"after": True}, "after"),
-        ({"at_most": 0}, "at_most"),
-        ({"at_most": 2}, "at_most"),
+        (StandIns, {"fn": len}, "fn must be a coroutine function"),
+        (StandIns, {"fn": Service(set()), "hedge": 0.5}, "hedge must be a Hedge"),
+        (Hedge, {"after": 0}, "Hedge.after must be "),
+        (Hedge, {"after": "p100"}, "Hedge.after must be "),
+        (Hedge, {"after": "95"}, "Hedge.after must be "),
+        (Hedge, {"after": True}, "Hedge.after must be "),
+        (Hedge, {"at_most": 0}, "Hedge.at_most must be "),
+        (Hedge, {"at_most": 2}, "Hedge.at_most must be "),
     ],
     ids=str,
 )
-def test_a_hedge_that_is_none_is_refused(given: Any, name: str) -> None:
-    with pytest.raises(InvalidConfig, match=rf"^Hedge.{name} must be "):
-        Hedge(**given)
-    with pytest.raises(InvalidConfig, match=r"^hedge must be a Hedge"):
-        StandIns(Service(set()), hedge=0.5)  # type: ignore[arg-type]
+def test_an_argument_that_is_none_is_refused(make: Any, given: Any, name: str) -> None:
+    with pytest.raises(InvalidConfig, match=rf"^{name}"):
+        make(**given)
+
+
+@pytest.mark.parametrize("other", [len, 7], ids=str)
+def test_a_stand_in_that_is_no_coroutine_function_is_refused(other: Any) -> None:
+    with pytest.raises(InvalidConfig, match=r"^others\[0\] must be a coroutine function"):
+        StandIns(Service(set()), other)

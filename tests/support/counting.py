@@ -13,18 +13,16 @@ class Counting:
     """A service that notes what reaches it, and when.
 
     Args:
-        way: gives the seconds in which the next call reaches it.
-        works: gives the seconds that it works on it then.
-        costs: what a call for a value costs in truth.
+        works: gives the seconds that it works on the next call.
+        costs: what a call for a value costs.
     """
 
     def __init__(
         self,
-        way: Callable[[], float] = float,
         works: Callable[[], float] = lambda: 0.01,
         costs: Callable[[Any], float] = lambda _: 1,
     ) -> None:
-        self._way, self._works, self._costs = way, works, costs
+        self._works, self._costs = works, costs
         self.came: list[tuple[float, float]] = []
         self.most = self._open = 0
 
@@ -32,7 +30,6 @@ class Counting:
         """Serve a call."""
         self._open += 1
         self.most = max(self.most, self._open)
-        await anyio.sleep(self._way())
         self.came.append((anyio.current_time(), self._costs(value)))
         await anyio.sleep(self._works())
         self._open -= 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ class Need:
     Args:
         count: count of that limit.
         size: calls, cost or weight; the cost is an estimate until the call has ended.
-        key: key of the call's value, which has room of its own; None for no key.
+        key: key of the call's value, which has room of its own (LIMIT-10); None for no key.
         is_alone: whether the size is unknown, so that no other call runs beside this one.
     """
 
@@ -63,8 +64,8 @@ class Need:
 
 
 @dataclass(eq=False)
-class Count:
-    """Calls that one limit counts; subclasses say for how long, and how much.
+class Count(ABC):
+    """Calls that one limit counts; subclasses say for how long, and how many it allows.
 
     Args:
         limit: a copy of the limit, so that this count does not keep the limit itself alive.
@@ -96,12 +97,23 @@ class Count:
             raise CostTooLarge(text)
         return need
 
-    def size_of(self, _values: Sequence[Any]) -> float:
-        """Return the size of a call for some values."""
-        return 1
+    def size_of(self, values: Sequence[Any]) -> float:
+        """Return the size of a call for some values: 1, or the sum of their costs or weights."""
+        function = getattr(self.limit, "cost", None) or getattr(self.limit, "weight", None)
+        if function is None:
+            return 1
+        try:
+            sizes = [function(value) for value in values]
+        except BaseException as error:
+            reraise_fatal(error)
+            raise CostUnknown(f"the cost of the call for {self.limit} is unknown") from error
+        if not all(map(_is_size, sizes)):
+            text = f"the cost of a call for {self.limit} must be a number >= 0, got {sizes}"
+            raise CostUnknown(text)
+        return math.fsum(sizes)
 
     def key_of(self, value: Any) -> Any:
-        """Return the key of a value, which can be hashed."""
+        """Return the key of a value, which can be hashed; None where all share the room."""
         by = getattr(self.limit, "by", None)
         if by is None:
             return None
@@ -112,9 +124,9 @@ class Count:
             raise CostUnknown(f"the key of the call for {self.limit} is unknown") from error
         return key
 
+    @abstractmethod
     def has_room(self, need: Need) -> bool:
         """Whether a call may begin now, as far as this limit goes."""
-        raise NotImplementedError
 
     def changes_at(self) -> float:
         """Return when time alone may make room, in seconds; infinity for never."""
@@ -122,18 +134,7 @@ class Count:
 
     def ended(self, permit: Permit) -> None:
         """Take note that a call has ended, with the cost that it told."""
-
-
-def _sum_of(function: Any, values: Sequence[Any], limit: Any) -> float:
-    """Return the sum of what a function of a limit gives for values."""
-    try:
-        sizes = [function(value) for value in values]
-    except BaseException as error:
-        reraise_fatal(error)
-        raise CostUnknown(f"the cost of the call for {limit} is unknown") from error
-    if not all(map(_is_size, sizes)):
-        raise CostUnknown(f"the cost of a call for {limit} must be a number >= 0, got {sizes}")
-    return math.fsum(sizes)
+        del self.calls[permit]
 
 
 def _is_size(size: Any) -> bool:
@@ -151,7 +152,7 @@ def _fits(sizes: list[float], most: float) -> bool:
 
 
 class WindowCount(Count):
-    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2, LIMIT-11)."""
+    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2), and those of a burst (LIMIT-11)."""
 
     @property
     def most(self) -> float:
@@ -165,9 +166,6 @@ class WindowCount(Count):
         if limit.burst is not None:
             windows.append((limit.burst, limit.per * limit.burst / limit.most, 0.0))
         return windows
-
-    def size_of(self, values: Sequence[Any]) -> float:
-        return 1 if self.limit.cost is None else _sum_of(self.limit.cost, values, self.limit)
 
     def has_room(self, need: Need) -> bool:
         return all(
@@ -189,11 +187,10 @@ class WindowCount(Count):
         return min(permit.ended, permit.begun + latency) + per
 
     def changes_at(self) -> float:
-        now = current_time()
-        times = {p: [self.until(p, per, late) for _, per, late in self.windows] for p in self.calls}
-        self.calls = {p: self.calls[p] for p in self.calls if max(times[p]) > now + ROUNDING}
-        later = [at for each in times.values() for at in each if at > now + ROUNDING]
-        return min(later, default=math.inf)
+        now = current_time() + ROUNDING
+        ends = {p: [self.until(p, per, late) for _, per, late in self.windows] for p in self.calls}
+        self.calls = {p: need for p, need in self.calls.items() if max(ends[p]) > now}
+        return min((at for each in ends.values() for at in each if at > now), default=math.inf)
 
     def ended(self, permit: Permit) -> None:
         need = self.calls.get(permit)
@@ -202,26 +199,20 @@ class WindowCount(Count):
 
 
 class InFlightCount(Count):
-    """Calls at a time (LIMIT-3)."""
+    """Calls, or weights, at a time: each counts until it has ended (LIMIT-3)."""
 
     @property
     def most(self) -> float:
         return float(self.limit.calls)
 
-    def size_of(self, values: Sequence[Any]) -> float:
-        return 1 if self.limit.weight is None else _sum_of(self.limit.weight, values, self.limit)
-
     def has_room(self, need: Need) -> bool:
         running = [each.size for each in self.calls.values() if _is_same(each.key, need.key)]
         return _fits([need.size, *running], self.most)
 
-    def ended(self, permit: Permit) -> None:
-        del self.calls[permit]
-
 
 @dataclass(eq=False)
 class BudgetCount(Count):
-    """Costs of a `Budget`: of ended calls as they were, of running ones as estimated (LIMIT-14).
+    """Costs of a `Budget`: the costs of ended calls, the estimates of running ones (LIMIT-14).
 
     Args:
         spent: cost of the ended calls.
@@ -241,29 +232,23 @@ class BudgetCount(Count):
         """Whether calls tell their costs, and nothing else does."""
         return self.limit.cost is None and self.limit.unit != "calls"
 
-    def need(self, values: Sequence[Any]) -> Need:
-        if self.learns:
-            return Need(self, self.largest or 0.0, is_alone=self.largest is None)
-        return super().need(values)
-
-    def size_of(self, values: Sequence[Any]) -> float:
-        return 1 if self.limit.cost is None else _sum_of(self.limit.cost, values, self.limit)
-
-    def has_room(self, need: Need) -> bool:
-        if self.learns:
-            need.size, need.is_alone = self.largest or 0.0, self.largest is None
-        running = list(self.calls.values())
-        if running and (need.is_alone or any(each.is_alone for each in running)):
-            return False
-        return _fits([need.size, self.taken], self.most) and not self.is_spent_for(need)
-
     @property
     def taken(self) -> float:
         """Cost of the ended calls and estimates of the running ones."""
         return math.fsum([self.spent, *(each.size for each in self.calls.values())])
 
+    def need(self, values: Sequence[Any]) -> Need:
+        return Need(self, self.largest or 0.0) if self.learns else super().need(values)
+
+    def has_room(self, need: Need) -> bool:
+        if self.learns:
+            need.size, need.is_alone = self.largest or 0.0, self.largest is None
+        if self.calls and any(each.is_alone for each in [need, *self.calls.values()]):
+            return False
+        return _fits([need.size, self.taken], self.most) and not self.is_spent_for(need)
+
     def is_spent_for(self, need: Need) -> bool:
-        """Whether a call would not be paid for even if all running calls turned out to be free."""
+        """Whether the budget does not pay for a call, even if all running calls were free."""
         running = len(self.calls) if self.limit.unit == "calls" else 0
         is_paid = _fits([need.size, self.spent + running], self.most)
         return not is_paid or (self.learns and self.spent >= self.most)
@@ -277,7 +262,7 @@ class BudgetCount(Count):
     def ended(self, permit: Permit) -> None:
         cost = self.calls.pop(permit).size
         if self.limit.unit != "calls":
-            is_free = is_refused(permit.outcome) and self.limit.refused == "free"
+            is_free = _is_refused(permit.outcome) and self.limit.refused == "free"
             cost = _cost(permit.used, self.limit.unit, 0.0 if is_free else cost)
         if permit.used is not None:
             self.largest = max(self.largest or 0.0, cost)
@@ -305,24 +290,23 @@ class BreakerCount(Count):
             BreakerOpen: no call has succeeded for longer than allowed.
         """
         del need
-        now = current_time()
         if self.opened is None:
             return True
+        now = current_time()
         if self.limit.longest is not None and now >= self.well + self.limit.longest - ROUNDING:
             raise BreakerOpen(f"no call has succeeded for {now - self.well:g} s: {self.limit}")
         return now >= self.opened + self.limit.rest - ROUNDING and not self.calls
 
     def changes_at(self) -> float:
-        now = current_time()
         if self.opened is None:
             return math.inf
-        times = [self.opened + self.limit.rest, self.well + (self.limit.longest or math.inf)]
-        return min((at for at in times if at > now + ROUNDING), default=math.inf)
+        times = self.opened + self.limit.rest, self.well + (self.limit.longest or math.inf)
+        return min((at for at in times if at > current_time() + ROUNDING), default=math.inf)
 
     def ended(self, permit: Permit) -> None:
-        del self.calls[permit]
+        super().ended(permit)
         self.well = min(self.well, permit.begun)
-        if not has_failed(permit.outcome):
+        if not _has_failed(permit.outcome):
             self.well, self.opened = permit.ended, None
             return
         since = permit.ended - self.limit.over + ROUNDING
@@ -331,20 +315,18 @@ class BreakerCount(Count):
             self.opened, self.failed = permit.ended, []
 
 
-def is_refused(outcome: Outcome | None) -> bool:
+def _is_refused(outcome: Outcome | None) -> bool:
     """Whether the service has refused a call: too many calls came."""
     if not isinstance(outcome, Raised):
         return False
     return any(isinstance(e, RetryAfter) or status_of(e) == 429 for e in causes(outcome.error))  # noqa: PLR2004 - the HTTP status
 
 
-def has_failed(outcome: Outcome | None) -> bool:
+def _has_failed(outcome: Outcome | None) -> bool:
     """Whether a call is a failure of the service: it took too long, or has a transient error."""
-    if outcome is None:
-        return True
-    return (
-        isinstance(outcome, Raised) and not is_refused(outcome) and bool(transient(outcome.error))
-    )
+    if not isinstance(outcome, Raised):
+        return outcome is None
+    return not _is_refused(outcome) and bool(transient(outcome.error))
 
 
 def _cost(used: Any, unit: str, estimate: float) -> float:
@@ -372,9 +354,8 @@ def read_cost(outcome: Outcome | None, counts: Sequence[Count]) -> tuple[Outcome
     for count in counts:
         learns = isinstance(count, BudgetCount) and count.learns
         if learns and _cost(used, count.limit.unit, -1) < 0:
-            return Raised(
-                CostMistold(f"a call told no cost, which {count.limit} needs"), outcome.at
-            ), None
+            text = f"a call told no cost, which {count.limit} needs"
+            return Raised(CostMistold(text), outcome.at), None
     return Returned(outcome.given.result, outcome.at) if has_cost else outcome, used
 
 

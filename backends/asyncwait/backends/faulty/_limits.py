@@ -1,4 +1,4 @@
-"""LIMIT: operators whose calls wait for their permits, and that go wrong about it."""
+"""LIMIT: operators that count calls wrongly, or let the wrong call begin."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from asyncwait.spec.limits import BudgetSpent, CostTooLarge
 
 @breaks("LIMIT-1")
 class ResetsItsCountersAtFixedTimes(Gate):
-    """Counts the calls of one window after the other, and not those of any window."""
+    """Counts each window from a fixed time instead of from each call."""
 
     def begun(self, permit: Permit) -> None:
         super().begun(permit)
@@ -37,7 +37,7 @@ class ResetsItsCountersAtFixedTimes(Gate):
 
 @breaks("LIMIT-1")
 class CountsFromTheStart(Gate):
-    """Takes a call for one that has reached the service when it begins."""
+    """Counts each call from its start, as if the service had it at once."""
 
     def begun(self, permit: Permit) -> None:
         super().begun(permit)
@@ -47,7 +47,7 @@ class CountsFromTheStart(Gate):
 
 @breaks("LIMIT-2")
 class CountsCostsAtTheEnd(Gate):
-    """Counts what a call costs when it has ended, and is known."""
+    """Counts the cost of a call from its end instead of from its permit."""
 
     def grant(self, permit: Permit) -> None:
         for need in permit.needs:
@@ -63,7 +63,7 @@ class CountsCostsAtTheEnd(Gate):
 
 @breaks("LIMIT-3")
 class GivesPermitsOfTheCancelledBack(Attempt):
-    """Takes a call that is cancelled for one that has ended."""
+    """Gives a permit back when it cancels the call instead of when the call has ended."""
 
     def cancel(self) -> None:
         super().cancel()
@@ -73,7 +73,7 @@ class GivesPermitsOfTheCancelledBack(Attempt):
 
 @breaks("LIMIT-3")
 class ForgetsWeights(Gate):
-    """Has as many calls at a time as weights are allowed."""
+    """Counts a weight of 1 at most for each call in flight."""
 
     def needs(self, values: Sequence[Any]) -> Sequence[Need]:
         needs = super().needs(values)
@@ -85,7 +85,7 @@ class ForgetsWeights(Gate):
 
 @breaks("LIMIT-4")
 class WaitsForTheNextEvent(Gate):
-    """Looks whether a window has room when something happens, and sets no alarm."""
+    """Looks for room only when something happens, and sets no alarm for a window."""
 
     def set_alarm(self) -> None:
         pass
@@ -93,7 +93,7 @@ class WaitsForTheNextEvent(Gate):
 
 @breaks("LIMIT-4")
 class LooksTooLate(Gate):
-    """Waits for a window a little longer than it has to."""
+    """Waits 20 ms longer for a window than it has to."""
 
     def begun(self, permit: Permit) -> None:
         super().begun(permit)
@@ -102,7 +102,7 @@ class LooksTooLate(Gate):
 
 @breaks("LIMIT-5")
 class KeepsPermitsInBackOffs(Gate):
-    """Has a record that backs off keep its permit until it is called again."""
+    """Keeps the permit of a record during its back-off."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -125,7 +125,7 @@ class KeepsPermitsInBackOffs(Gate):
 
 @breaks("LIMIT-6")
 class CountsThePermitsOfTheDecided(Gate):
-    """Has a record that was decided meanwhile take its permit all the same."""
+    """Counts a call for a record that was decided while it waited to be called again."""
 
     def withdraw(self, permit: Permit) -> None:
         if permit not in self.waiting or not permit.is_retry:
@@ -144,7 +144,7 @@ class CountsThePermitsOfTheDecided(Gate):
 
 @breaks("LIMIT-7")
 class RepeatsWithoutAPermit(Attempt):
-    """Asks no limit when a record is called again."""
+    """Repeats a call without asking the limits for a permit."""
 
     def start(self) -> None:
         if self.number > 1 and self.operator.gathered is None and self.operator.cache is None:
@@ -155,7 +155,7 @@ class RepeatsWithoutAPermit(Attempt):
 
 @breaks("LIMIT-7")
 class HasRetriesWaitBehindAllOthers(Gate):
-    """Has a record that is called again join the end of the queue."""
+    """Puts a record that it calls again at the end of the queue."""
 
     def in_order(self) -> Sequence[Permit]:
         return list(self.waiting)
@@ -163,7 +163,7 @@ class HasRetriesWaitBehindAllOthers(Gate):
 
 @breaks("LIMIT-8")
 class LetsSmallCallsPass(Gate):
-    """Reserves nothing for a call that lacks room."""
+    """Reserves no room for a call that lacks room, so that smaller calls pass it."""
 
     def lacking(self, permit: Permit, reserved: set[Any]) -> list[Need]:
         reserved.clear()
@@ -172,7 +172,7 @@ class LetsSmallCallsPass(Gate):
 
 @breaks("LIMIT-9")
 class CountsTheTimeBeforeTheFirstCall(ResultHandler):
-    """Has the time of a record begin when it waits for its permit."""
+    """Starts the deadline of a record when the record begins to wait for its permit."""
 
     since = 0.0
 
@@ -198,7 +198,7 @@ class HasOneWindowForAllKeys(Gate):
 
 @breaks("LIMIT-10")
 class WaitsBehindOtherKeys(Gate):
-    """Looks at the first record alone, whose key may lack room."""
+    """Stops at the first record whose key lacks room, and calls no record of another key."""
 
     def lacking(self, permit: Permit, reserved: set[Any]) -> list[Need]:
         return list(permit.needs) if reserved else super().lacking(permit, reserved)
@@ -206,7 +206,7 @@ class WaitsBehindOtherKeys(Gate):
 
 @breaks("LIMIT-11")
 class StartsAllAtOnce(Gate):
-    """Knows the limit and not how it is spread over its time."""
+    """Ignores `burst`, so that a window may start all its calls at once."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -217,7 +217,7 @@ class StartsAllAtOnce(Gate):
 
 @breaks("LIMIT-12")
 class CountsTheFirstAlone(Gate):
-    """Tells whether records wait, and not how many."""
+    """Counts one waiting record for each limit, however many wait."""
 
     def figure(self) -> tuple[int, ...]:
         return tuple(min(each, 1) for each in super().figure())
@@ -225,7 +225,7 @@ class CountsTheFirstAlone(Gate):
 
 @breaks("LIMIT-13")
 class WaitsForRoomThatNeverComes(Gate):
-    """Has a call that exceeds a limit wait for room, as all others do."""
+    """Lets a record wait although its call exceeds a limit."""
 
     def is_known(self, permit: Permit) -> bool:
         if self.is_too_large(permit.caller.values):
@@ -237,7 +237,7 @@ class WaitsForRoomThatNeverComes(Gate):
 
 @breaks("LIMIT-13")
 class CallsWhatExceedsALimit(Gate):
-    """Has a call that exceeds a limit begin when nothing else runs."""
+    """Calls a record whose call exceeds a limit as soon as no other call runs."""
 
     def needs(self, values: Sequence[Any]) -> Sequence[Need]:
         needs = []
@@ -251,7 +251,7 @@ class CallsWhatExceedsALimit(Gate):
 
 @breaks("LIMIT-14")
 class ChargesAtTheEnd(Gate):
-    """Charges a budget when a call has ended, and not for the calls in flight."""
+    """Charges a budget when a call has ended, and reserves nothing for running calls."""
 
     def grant(self, permit: Permit) -> None:
         self.own = {need: need.size for need in permit.needs if isinstance(need.count, BudgetCount)}
@@ -267,7 +267,7 @@ class ChargesAtTheEnd(Gate):
 
 @breaks("LIMIT-15")
 class LeavesOutWhatBacksOff(Gate):
-    """Leaves a record out whose second call the budget does not pay for."""
+    """Leaves a record out if the budget does not pay for its second call."""
 
     def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
         del spent
@@ -278,7 +278,7 @@ class LeavesOutWhatBacksOff(Gate):
 
 @breaks("LIMIT-15")
 class EndsAsIfAllWereThere(Gate):
-    """Ends the stream of a spent budget without a word."""
+    """Ends the stream without an error when a budget is spent."""
 
     def end(self, stopped: Sequence[Any]) -> BaseException | None:
         super().end(stopped)
@@ -287,7 +287,7 @@ class EndsAsIfAllWereThere(Gate):
 
 @breaks("LIMIT-16")
 class RestsForOneCallAlone(Gate):
-    """Has all calls begin when the rest of a breaker is over, and not one that probes."""
+    """Starts all waiting calls after the rest of a breaker instead of one call that probes."""
 
     def begun(self, permit: Permit) -> None:
         super().begun(permit)
@@ -310,7 +310,7 @@ class CountsFailuresWithoutARest(Gate):
 
 @breaks("LIMIT-17")
 class WaitsForEver(Gate):
-    """Has no bound for a wait."""
+    """Lets a record wait for its permit without any bound."""
 
     def note(self, permit: Permit, lacking: Sequence[Need]) -> None:
         permit.lacking = {need.count: math.inf for need in lacking}
@@ -318,7 +318,7 @@ class WaitsForEver(Gate):
 
 @breaks("LIMIT-17")
 class WaitsHalfAsLong(Gate):
-    """Gives a record up before it has waited as long as it may."""
+    """Lets a record fail after half of the time that it may wait for its permit."""
 
     def note(self, permit: Permit, lacking: Sequence[Need]) -> None:
         now = self.operator.clock()

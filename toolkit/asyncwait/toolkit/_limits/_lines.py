@@ -165,7 +165,7 @@ class Asker:
     def enter(self, permit: Permit) -> Answers:
         """Have a call wait, or take its limits; return the answers to hand out."""
         line = permit.line
-        permit.since = now = self.clock()
+        permit.since = self.clock()
         if self.spent is not None:
             permit.is_waiting = False
             return [(permit, self.spent)]

@@ -1,20 +1,22 @@
-"""LIMIT: when calls may begin, which record is next, and what becomes of the others."""
+"""LIMIT: when calls may begin, which record is next, and how the other records end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
-from asyncwait.conformance.areas.limits._permits import (
-    Load,
-    callable_since,
-    idles,
+from asyncwait.conformance.areas.limits._counted import (
+    Window,
     is_too_large,
     loads,
-    long_waits,
-    pauses,
-    pending_retry,
-    queues,
+    pause,
     runs,
     spendings,
-    waited,
+)
+from asyncwait.conformance.areas.limits._waiting import (
+    callable_since,
+    idles,
+    long_waits,
+    pending_retry,
+    queues,
 )
 from asyncwait.conformance.judging import (
     NEVER,
@@ -31,40 +33,39 @@ from asyncwait.conformance.judging import (
 )
 
 
-def _no_more(rule: str, applies: Callable[[Load], bool]) -> Check:
-    """Compare what some windows hold with their limits, each time a call begins."""
-
-    def look(leg: LegHistory) -> Iterator[Finding]:
-        for load in leg.once(loads):
-            if not applies(load):
-                continue
-            if load.first > load.window.most:
-                yield str(load), load.run.at
-                return
-            yield None
-
-    return leg_check(rule)(look)
+def _rule_of(window: Window) -> str:
+    """Return the rule by which a window holds no more than allowed."""
+    if window.is_burst:
+        return "LIMIT-11"
+    if window.limit.by:
+        return "LIMIT-10"
+    if window.per is None:
+        return "LIMIT-3"
+    return "LIMIT-2" if window.limit.costs else "LIMIT-1"
 
 
-def _is_plain(load: Load) -> bool:
-    return not (load.window.limit.by or load.window.is_burst)
+def _is_kept(leg: LegHistory, rule: str) -> Iterator[Finding]:
+    """Find a call that begins although a window then holds more than its limit allows."""
+    for load in leg.once(loads):
+        if _rule_of(load.window) != rule:
+            continue
+        if load.first > load.window.most:
+            yield str(load), load.run.at
+            return
+        yield None
 
 
-no_window_holds_more_calls = _no_more(
-    "LIMIT-1",
-    lambda load: _is_plain(load) and load.window.per is not None and not load.window.limit.costs,
-)
-no_window_holds_more_cost = _no_more(
-    "LIMIT-2",
-    lambda load: _is_plain(load) and load.window.per is not None and load.window.limit.costs,
-)
-no_more_calls_run_at_a_time = _no_more(
-    "LIMIT-3", lambda load: _is_plain(load) and load.window.per is None
-)
+def _no_more(rule: str) -> Check:
+    return leg_check(rule)(partial(_is_kept, rule=rule))
+
+
+no_window_holds_more_calls = _no_more("LIMIT-1")
+no_window_holds_more_cost = _no_more("LIMIT-2")
+no_more_calls_run_at_a_time = _no_more("LIMIT-3")
 
 
 def _is_used(leg: LegHistory, rule: str) -> Iterator[Finding]:
-    """Find a record that waits although all limits have room for it."""
+    """Find a record that waits although all limits have room for its call."""
     for idle in leg.once(idles):
         if idle.rule != rule:
             continue
@@ -76,25 +77,25 @@ def _is_used(leg: LegHistory, rule: str) -> Iterator[Finding]:
 
 @leg_check("LIMIT-4")
 def room_is_used(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, no record waits for a permit that it could have."""
+    """No record waits for its permit while all limits have room for its call."""
     yield from _is_used(leg, "LIMIT-4")
 
 
 @leg_check("LIMIT-5")
 def what_can_not_be_called_holds_no_permit(leg: LegHistory) -> Iterator[Finding]:
-    """The same while other records wait for their keys, or back off."""
+    """No record lacks room that records hold which wait for their keys, or back off."""
     yield from _is_used(leg, "LIMIT-5")
 
 
 @leg_check("LIMIT-6")
 def a_permit_without_a_call_is_free(leg: LegHistory) -> Iterator[Finding]:
-    """The same when a record was decided that waited for its permit."""
+    """No record lacks room that a decided record holds, which waited for its permit."""
     yield from _is_used(leg, "LIMIT-6")
 
 
 @leg_check("LIMIT-7")
 def repeated_calls_count_and_go_first(leg: LegHistory) -> Iterator[Finding]:
-    """No limit is exceeded by repeated calls, and no first call begins while such a call waits."""
+    """Repeated calls exceed no limit, and no first call begins while a repeated call waits."""
     if leg.scenario.retry is None:
         return
     for load in leg.once(loads):
@@ -113,7 +114,7 @@ def repeated_calls_count_and_go_first(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-8")
 def no_record_passes_another(leg: LegHistory) -> Iterator[Finding]:
-    """First calls begin in the order in which records wait, but for other keys of limits."""
+    """First calls begin in the order in which their records began to wait for the same room."""
     if not leg.scenario.limits or leg.scenario.batch is not None:
         return
     since = callable_since(leg)
@@ -132,7 +133,7 @@ def no_record_passes_another(leg: LegHistory) -> Iterator[Finding]:
             if is_before and is_same and since[other] <= call.at < other.decided_at:
                 yield f"{item} was called before {other}, which waited", call.at
                 return
-        if waited(leg, call):
+        if item.at < call.at:
             yield None
 
 
@@ -142,7 +143,7 @@ def _group(leg: LegHistory, item: Item) -> str:
 
 @leg_check("LIMIT-9")
 def the_deadline_runs_from_the_first_call(leg: LegHistory) -> Iterator[Finding]:
-    """A record that waited for its permit is not decided by time before its call had its time."""
+    """No record that waited for its permit times out before its first call had its full time."""
     if leg.timeout == NEVER or not leg.scenario.limits:
         return
     blamed = blamed_for_timeout(leg)
@@ -157,22 +158,19 @@ def the_deadline_runs_from_the_first_call(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-10")
 def keys_have_room_of_their_own(leg: LegHistory) -> Iterator[Finding]:
-    """No limit is exceeded for a key, and no record waits for the room of another key."""
-    for load in leg.once(loads):
-        if load.window.limit.by and not load.window.is_burst:
-            if load.first > load.window.most:
-                yield str(load), load.run.at
-                return
-            yield None
-    yield from _is_used(leg, "LIMIT-10")
+    """The calls of a key exceed no limit, and no record waits for the room of another key."""
+    found = list(_is_kept(leg, "LIMIT-10"))
+    yield from found
+    if not any(found):
+        yield from _is_used(leg, "LIMIT-10")
 
 
-no_more_calls_start_together = _no_more("LIMIT-11", lambda load: load.window.is_burst)
+no_more_calls_start_together = _no_more("LIMIT-11")
 
 
 @leg_check("LIMIT-12")
 def the_figure_tells_who_waits(leg: LegHistory) -> Iterator[Finding]:
-    """There is one number for each limit; in all they are as many as there are records waiting."""
+    """The figure has one number for each limit, and counts the records that wait."""
     limits = len(leg.scenario.limits)
     for figures, least, most in leg.once(queues):
         read = figures.waiting_for_permits
@@ -188,7 +186,7 @@ def the_figure_tells_who_waits(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-13")
 def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
-    """A record whose call exceeds a limit is not called, and fails in the instant of its turn."""
+    """A record whose call exceeds a limit fails without a call, as soon as it may be called."""
     large = [item for item in leg.records if is_too_large(leg, item)]
     since = callable_since(leg)
     for item in large:
@@ -211,7 +209,7 @@ def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-14")
 def a_budget_is_kept(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins that a budget does not pay for, by what is known of all calls."""
+    """No call begins unless each budget pays for it, by the known costs of all calls."""
     for each in leg.once(spendings):
         all_costs = each.charged + each.estimate
         if all_costs > each.budget.most:
@@ -225,7 +223,7 @@ def a_budget_is_kept(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-15")
 def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
-    """Only records behind the last called one are left out, and the stream ends as planned."""
+    """A spent budget leaves out records behind the last call alone, and `then` tells the end."""
     budgets = [each for each in leg.scenario.limits if each.kind == "budget"]
     is_spent = "BudgetSpent" in {leg.ending.error, leg.ending.cause}
     if not budgets or not (leg.ran_to_its_end or is_spent):
@@ -252,27 +250,28 @@ def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
 def an_open_breaker_lets_no_call_begin(leg: LegHistory) -> Iterator[Finding]:
     """After too many failures no call begins during the rest; then one call probes the service."""
     for breaker in leg.scenario.limits:
-        if breaker.kind != "breaker":
+        found = pause(leg, breaker) if breaker.kind == "breaker" else None
+        if found is None:
             continue
-        for at, seq, until in pauses(leg, breaker):
-            later = [run for run in leg.once(runs) if run.seq > seq and run.at > at]
-            early = [run for run in later if run.at < until - ROUNDING]
-            is_closed = until < at + breaker.rest - ROUNDING
-            beside = [run for run in later[1:] if run.seq < later[0].ended_seq and not is_closed]
-            if early:
-                text = f"{early[0]} begins, though {breaker.most} calls had failed by {at:g}"
-                yield text, early[0].at
-                return
-            if beside and later[0].at >= at + breaker.rest - ROUNDING:
-                yield f"{beside[0]} begins beside the call that probes", beside[0].at
-                return
-            if later:
-                yield None
+        at, seq, until = found
+        rest_is_over = at + breaker.rest - ROUNDING
+        later = [run for run in leg.once(runs) if run.seq > seq and run.at > at]
+        early = [run for run in later if run.at < until - ROUNDING]
+        beside = [run for run in later[1:] if run.seq < later[0].ended_seq]
+        if early:
+            text = f"{early[0]} begins, though {breaker.most} calls had failed by {at:g}"
+            yield text, early[0].at
+            return
+        if beside and later[0].at >= rest_is_over and until >= rest_is_over:
+            yield f"{beside[0]} begins beside the call that probes", beside[0].at
+            return
+        if later:
+            yield None
 
 
 @leg_check("LIMIT-17")
 def no_record_waits_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]:
-    """A record fails when it has waited for its permit as long as it may, and not before."""
+    """A record fails when it has waited for its permit as long as it may, and not earlier."""
     most = {each.max_wait for each in leg.scenario.limits if each.max_wait is not None}
     if not most:
         return
