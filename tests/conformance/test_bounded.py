@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 from outside import run
-from reports import verdict
 
 from asyncwait.conformance._bounded import file_bytes
-from asyncwait.conformance._listed import keep_listed, listed_for
 from asyncwait.spec.scenario import LIMITS
 
 READERS = {
@@ -52,12 +50,3 @@ def test_as_much_as_is_taken_is_read(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="it holds more than 4 bytes"):
         file_bytes(file, 4)
     assert LIMITS.bytes < 4 << 30
-
-
-def test_a_pipe_where_ids_are_kept_keeps_nothing(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "listed.json")
-    os.mkfifo(tmp_path / ".gitignore")
-
-    keep_listed([verdict("reference-asyncio", {"ORD-1": "fail"})], tmp_path / "scenarios")
-
-    assert listed_for("reference-asyncio", "00000000", tmp_path / "scenarios") == []

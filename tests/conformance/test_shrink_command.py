@@ -1,6 +1,5 @@
 """A scenario that fails is made smaller on demand, and kept to be played again."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -61,32 +60,15 @@ def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPat
     assert re.search(r"before, \d+ now; \d+ tried; interrupted$", done.stdout, re.MULTILINE)
 
 
-def test_the_rule_stays_broken_for_which_the_scenario_was_listed() -> None:
-    """The scenario breaks ORD-1 before that; who has verified by another rule means that."""
-    listed = "eff7fbb0"  # a-clean-up-when-a-run-crashes
-    before = run("play", "--shrink", BACKEND, listed)
-    verified = run("verify", BACKEND, "--rule", "REST-7", "--count", "1", "--no-shrink")
+def test_a_chosen_rule_stays_broken_and_by_default_the_first() -> None:
+    example = "a-clean-up-when-a-run-crashes"  # It breaks ORD-1, and REST-7 later.
+    first = run("play", "--shrink", BACKEND, example, "--seconds", "5")
+    chosen = run("play", "--shrink", BACKEND, example, "--rule", "REST-7")
 
-    after = run("play", "--shrink", BACKEND, listed)
-
-    assert f"again: asyncwait play {BACKEND} {listed}\n" in verified.stdout
-    assert "REST-7 broken: " not in before.stdout
-    assert "REST-7 broken: " in after.stdout
-    (smallest,) = scenarios_from_json(after.stdout.splitlines()[-2].encode())
+    assert "REST-7 broken: " not in first.stdout
+    assert "REST-7 broken: " in chosen.stdout
+    (smallest,) = scenarios_from_json(chosen.stdout.splitlines()[-2].encode())
     assert smallest.crashes
-
-
-def test_what_was_listed_for_another_backend_says_nothing() -> None:
-    file = Path(".asyncwait", "listed.json")
-    file.parent.mkdir()
-    (listed,) = find_scenarios("a-clean-up-when-a-run-crashes")
-    for text in ("[", json.dumps({"other": {id_of(listed): ["REST-7"]}})):
-        file.write_text(text, encoding="utf-8")
-
-        done = run("play", "--shrink", BACKEND, id_of(listed), "--seconds", "5")
-
-        assert done.exit_code == 1, done.output
-        assert "REST-7 broken: " not in done.stdout
 
 
 def test_what_can_not_be_judged_can_not_be_shrunk(tmp_path: Path) -> None:

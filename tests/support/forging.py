@@ -1,4 +1,4 @@
-"""Texts by which somebody wants to forge what is printed, and how one sees that none succeeds."""
+"""Texts that forge lines, and a check that finds forged lines in what is printed."""
 
 import random
 import re
@@ -9,39 +9,13 @@ from asyncwait.spec.texts import printable
 CANARY = "CANARY"
 """Stands in each line of each text, behind what a line of ours may begin with, or a command."""
 
-STARTS = (
-    "",
-    "  ",
-    "::set-output name=x::",
-    "::error file=x::",
-    "##[error]",
-    "##vso[task.complete]",
-    "\x1b]0;title\x07",
-    "\x1b[2J\x1b[H",
-    "\x9b31m",
-    "\x1b]8;;http://evil\x1b\\",
-    "fatal: ",
-    "[red]",
-    "[/red]",
-    "<img src=x>",
-    "</pre></details><script>",
-    "]]>",
-    "![x](http://evil/)",
-    "# ",
-    "````\n",
-    "\u202e",
-    "\u2066",
-    "\u200b",
-    "\ufeff",
-    "\ud800",
-    "\udc9b",
-    "\ufffe",
-    "\x00",
-    "\x7f",
-    "\u0301" * 50,
-    "\u3164",
-    "é日本 ",
+_STARTS = (
+    "|  |::set-output name=x::|::error file=x::|##[error]|##vso[task.complete]|"
+    "\x1b]0;title\x07|\x1b[2J\x1b[H|\x9b31m|\x1b]8;;http://evil\x1b\\|fatal: |[red]|[/red]|"
+    "<img src=x>|</pre></details><script>|]]>|![x](http://evil/)|# |````\n|\u202e|\u2066|"
+    "\u200b|\ufeff|\ud800|\udc9b|\ufffe|\x00|\x7f|BLOT|\u3164|\xe9\u65e5\u672c "
 )
+STARTS = tuple(_STARTS.replace("BLOT", "\u0301" * 50).split("|"))
 ENDS = ("\n", "\r", "\r\n", "\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\n\n", "\b" * 90)
 TAILS = ("", "`", "```", "|", "\\", "'", '"', "&lt;", "{{ 7 * 7 }}", "%s{0}", "\n", "\t", "$(id)")
 _STARTED = {form.strip() for start in STARTS for form in (start, printable(start))}

@@ -20,14 +20,12 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from click.testing import CliRunner
 from msgspec import Struct
 from mutations import mutated
 from reports import report, verdict
 from whole_run import BATCHED, CACHED, FULL, LIMITED
 
 from asyncwait.backends.journal import Journal, key_of, summary
-from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures.file import read_entries
 from asyncwait.conformance.generation import generate
@@ -37,7 +35,6 @@ from asyncwait.conformance.report import draw, read_lines, report_to_lines
 from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.running import Broken, checked
 from asyncwait.conformance.running._speech import Program, told_from, trace_of
-from asyncwait.conformance.verdict import USAGE_ERROR
 from asyncwait.reference import open_operator
 from asyncwait.spec import AsyncWaitError, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
@@ -57,7 +54,6 @@ from asyncwait.spec.vectors import shipped_vectors, vectors_from_json, vectors_t
 MEMORY = 1 << 30  # bytes
 SECONDS = 20  # of the real clock, for one input; a busy machine takes long for anything
 LONGEST = 2_000  # characters of a message
-MOST_OUTPUT = 1_000_000  # characters of a command
 ACCEPTED, REFUSED = "accepted", "refused"
 
 
@@ -221,48 +217,9 @@ def _report(data: bytes) -> object:
         file.write_bytes(data)
         read = read_lines(file)
     to_junit(read)
-    return _refused_or(read.doubt)
-
-
-def _command(*arguments: str) -> str:
-    """Run the command; it ends with a word on what was wrong, or with a judgement.
-
-    Returns:
-        What it says where it refuses its input; else nothing.
-    """
-    done = CliRunner().invoke(asyncwait, arguments)
-    said = done.stdout + done.stderr
-    assert isinstance(done.exception, SystemExit | None), repr(done.exception)
-    assert done.exit_code in {0, 1, 2, 3}, done.exit_code
-    assert "Traceback" not in said
-    assert "bug of asyncwait" not in said
-    assert len(said) <= MOST_OUTPUT, f"{len(said)} characters"
-    if done.exit_code != USAGE_ERROR:
-        return ""
-    assert done.stderr.startswith("error: "), done.stderr[:300]
-    assert_short([done.stderr])
-    return done.stderr.removesuffix("\n")
-
-
-def _refused_or(said: str) -> object:
-    if said:
-        raise AsyncWaitError(said)
-    return None
-
-
-def _play_command(data: bytes) -> object:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "scenarios.json")
-        file.write_bytes(data)
-        return _refused_or(_command("play", "--here", "reference-asyncio", str(file)))
-
-
-def _judge_command(scenario: Scenario, data: bytes) -> object:
-    with tempfile.TemporaryDirectory() as folder:
-        planned, told = Path(folder, "scenarios.json"), Path(folder, "trace.json")
-        planned.write_bytes(scenarios_to_json((scenario,)))
-        told.write_bytes(data)
-        return _refused_or(_command("play", str(planned), "--judge", str(told)))
+    if read.doubt:
+        raise AsyncWaitError(read.doubt)
+    return read
 
 
 KINDS: dict[str, Callable[[], Kind]] = {
@@ -280,8 +237,6 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "reports": lambda: Kind(
         [report_to_lines(report(verdict("good"), verdict("bad", {"ORD-1": "fail"})))], _report
     ),
-    "played": lambda: Kind([scenarios_to_json((each,)) for each in SCENARIOS], _play_command),
-    "judged": lambda: _trace_kind(b"", b"", _judge_command),
     "traces": lambda: _trace_kind(b"", b"", _trace),
     "replies": lambda: _trace_kind(b'{"trace":', b',"number":7}', _reply),
     "told": lambda: _trace_kind(b'{"trace":', b"}", _told),

@@ -37,7 +37,10 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
     if not scenarios:
         return frozenset()
     try:
-        make_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        ignored = folder.parent / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("*\n", encoding="utf-8")  # Git leaves the folder out by itself.
         for scenario in scenarios:
             _file_of(id_of(scenario), folder).write_bytes(scenarios_to_json((scenario,)) + b"\n")
             ids.add(id_of(scenario))
@@ -45,18 +48,6 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
     except OSError:
         pass
     return frozenset(ids)
-
-
-def make_folder(folder: Path) -> None:
-    """Make the folder of the scenarios, which stays out of whosever repository it is in.
-
-    Raises:
-        OSError: it can't be made.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    told = folder.parent / ".gitignore"
-    if not told.exists():  # Git is told by the folder itself.
-        told.write_text("*\n", encoding="utf-8")
 
 
 def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:

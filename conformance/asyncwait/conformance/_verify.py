@@ -9,9 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from asyncwait.conformance._convicting import can_convict
-from asyncwait.conformance._overdeclared import seemingly_missing, with_advice
+from asyncwait.conformance._profile_hints import seemingly_missing, seemingly_there
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
-from asyncwait.conformance._undeclared import seemingly_there
 from asyncwait.conformance._words import counted, nearest, slip_in
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
@@ -155,9 +154,11 @@ def verify_to_tell(
     if plan.shrinks and (plan.fails_fast or not stopped):
         verdict = _shrunk(verdict, backend, tally, progress)
     if verdict.failed:
-        verdict = with_advice(verdict, seemingly_missing(tally, settled.expected_failures))
-    if verdict.is_green and not plan.rules:
-        seems = seemingly_there(backend.play, backend.capabilities, batch=backend.batch)
+        lacks = tuple(seemingly_missing(tally, verdict.failed))
+        verdict = msgspec.structs.replace(verdict, lacks=lacks)
+    # A backend of batches is as slow for a few scenarios as for all.
+    if verdict.is_green and not plan.rules and not backend.batch:
+        seems = tuple(seemingly_there(backend.play, backend.capabilities))
         verdict = msgspec.structs.replace(verdict, seems=seems)
     verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
     return Played(verdict, tally, settled, backend.expected_failures)

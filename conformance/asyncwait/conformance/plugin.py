@@ -136,7 +136,6 @@ def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
 
 def _verdict(config: pytest.Config) -> "Verdict":
     from asyncwait.conformance._find_scenarios import FOLDER, keep
-    from asyncwait.conformance._listed import keep_listed
     from asyncwait.conformance._verify import verify_to_tell
     from asyncwait.conformance.report import now, report_of, write_report
 
@@ -144,9 +143,7 @@ def _verdict(config: pytest.Config) -> "Verdict":
     terms = gate.terms(backend.name)
     verdict = verify_to_tell(backend, config.stash[_PLAN], terms=terms).verdict
     failed = [case.planned for case in verdict.told if case.generated]
-    folder = Path(config.invocation_params.dir) / FOLDER
-    keep(failed, folder)
-    keep_listed([verdict], folder)
+    keep(failed, Path(config.invocation_params.dir) / FOLDER)
     if report := _report_folder(config):
         write_report(report_of((verdict,), now()), _REPORT, report)
     return verdict

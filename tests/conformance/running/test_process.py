@@ -2,8 +2,6 @@
 
 import errno
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -98,25 +96,6 @@ def test_nothing_that_a_child_has_started_survives_it(
     child.kill()
 
     assert carrying(mark) == []
-
-
-@linux
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_nothing_survives_whoever_started_the_child(mark: str, number: int) -> None:
-    code = (
-        "from asyncwait.conformance.running import ChildProcess\n"
-        f"child = ChildProcess([sys.executable, '-c', {'import os, time' + HIDES!r}])\n"
-        "print(child.wait_for_line(30), child.folder, flush=True)\n"
-        "time.sleep(600)"
-    )
-    with subprocess.Popen(python(code), stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
-        said, folder = parent.stdout.readline().split()
-        assert said == b"b'hidden'"
-        parent.send_signal(number)
-
-    wait_until_gone(mark)
-    assert not Path(folder.decode()).exists()
 
 
 @linux

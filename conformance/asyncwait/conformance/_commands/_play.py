@@ -21,7 +21,6 @@ from asyncwait.conformance._commands._shared import (
 from asyncwait.conformance._find_scenarios import find_scenarios, keep
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._guard import INTERRUPTED, say
-from asyncwait.conformance._listed import listed_for
 from asyncwait.conformance._playing_here import DebuggerLeft, Watcher, ended_by_debugger, open_here
 from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import chosen
@@ -39,7 +38,6 @@ from asyncwait.spec.rules import Rule, rules, rules_for
 from asyncwait.spec.scenario import (
     Scenario,
     Trace,
-    id_of,
     scenarios_to_json,
     size_of,
     trace_from_json,
@@ -185,8 +183,7 @@ def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: flo
     Args:
         backend: its name.
         planned: a scenario that breaks a rule on it.
-        wanted: the id of the rule that stays broken; None for the one for which the last
-            verification has listed the scenario, or else for the first that is broken.
+        wanted: the id of the rule that stays broken; None for the first that is broken.
         seconds: how long to look.
 
     Raises:
@@ -200,30 +197,22 @@ def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: flo
         if isinstance(first, Broken):
             say(f"error: {first.text}", err=True)
             return "inconclusive"
-        rule = _rule_of(first, wanted, backend, listed_for(backend, id_of(planned)))
+        rule = _rule_of(first, wanted, backend)
         smallest = shrinking.smallest(rule, first[rule])
     return _told(shrinking, first[rule], smallest, backend)
 
 
-def _rule_of(
-    failures: Mapping[str, Failure], wanted: str | None, backend: str, listed: Sequence[str]
-) -> str:
-    """Return the rule that is to stay broken.
-
-    That is the one for which the scenario is listed, or else the first that is broken, a MUST if
-    there is one.
-    """
+def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
+    """Return the rule that is to stay broken: by default the first one, a MUST if there is one."""
     if wanted is not None and wanted not in failures:
         broken = f"it breaks {', '.join(failures)}" if failures else "it breaks no rule"
         raise InvalidConfig(f"{wanted} is not broken by this scenario on {backend}: {broken}")
     if not failures:
         raise InvalidConfig(f"this scenario breaks no rule on {backend}: it can't be shrunk")
     known = rules()
-    meant = next((rule for rule in listed if rule in failures), None)
-    first = meant or min(
+    return wanted or min(
         failures, key=lambda r: (known[r].level != "MUST", moment_of(failures[r].violation))
     )
-    return wanted or first
 
 
 class _Shrinking:
@@ -321,8 +310,7 @@ def _said(shrinking: _Shrinking, first: Failure, smallest: Failure) -> Iterator[
     "--rule",
     type=any_case,
     metavar="ID",
-    help="With --shrink: the rule that stays broken; by default the one for which the last "
-    "verification has listed SCENARIO, or else the first broken one.",
+    help="With --shrink: the rule that stays broken; by default the first broken one.",
 )
 @click.option(
     "--seconds",

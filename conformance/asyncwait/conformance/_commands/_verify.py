@@ -28,7 +28,6 @@ from asyncwait.conformance._commands._shared import (
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._gate import Gate, gate_of
 from asyncwait.conformance._guard import say
-from asyncwait.conformance._listed import keep_listed
 from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.expected_failures.file import Played, settle, updated
@@ -357,7 +356,6 @@ def _report(
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
     kept = keep(told)
-    keep_listed(verdicts)
     # Who reads a log may be on another machine than the folder with what is kept.
     print_report(verdicts, out, kept if out.is_terminal else frozenset())
     for name, why in left_out.items():

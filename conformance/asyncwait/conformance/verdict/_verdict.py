@@ -119,7 +119,7 @@ class Verdict(Struct, frozen=True):
         stopped: why not everything was played; empty if everything was.
         spec: the version of the specification that the backend claims; empty for the newest.
         seems: profiles that the backend does not declare, and seems to have.
-        lacks: profiles that it declares, and seems to lack.
+        lacks: capabilities that it declares, and seems to lack.
         spared: how many scenarios are left out, because they can't convict by the rules that were
             asked for.
     """
@@ -266,12 +266,12 @@ class Verdict(Struct, frozen=True):
     @property
     def _hint(self) -> str:
         """What the author may want to declare."""
-        if self.lacks:
-            return f"; it seems to lack {', '.join(self.lacks)}: declare the profiles that it has"
-        if not self.seems:
+        names = self.lacks or self.seems
+        if not names:
             return ""
-        it = "it" if len(self.seems) == 1 else "them"
-        return f"; it seems to have {', '.join(self.seems)}: declare {it}"
+        it = "it" if len(names) == 1 else "them"
+        verb, where = ("lack", f"name {it} in `lacks`") if self.lacks else ("have", f"declare {it}")
+        return f"; it seems to {verb} {', '.join(names)}: {where}"
 
 
 def conclude(
