@@ -27,6 +27,7 @@ from asyncwait.spec.limits import (
     CostMistold,
     CostUnknown,
     InFlight,
+    Limit,
 )
 
 
