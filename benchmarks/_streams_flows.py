@@ -126,7 +126,6 @@ def latencies(session: SparkSession, flow: Flow) -> tuple[list[float], list[int]
 
 
 def _stamped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write into each row with which micro-batch it came."""
     for batch in batches:
         came = int(micro_batch().rpartition(" ")[2])
         yield batch.append_column("came", pa.array([came] * len(batch), pa.int64()))

@@ -195,7 +195,6 @@ class Killed:
         return len(self._calls(ids))
 
     def _calls(self, ids: range) -> Counter[int]:
-        """Return how often each was called."""
         notes = self._folder / "calls"
         told = map(int, notes.read_text().split()) if notes.exists() else ()
         return Counter(each for each in told if each in ids)
@@ -253,7 +252,6 @@ def end(folder: Path) -> None:
 
 
 def _part(command: bytes) -> str:
-    """Return what a process is, by how it was started."""
     named = ((b"carry._serve", "host"), (b"_streams_job", "driver"), (b"java", "java"))
     return next((part for text, part in named if text in command), "worker")
 

@@ -174,7 +174,6 @@ def main() -> None:
 
 
 def _needed(rows: Iterable[Row]) -> dict[str, Flow]:
-    """Return the flows that the figures look at."""
     seen: set[str] = set()
 
     class Asked(dict[str, float]):
@@ -226,7 +225,6 @@ def _reached(goal: Goal, figure: float) -> str:
 
 
 def _beside(files: Sequence[Path], page: Path | None) -> None:
-    """Show the figures of several files in columns."""
     read = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
     machines = [str(first["machine"]) for first, *_ in read]
     head = ("figure", *(machine.partition(",")[0] for machine in machines))

@@ -61,7 +61,6 @@ def main() -> None:
 
 
 def _busy(name: str, seconds: float) -> None:
-    """Run a flow over and over."""
     _warm_up(name)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -96,7 +95,6 @@ def _read(raw: str) -> Counter[tuple[str, int]]:
 
 
 def _files(samples: Counter[tuple[str, int]], whole: float) -> Rows:
-    """Yield the files that count, and the rest."""
     files: Counter[str] = Counter()
     for (file, _), count in samples.items():
         files[_named(file)] += count
@@ -104,7 +102,6 @@ def _files(samples: Counter[tuple[str, int]], whole: float) -> Rows:
 
 
 def _lines(samples: Counter[tuple[str, int]], whole: float) -> Rows:
-    """Yield the lines that count, and the rest."""
     lines: Counter[str] = Counter()
     for (file, number), count in samples.items():
         text = linecache.getline(file, number).partition("  #")[0].strip()

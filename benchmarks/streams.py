@@ -110,7 +110,6 @@ def _soaked(arguments: argparse.Namespace) -> Table:
 
 
 def _leg(first: int, legs: Sequence[tuple[Count, list[int], float]]) -> Sequence[str]:
-    """Return the figures of a part of a soak."""
     states = [each for _, noted, _ in legs for each in noted]
     count = reduce(Count.plus, (count for count, *_ in legs))
     batches = f"{first * EVERY} to {(first + len(legs)) * EVERY}"
@@ -128,7 +127,6 @@ def _latencies(_: argparse.Namespace) -> Table:
 
 
 def _ends(values: Sequence[float], form: str) -> Iterable[str]:
-    """Return the median, and what one in a hundred exceeds."""
     return map(form.format, (statistics.median(values), statistics.quantiles(values, n=100)[-1]))
 
 

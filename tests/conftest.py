@@ -30,7 +30,6 @@ for number, usual in (
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Any:
-    """An empty folder outside the repository."""
     from outside import Folder  # which some of the tests alone need, and their environments have
 
     return Folder(tmp_path)
@@ -52,13 +51,11 @@ def pytest_report_header() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of what is sampled."""
     line = "sampled(one_in): one in so many cases is played, or as many as the test itself draws"
     config.addinivalue_line("markers", line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases that are not drawn."""
     cases: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
         marker = item.get_closest_marker("sampled")
@@ -77,7 +74,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say how to play again what was drawn and failed."""
     report = yield
     if report.failed and item.get_closest_marker("sampled"):
         report.sections.append(("sample", sample.how_to_repeat()))
@@ -98,7 +94,6 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_protocol(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, object, object]:
-    """Likewise have what a file of tests leaves in modules and caches passed over no more."""
     done = yield
     if nextitem is not None and nextitem.path != item.path:
         _keep()
@@ -106,7 +101,6 @@ def pytest_runtest_protocol(
 
 
 def _keep() -> None:
-    """Have what is there now, and is no garbage, left out of later collections."""
     gc.collect()
     gc.freeze()
 

@@ -37,7 +37,6 @@ OPERATORS = {
 
 @pytest.fixture(params=VERSIONS, ids=lambda folder: folder.name)
 def version(request: pytest.FixtureRequest) -> Path:
-    """The folder of each version."""
     folder: Path = request.param
     return folder
 
@@ -80,18 +79,14 @@ def test_every_operator_goes_on_from_the_snapshots_of_each(version: Path, name: 
 
 
 async def itself(value: Any) -> list[Any]:
-    """Answer with the value."""
     return [value]
 
 
 def given(name: str) -> Any:
-    """Return a function that the operator of that name takes."""
     return (lambda value: [*blocks(value), value]) if name == "threads" else itself
 
 
 def restored(opens: Any, config: Any, fn: Any, snapshot: Snapshot) -> list[Any]:
-    """Return the values that come out of an operator which has a snapshot, and no input."""
-
     async def nothing() -> AsyncIterator[Element]:
         for element in ():
             yield element
@@ -104,7 +99,6 @@ def restored(opens: Any, config: Any, fn: Any, snapshot: Snapshot) -> list[Any]:
 
 
 def same(found: list[Any], values: Any) -> bool:
-    """Whether they are the same, in any order."""
     return sorted(map(repr, found)) == sorted(map(repr, values))
 
 

@@ -17,7 +17,6 @@ SAMPLE = {
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The benchmark."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import jobs
 

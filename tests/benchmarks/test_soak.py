@@ -20,8 +20,6 @@ Start = Callable[..., "subprocess.Popen[bytes]"]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Starts the command at toy size."""
-
     def begin(*parts: str) -> "subprocess.Popen[bytes]":
         page = f"--page={tmp_path}/page.md"
         return subprocess.Popen(
@@ -35,7 +33,6 @@ def start(tmp_path: Path) -> Start:
 
 
 def readings(folder: Path) -> list[dict[str, Any]]:
-    """What was noted at crashes, and at the end."""
     state = folder / "state.jsonl"
     text = state.read_bytes() if state.exists() else b""
     lines = map(json.loads, text[: text.rfind(b"\n") + 1].splitlines())

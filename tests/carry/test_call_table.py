@@ -5,7 +5,6 @@ from asyncwait.toolkit import CallTable
 
 
 def item(name: str, key: bytes = b"") -> InFlight:
-    """Return a record that is known by its name."""
     return InFlight(Identity(name.encode(), 0, 0), name.encode(), key)
 
 
@@ -31,20 +30,16 @@ class Calls:
 
     @property
     def began(self) -> list[str]:
-        """The names of all calls that there were."""
         return [call.name for call in self.calls]
 
     def visit(self, *items: InFlight, lane: str = "l", version: str = "1") -> Visit:
-        """Return a visit that wants some records."""
         return Visit(lane, Terms(version, self.mode, self.capacity), items)  # type: ignore[arg-type]
 
     def ends(self, name: str, outcome: bytes | Failed = b"", nth: int = -1) -> None:
-        """Let a call of a record end, the latest or another one."""
         call = [each for each in self.calls if each.name == name][nth]
         self.table.completed("l", call.version, item(name).identity, call, outcome)
 
     def asked(self, *items: InFlight, version: str = "1") -> list[str]:
-        """Return whose results a visit gets that waits for nothing."""
         served = self.table.begin(self.visit(*items, version=version))
         return [identity.digest.decode() for identity in self.table.answer(served)]
 

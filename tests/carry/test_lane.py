@@ -32,14 +32,12 @@ class Told:
         self.heard: list[Visit] = []
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
-        """Answer."""
         self.heard.append(visit)
         wanted = (item for item in visit.wanted if item.record in self.results)
         return {item.identity: self.results[item.record] for item in wanted}
 
 
 def lane(mode: str = "ordered") -> Lane:
-    """Return a lane that has room."""
     return Lane("l", Terms("1", mode))  # type: ignore[arg-type]
 
 

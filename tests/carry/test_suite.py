@@ -29,7 +29,6 @@ def test_every_rule_has_a_check_and_holds_no_operator() -> None:
 
 
 def convicted(plans: Iterable[Plan]) -> list[object]:
-    """Return which rules sound lanes and hosts break in some plans, and in which."""
     judged = ((judge_carry(play_plan(plan)).broken, plan) for plan in plans)
     return [(broken, plan) for broken, plan in judged if broken]
 

@@ -23,11 +23,9 @@ def few_examples() -> Iterator[tuple[Example, ...]]:
 
 @pytest.fixture(scope="session")
 def quick_scenarios() -> tuple[Scenario, ...]:
-    """The generated scenarios of a quick verification."""
     return generate(QUICK, 0)
 
 
 @pytest.fixture(autouse=True)
 def no_step_summary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where GitHub runs the tests, what they verify is no part of its page."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)

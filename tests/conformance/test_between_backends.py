@@ -24,7 +24,6 @@ SNAPSHOTS = SCENARIOS * 5 // 6
 
 @pytest.fixture(scope="module")
 def crashing(quick_scenarios: tuple[Scenario, ...]) -> list[Scenario]:
-    """Generated scenarios whose second leg begins with what was in flight in the first."""
     rest = (scenario for seed in range(1, 9) for scenario in generate(250, seed))
     return scenarios_with_snapshots(chain(quick_scenarios, rest), SCENARIOS)
 

@@ -20,7 +20,6 @@ READERS = {
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    """One that is waited for, one without an end, and one that holds nearly nothing."""
     pipe, large = tmp_path / "pipe", tmp_path / "large"
     os.mkfifo(pipe)
     with large.open("wb") as file:

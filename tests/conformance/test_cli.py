@@ -149,8 +149,6 @@ def test_wrong_usage_is_one_line_that_names_the_help(command: str, help_: str) -
 
 
 def raising(error: BaseException) -> Callable[..., None]:
-    """A function that raises whatever it is given."""
-
     def raises(*_: object, **__: object) -> None:
         raise error
 
@@ -411,7 +409,6 @@ def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) 
 
 @click.command()
 def extra_command() -> None:
-    """Say more."""
     click.echo("more")
 
 

@@ -52,7 +52,6 @@ PLAYED: list[tuple[Scenario, tuple[str, ...]]] = [
 
 @cache
 def drawn() -> list[Scenario]:
-    """What is drawn, with all shapes."""
     return [*(scenario for _, scenario in shapes(1_000, 0)), *generate(100, 0)]
 
 

@@ -56,17 +56,14 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def clean(text: str) -> str:
-    """Write out what no JSON holds."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def short(text: str) -> str:
-    """Cut the name of a rule or an area to what a report takes."""
     return clean(text)[:60]
 
 
 def forged(value: Any, texts: Texts) -> Any:
-    """Replace each text in a struct, the same by the same, and fill in half of the empty ones."""
     known: dict[str, str] = {}
     fills = cycle([True, False])
 
@@ -103,7 +100,6 @@ FAILURE = Failure(CASE, Trace((ENDED,), output="OUTPUT"), Violation("BROKEN", 0)
 
 @pytest.fixture(scope="module", params=range(3))
 def reports(request: pytest.FixtureRequest) -> report.Report:
-    """Reports that others have written by hand."""
     return readable(forged(told(), forging(request.param)))  # type: ignore[no-any-return]
 
 
@@ -231,7 +227,6 @@ def test_no_line_of_a_command_is_forged(
 
 
 def number(text: str) -> int:
-    """Return which of the forged texts it is."""
     return int(text.partition(f"{CANARY}-")[2].partition(":")[0])
 
 
@@ -241,12 +236,10 @@ class Odd(Exception):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Give the text raw."""
         return str(self)
 
 
 def errors_of(texts: Texts) -> Iterator[str]:
-    """Yield what errors and warnings say."""
     record = Record(Odd(next(texts)), key=Odd(next(texts)))
     yield str(call_failed(record, Odd(next(texts))))
     yield str(InvalidConfig.of("it", Odd(next(texts)), "another"))

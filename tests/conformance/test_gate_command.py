@@ -56,12 +56,10 @@ def gate(outside: Folder) -> Folder:
 
 
 def verify(folder: Folder, *arguments: str) -> Done:
-    """Verify with as few scenarios as may be."""
     return folder.here("verify", "--count", "1", "--no-shrink", *arguments)
 
 
 def last(done: Done) -> str:
-    """The verdict."""
     return done.out.splitlines()[-1]
 
 

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """A variable by which every process that a test starts is known, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEST_MARK", str(tmp_path))
     temporary = tmp_path / "temporary"
@@ -40,13 +39,11 @@ def few() -> Iterator[None]:
 
 
 def verify(*arguments: str, patience: float = 0.5) -> Result:
-    """Run the command in this process."""
     few = ("--count", "1", "--patience", str(patience), "--jobs", "1", "--no-shrink")
     return CliRunner().invoke(asyncwait, ["verify", *arguments, *few])
 
 
 def assert_is_told(done: Result, words: str, mark: str) -> None:
-    """Check the exit code, the words, and that no foreign line, process or file is there."""
     said = done.stdout + done.stderr
     assert_is_ours(said)
     assert re.search(words, said), said

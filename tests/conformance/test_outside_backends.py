@@ -10,7 +10,6 @@ ONE = ("--count", "1", "--rule", "END-14")
 
 
 def registered(outside: Folder, name: str, points: str) -> None:
-    """Install a distribution that has these entry points."""
     about = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
     outside.write(f"{name}-1.dist-info/METADATA", about)
     outside.write(f"{name}-1.dist-info/entry_points.txt", points)

@@ -37,13 +37,11 @@ VERIFY = ("verify", "gate:backend", "--count", "4", "--seed", "49", "--rule", "O
 
 @pytest.fixture
 def gate(outside: Folder) -> Folder:
-    """A folder with an operator that knows no order in some generated scenarios."""
     outside.write("gate.py", GATE)
     return outside
 
 
 def said(out: str, word: str) -> list[str]:
-    """The arguments of the command that stands behind a word in a report."""
     (command,) = re.findall(rf"^  {word}: asyncwait (.*)$", out, re.MULTILINE)
     return shlex.split(command)
 

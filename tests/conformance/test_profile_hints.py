@@ -34,7 +34,6 @@ modest = lambda: stream_backend(open_operator, profiles=["ordered"])
 
 @pytest.fixture(autouse=True)
 def module(outside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The backends, in a module that their processes find."""
     monkeypatch.syspath_prepend(outside.path)
     outside.write("hinted.py", MODULE)
 
@@ -64,7 +63,6 @@ def test_the_verdict_names_profiles_that_are_there_and_not_declared() -> None:
 
 
 def ignoring(config: OperatorConfig, *arguments: Any, settings: Any) -> Any:
-    """Open a reference operator that ignores some of its settings."""
     return open_operator(replace(config, **settings), *arguments)
 
 

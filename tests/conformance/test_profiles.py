@@ -27,7 +27,6 @@ from asyncwait.spec.scenario import (
 
 
 def core_with(mode: str) -> StreamBackend:
-    """The reference with nothing but one mode."""
     lacked = ALL_CAPABILITIES - declared([mode])
     return stream_backend(refusing(*lacked), profiles=[mode])
 
@@ -69,7 +68,6 @@ def tally_of(backend: StreamBackend) -> tuple[Tally, set[str]]:
 
 
 def traced(backend: StreamBackend, scenario: Scenario) -> Trace:
-    """Play one scenario."""
     (trace,) = backend.run([scenario])
     return trace
 

@@ -21,7 +21,6 @@ NAMES = ("first", "second", "third")
 
 
 def shown(board: Board) -> list[list[str]]:
-    """The cells of each line."""
     columns = (map(str, column.cells) for column in board._table().columns)
     return [list(row) for row in zip(*columns, strict=True)]
 

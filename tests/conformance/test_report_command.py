@@ -13,14 +13,12 @@ from asyncwait.conformance.report import FORMS, _json_lines, read_lines, write_l
 
 @pytest.fixture
 def red(tmp_path: Path) -> Path:
-    """A file with a run that fails, of a backend that passes later."""
     write_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")), tmp_path / "red")
     return tmp_path / "red"
 
 
 @pytest.fixture
 def green(tmp_path: Path) -> Path:
-    """The file with the later run."""
     write_lines(report(verdict("mine"), created=LATER), tmp_path / "green")
     return tmp_path / "green"
 

@@ -9,7 +9,6 @@ from asyncwait.spec import InvalidConfig
 
 
 def project(folder: Path, *lines: str) -> Path:
-    """Write a project file with these lines in our table."""
     file = folder / "pyproject.toml"
     file.write_text("\n".join(["[project]", "name = 'x'", "[tool.asyncwait]", *lines]))
     return file

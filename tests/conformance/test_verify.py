@@ -50,13 +50,11 @@ def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
 
 @pytest.fixture
 def planned(few_examples: tuple[Example, ...]) -> list[Scenario]:
-    """What is played where one scenario is to be generated."""
     shaped, generated = suite.small_drawn(1, 0)
     return [*(e.scenario for e in few_examples), *(each for _, each in shaped), *generated]
 
 
 def write(gate: Folder, before: str = "pass", more: str = "") -> Path:
-    """Write the module."""
     return gate.write("gate.py", AT_CAPACITY_SIX.format(before=before, more=more))
 
 

@@ -14,7 +14,6 @@ NAMED = re.compile(r"(?:`|^\$ |^|&& )asyncwait ([a-z-]+)([^`\n]*)", re.MULTILINE
 
 
 def wrong(text: str) -> list[str]:
-    """Return what a text names and is not there."""
     found = []
     for name, rest in NAMED.findall(text):
         command = asyncwait.get_command(click.Context(asyncwait), name)

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.timeout(600)
 
 
 def steps() -> Iterator[Block]:
-    """What a reader does, in that order."""
     for blocks in blocks_of(PAGE).values():
         yield from blocks
 

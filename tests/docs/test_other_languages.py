@@ -15,14 +15,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "other-languages.md"
 
 
 def rows() -> dict[str, set[str]]:
-    """Of each profile in the table the fields that it adds to scenarios."""
     lines = re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", PAGE.read_text("utf-8"), re.MULTILINE)
     words = re.compile(r"`([\w-]+)`")
     return {name: {*words.findall(adds)} for named, adds in lines for name in words.findall(named)}
 
 
 def changed(before: Any, after: Any, name: str = "") -> Iterator[str]:
-    """Yield the names of fields, at any depth, in which two scenarios are different."""
     if before == after:
         return
     yield name
@@ -35,7 +33,6 @@ def changed(before: Any, after: Any, name: str = "") -> Iterator[str]:
 
 
 def plain(scenario: Scenario) -> Any:
-    """A scenario as JSON has it."""
     return msgspec.to_builtins(scenario)
 
 

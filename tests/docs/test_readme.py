@@ -67,7 +67,6 @@ NOT_RUN = {
 
 
 def lines_of(block: Block) -> list[str]:
-    """The commands of a block, without prompts and comments."""
     if block.language == "console":
         return re.findall(r"^\$ (.*)$", block.code, re.MULTILINE)
     if block.language == "sh":

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def twice(value: int) -> list[int]:
-    """Give two results."""
     return [value, value]
 
 
@@ -55,7 +54,6 @@ class Forms:
         self.__dict__.update(parts)
 
     async def __call__(self, value: int) -> list[int]:
-        """Give the value."""
         return [value]
 
 
@@ -71,8 +69,6 @@ class Forms:
     ],
 )
 def test_what_it_lacks_is_refused(config: OperatorConfig, fn: Any, name: str) -> None:
-    """A setting that the operator passes over would be a promise that it breaks."""
-
     async def source() -> AsyncIterator[Element]:
         yield Record(1)
 

@@ -27,7 +27,6 @@ def example() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def made(example: Any) -> Any:
-    """A small run on the pool, in which everything occurs."""
     job = of("fetching").Job(AIRPORTS, capacity=CAPACITY)
     behaviour = of("weather").Behaviour(median=0.01, failing=0.1, broken=0.03, limit=LIMIT)
     return of("killing").run("pool", job, behaviour)

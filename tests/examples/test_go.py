@@ -46,7 +46,6 @@ def test_an_operator_in_go_conforms_in_what_it_declares(program: str) -> None:
 
 
 def replies(program: str, *requests: str) -> list[dict[str, object]]:
-    """What the program says, its declaration apart."""
     asked = "".join(f"{request}\n" for request in requests)
     said = subprocess.run([program], input=asked, stdout=subprocess.PIPE, check=True, text=True)
     return [json.loads(line) for line in said.stdout.splitlines()[1:]]

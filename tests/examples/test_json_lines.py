@@ -25,12 +25,10 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(autouse=True)
 def as_its_reader_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the folder of the program on the path, which tests are run without."""
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
 
 
 def said(*requests: str) -> list[dict[str, object]]:
-    """Return what the program says."""
     asked = "".join(f"{request}\n" for request in requests)
     done = subprocess.run(
         shlex.split(COMMAND), input=asked, stdout=subprocess.PIPE, check=True, text=True

@@ -38,7 +38,6 @@ def test_its_broken_twin_is_convicted() -> None:
 
 
 def replies(*requests: str) -> list[dict[str, Any]]:
-    """What the program says, its declaration apart."""
     said = subprocess.run(
         shlex.split(node("main.js")),
         input="".join(f"{request}\n" for request in requests).encode(),

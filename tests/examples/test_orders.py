@@ -17,7 +17,6 @@ ORDERS = 300
 
 @pytest.fixture(scope="module")
 def runs() -> Iterator[dict[str, Any]]:
-    """A small run of each way."""
     found = shutil.which("redis-server") or shutil.which(
         "redis-server", path=str(Path(sys.executable).parent)
     )

@@ -34,13 +34,11 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The adapters, and this process tells its children where they are."""
     monkeypatch.syspath_prepend(PEERS)
 
 
 @pytest.fixture
 def listed() -> Any:
-    """What was measured, by the name of the row."""
     import measured  # pyright: ignore[reportMissingImports]
 
     return {each.name: each for each in measured.all_measured()}

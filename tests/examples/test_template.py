@@ -19,7 +19,6 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def commands() -> list[str]:
-    """The commands of the first block of the README."""
     readme = (TEMPLATE / "README.md").read_text(encoding="utf-8")
     found = re.search(r"```console\n(.*?)```", readme, re.DOTALL)
     assert found is not None

@@ -41,7 +41,6 @@ def test_few_are_marked_as_a_consequence() -> None:
 
 
 def expected(faulty: Faulty) -> str:
-    """The rule that a verdict should name first."""
     return faulty.consequence_of[0] if faulty.consequence_of else faulty.rule
 
 
@@ -55,7 +54,6 @@ def first_named(faulty: Faulty) -> str:
 
 
 def is_told_by(case: Case, rule: str) -> bool:
-    """Whether it is an example that is small, or about a rule."""
     scenario = case.scenario
     is_small = len(scenario.inputs) <= LARGE and not scenario.tracked
     return not case.generated and (rule in case.about or is_small)

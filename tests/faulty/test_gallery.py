@@ -173,7 +173,6 @@ def _lines_of(change: type) -> int:
 
 
 def _source_of(change: type) -> str:
-    """Return the lines of a class, without what says where it stands in the gallery."""
     source = inspect.getsource(change)
     return source[source.index("class ") :]
 

@@ -29,7 +29,6 @@ def test_an_example_convicts_it_by_its_rule(faulty: FaultyMailbox) -> None:
 
 
 def breaks(faulty: FaultyMailbox, case: MailboxCase) -> bool:
-    """Whether a mailbox breaks its rule in a case."""
     trace = play_program(case.program, faulty.open_processor, case.stage)
     return faulty.rule in judge_mailbox(trace).broken
 

@@ -48,7 +48,6 @@ both_ways = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def player(flink: None) -> Player:
-    """Return what plays legs on a backend, by its name."""
     on_flink = remembered(played_by(backend()))
     return lambda name: on_flink if name == FLINK else leg_player(name)
 
@@ -63,7 +62,6 @@ def crashing(player: Player) -> list[Scenario]:
 
 
 def play_all(player: Player, first: str, other: str, scenarios: list[Scenario]) -> list[Trace]:
-    """Play the first legs on one backend, and all others on another."""
     return play_rounds(one_by_one(player(first)), one_by_one(player(other)), scenarios)
 
 
@@ -108,5 +106,4 @@ def test_snapshots_of_many_kinds_are_handed_over(
 
 
 def stored(leg: Leg) -> tuple[Element, ...]:
-    """What a leg is given that was in flight."""
     return () if leg.restored is None else leg.restored.in_flight

@@ -49,7 +49,6 @@ def outputs(
     opens: OpenOperator = open_operator,
     **config: Any,
 ) -> list[Element]:
-    """What comes out, in order."""
     options: dict[str, Any] = {"mode": "ordered", "capacity": 3, "timeout": None, **config}
 
     async def main() -> list[Element]:
@@ -61,7 +60,6 @@ def outputs(
 
 
 def keyed_outputs(fn: Any, *elements: Element, **options: Any) -> list[Element]:
-    """The same of the key-ordered one."""
     keyed = {"opens": open_keyed_operator, "mode": "key-ordered", "capacity": 6}
     return outputs(fn, *elements, **(keyed | options))
 
@@ -72,7 +70,6 @@ async def at_once(value: Any) -> list[Any]:
 
 
 async def late(value: Any) -> list[Any]:
-    """Answer the later, the smaller the number is."""
     await asyncio.sleep(0.02 - 0.005 * value)
     return [10 * value, 10 * value + 1]
 
@@ -113,7 +110,6 @@ class Failing:
         self.how = how
 
     async def __call__(self, value: int) -> Any:
-        """Fail."""
         if self.how == "raises":
             raise LookupError(value)
         if self.how == "hangs":

@@ -10,7 +10,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "flink.md"
 
 
 def row_of(known: Known) -> str:
-    """What the page says of one departure."""
     often, seldom = ", ".join(known.rules), ", ".join(known.seldom)
     broken = "; ".join(filter(None, [often, f"seldom {seldom}" if seldom else ""]))
     return f"| {known.flink} | {broken} | {known.shows} |"

@@ -26,7 +26,6 @@ each_faulty = pytest.mark.parametrize("faulty", FAULTY_HEDGES, ids=lambda each: 
 
 
 def convicted(plans: Iterable[HedgePlan], loop: Any = "asyncio") -> list[object]:
-    """Which rules sound stand-ins break in some plans, and in which."""
     judged = ((broken_by(play_hedges(plan, loop=loop)), plan) for plan in plans)
     return [(broken, plan) for broken, plan in judged if broken]
 

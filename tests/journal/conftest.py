@@ -12,7 +12,6 @@ KINDS = ("disk", "memory", "file")
 
 
 def path_of(kind: str, folder: Path) -> str:
-    """A path of that kind, at which there is nothing."""
     if kind == "memory":
         return f"memory://journal-{uuid4().hex}"
     return f"file://{folder}/journal" if kind == "file" else f"{folder}/journal"
@@ -26,19 +25,16 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(params=KINDS[1:])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a journal may be behind fsspec."""
     return path_of(request.param, tmp_path)
 
 
 @pytest.fixture
 def journal(path: str) -> Journal:
-    """A journal that is prepared, in each place."""
     return prepared(path)
 
 
 @pytest.fixture
 def on_disk(tmp_path: Path) -> Journal:
-    """A journal that is prepared, in a folder."""
     return prepared(f"{tmp_path}/journal")
 
 

@@ -30,7 +30,6 @@ Damage: TypeAlias = Callable[[Random, bytes, list[bytes]], bytes]
 
 @pytest.fixture
 def parts(on_disk: Journal, tmp_path: Path) -> tuple[Files, Files, Files]:
-    """Files of a journal, of a second one of the same job, and of a foreign one."""
     fill(on_disk, entries(*range(12)), name="old")
     compact(on_disk.path)
     fill(on_disk, entries(*range(8, 20)), name="sealed")
@@ -47,13 +46,11 @@ def parts(on_disk: Journal, tmp_path: Path) -> tuple[Files, Files, Files]:
 
 
 def files_of(journal: Journal) -> Files:
-    """The files of a journal that hold entries, by name."""
     folder = Path(journal.path)
     return {file.name: file.read_bytes() for file in sorted(folder.glob("*-*"))}
 
 
 def lay_out(journal: Journal, files: Files) -> None:
-    """Have the folder hold these files of entries, and no others."""
     for file in Path(journal.path).glob("*-*"):
         file.unlink()
     for name, data in files.items():
@@ -66,7 +63,6 @@ REFUSALS = (JournalCorrupt, JournalMismatch, JournalTooNew)
 
 
 def swap(chance: Random, data: bytes, _: list[bytes]) -> bytes:
-    """Two blocks have changed places."""
     first, second = sorted(chance.sample(range(len(data)), 2))
     size = chance.randint(1, second - first)
     blocks = data[first : first + size], data[second : second + size]
@@ -81,7 +77,6 @@ def blank(chance: Random, data: bytes, _: list[bytes]) -> bytes:
 
 
 def garbage(chance: Random, data: bytes, _: list[bytes]) -> bytes:
-    """Nothing is as it was."""
     return chance.randbytes(chance.choice((0, 3, 40, len(data))))
 
 
@@ -94,7 +89,6 @@ def graft(chance: Random, data: bytes, strangers: list[bytes]) -> bytes:
 
 
 def head(chance: Random, data: bytes, strangers: list[bytes]) -> bytes:
-    """It begins as another file and goes on as itself, or the other way round."""
     other = chance.choice(strangers)
     header = decode_header(ENTRIES, other)
     assert isinstance(header, Header)
@@ -105,8 +99,6 @@ def head(chance: Random, data: bytes, strangers: list[bytes]) -> bytes:
 
 
 def of_bytes(mutate: BytesMutation) -> Damage:
-    """A mutation that knows of no other files."""
-
     def damage(chance: Random, data: bytes, _: list[bytes]) -> bytes:
         return mutate(chance, data)
 

@@ -28,7 +28,6 @@ class NoRoom:
     is_stuck = False
 
     def ftruncate(self, file: int, length: int) -> None:
-        """Take away what is behind the end."""
         if self.is_stuck:
             raise OSError(5, os.strerror(5))
         os.ftruncate(file, length)
@@ -37,7 +36,6 @@ class NoRoom:
         return getattr(os, name)
 
     def write(self, file: int, data: Any) -> int:
-        """Write half."""
         if not self.is_full:
             return os.write(file, data)
         if len(data) < 5:

@@ -252,7 +252,6 @@ def test_of_two_that_prepare_at_the_same_time_one_is_refused(
     with ThreadPoolExecutor() as threads:
 
         def put_late(self: LocalStore, name: str, data: bytes) -> None:
-            """Give another one the time in which it would look."""
             if not between:
                 between.append("2")
                 other.append(threads.submit(preparing, "2"))
@@ -315,7 +314,6 @@ def test_a_journal_is_no_longer_than_it_may_be(path: str, flush_rows: int) -> No
 
 
 def add_for_ever(*attempts: Attempt) -> None:
-    """Add in turn."""
     for number in itertools.count():
         for each in attempts:
             each.add(key_of(number, attempts.index(each)), b"x" * 50)

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
-    """Both loops."""
     name: str = request.param
     return name
 
@@ -39,11 +38,9 @@ class Service:
         self.calls: list[int] = []
 
     async def ask(self, value: int) -> str:
-        """Answer."""
         return self.ask_plainly(value)
 
     def ask_plainly(self, value: int) -> str:
-        """Answer."""
         self.calls.append(value)
         if value < 0:
             raise ValueError("less than 0")
@@ -51,7 +48,6 @@ class Service:
 
 
 def kept(fn: Any, attempt: Any) -> Any:
-    """The function, with texts as results."""
     return paid_once(fn, attempt, key_of, str.encode, bytes.decode)
 
 
@@ -109,7 +105,6 @@ async def test_a_cost_that_no_limit_asks_for_is_left_out_the_first_time_too(
 
 
 async def costly(value: int) -> Cost[str]:
-    """Tell what it has cost."""
     return Cost(f"answer {value}", 0.5)
 
 
@@ -139,23 +134,18 @@ class Client:
         self.log: list[str] = []
 
     def open(self) -> None:
-        """Note it."""
         self.log.append("open")
 
     def close(self) -> None:
-        """Note it."""
         self.log.append("close")
 
     def failure(self, value: int, error: Exception) -> str:
-        """Answer instead."""
         return f"no {value}: {type(error).__name__}"
 
     def timeout(self, value: int) -> str:
-        """Answer instead."""
         return f"late {value}"
 
     async def __call__(self, value: int) -> str:
-        """Answer, fail, or go on for ever."""
         if value == 1:
             raise ValueError(value)
         await anyio.sleep(60 * (value == 2))

@@ -31,8 +31,6 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 def failing_half_way(pipe_file: Any, failing: dict[str, int]) -> Any:
-    """A write that may break off."""
-
     def write(self: Any, path: str, value: bytes, **options: Any) -> Any:
         failing["sent"] += 1
         if failing["writes"]:
@@ -210,7 +208,6 @@ def test_merging_that_can_not_write_changes_nothing(
 
 
 def put_half(self: Any, here: str, there: str, **options: Any) -> None:
-    """Send half of a file."""
     with open(here, "rb") as file:  # noqa: PTH123 - it has no path of ours
         data = file.read()
     self.pipe_file(there, data[: len(data) // 2 + 20])

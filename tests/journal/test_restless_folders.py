@@ -25,7 +25,6 @@ from asyncwait.backends.journal._format import ENTRIES, Owner, decode_header, en
 
 
 def gone(*_: Any) -> Any:
-    """It was there just now."""
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 

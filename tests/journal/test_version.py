@@ -31,7 +31,6 @@ def of(text: str, inner: str = "") -> Any:
 
 @pytest.fixture(autouse=True)
 def modules() -> Iterator[None]:
-    """Modules that are made here are forgotten behind each test."""
     known = set(sys.modules)
     yield
     for name in set(sys.modules) - known:
@@ -40,7 +39,6 @@ def modules() -> Iterator[None]:
 
 
 def fate(seed: int) -> str:
-    """What becomes of a drawn function whose one spot is changed."""
     program = drawn(seed)
     before = version_of(loaded(program))
     random = Random(seed)
@@ -220,7 +218,6 @@ print([version_of(loaded(drawn(seed))) for seed in range(60)])
 
 
 def told_by(program: str, *, path: str = "") -> set[str]:
-    """What a program prints in two processes."""
     return {
         subprocess.run(
             [sys.executable, "-c", program],
@@ -306,7 +303,6 @@ def test_an_id_is_found_in_a_text_however_short_it_is() -> None:
 
 
 def on_disk(folder: Path, text: str, *, module: str = "on_disk") -> ModuleType:
-    """A module that is written and imported."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{module}.py").write_text(text)
     sys.modules.pop(module, None)
@@ -332,7 +328,6 @@ def test_the_text_on_the_disk_does_not_matter(
 
 
 def using(folder: Path, text: str, files: str, version: str = "1.0") -> str:
-    """The version of a function that uses one of a package that is installed in a folder."""
     about = folder / "installed_drawn-1.dist-info"
     about.mkdir(parents=True, exist_ok=True)
     head = "Metadata-Version: 2.1\nName: installed_drawn\nVersion:"

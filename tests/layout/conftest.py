@@ -13,13 +13,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def checkout() -> Path:
-    """The root of the source tree that these tests belong to."""
     return CHECKOUT
 
 
 @pytest.fixture(scope="session")
 def project() -> dict[str, Any]:
-    """The project file of the source tree."""
     return tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -31,5 +29,4 @@ def portions() -> list[Path]:
 
 @pytest.fixture(scope="session")
 def modules(portions: list[Path]) -> dict[str, Module]:
-    """All modules of the installed package by name, the root of the wheel apart."""
     return find_modules(portions)

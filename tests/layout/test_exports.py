@@ -21,7 +21,6 @@ MOST_NAMES = 30
 
 @pytest.fixture(scope="session")
 def public(modules: dict[str, Module]) -> list[Module]:
-    """The modules whose names users may import."""
     found = public_modules(modules.values())
 
     assert {"asyncwait.spec", "asyncwait.reference"} <= {module.name for module in found}
@@ -30,7 +29,6 @@ def public(modules: dict[str, Module]) -> list[Module]:
 
 @pytest.fixture(scope="session")
 def exported(public: list[Module]) -> dict[str, Any]:
-    """Each class and function of ours by its full name, in every module that exports it."""
     found = {
         f"{module.name}.{name}": getattr(importlib.import_module(module.name), name)
         for module in public
@@ -142,7 +140,6 @@ def test_types_of_fields_are_found_from_the_public_module(exported: dict[str, An
 
 
 def has_known_types(kind: type[Struct]) -> bool:
-    """Whether the types of all fields can be found, as whoever decodes JSON has to."""
     try:
         return set(typing.get_type_hints(kind)) >= set(kind.__struct_fields__)
     except NameError:

@@ -87,7 +87,6 @@ PARTS = (
 
 
 def part_of(name: str) -> str:
-    """The part that a module belongs to."""
     for pattern, part in PARTS:
         if found := re.match(rf"asyncwait\.{pattern}(\.|$)", name):
             return found.expand(part)
@@ -102,7 +101,6 @@ def allowed(part: str) -> set[str]:
 
 
 def module_behind(name: str, modules: dict[str, Module]) -> str:
-    """The module that an imported name is, or is taken from."""
     return name if name in modules else name.rpartition(".")[0]
 
 
@@ -155,7 +153,6 @@ def test_imports_of_others_are_those_that_a_part_declares(modules: dict[str, Mod
 
 
 def standard(name: str) -> Collection[str]:
-    """What a module may import of the standard library."""
     return FOR_DATA if part_of(name) == "judge" else sys.stdlib_module_names
 
 

@@ -17,13 +17,11 @@ PARTS = ("backends", "conformance", "reference", "spec", "toolkit")
 
 @pytest.fixture(scope="session")
 def installed() -> Distribution:
-    """The metadata of the distribution under test."""
     return distribution("asyncwait")
 
 
 @pytest.fixture(scope="session")
 def is_editable(installed: Distribution) -> bool:
-    """Whether the checkout is under test, in a development environment, and not a wheel."""
     origin = json.loads(installed.read_text("direct_url.json") or "{}")
     return bool(origin.get("dir_info", {}).get("editable"))
 

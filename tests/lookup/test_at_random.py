@@ -44,11 +44,9 @@ class Moody:
         """Do nothing."""
 
     async def close(self) -> None:
-        """See that nothing is under way."""
         assert self.asking == []
 
     async def get_many(self, keys: Any) -> dict[Any, Any]:
-        """Take some time, then answer or fail, as a whole or for a key."""
         names = [repr(key) for key in keys]
         self.again += [name for name in names if name in {*self.asking, "None", "(None, 1)"}]
         self.asking += names

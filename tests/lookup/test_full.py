@@ -24,7 +24,6 @@ class Readable(Scripted):
         self.trouble_at_end: BaseException | None = None
 
     async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
-        """Give all, and take the time behind them."""
         self.log.append(seconds_now())
         try:
             for key, rows in list(self.rows.items()):

@@ -120,13 +120,11 @@ class Stuck(Scripted):
     """A table that can be read whole once, if at all, and can't be closed."""
 
     async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
-        """Give a row, or raise."""
         if self.trouble is not None:
             raise self.trouble
         yield "a", "a"
 
     async def close(self) -> None:
-        """Raise."""
         raise OSError("close")
 
 

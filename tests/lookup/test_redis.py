@@ -85,7 +85,6 @@ async def test_a_chunk_is_one_command(redis_server: RedisServer) -> None:
 
 
 def _calls(client: Any) -> dict[str, int]:
-    """How often each command that reads was called."""
     stats = client.info("commandstats")
     reading = ("mget", "get", "exists", "hmget", "hgetall")
     return {
@@ -115,7 +114,6 @@ AGAIN = Retry(max_attempts=10_000, initial=0.01, cap=0.05, attempt_timeout=0.2)
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """Two servers that share the slots."""
     made = Cluster()
     yield made
     made.close()

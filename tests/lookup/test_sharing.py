@@ -26,7 +26,6 @@ class Hangs(Scripted):
         self._times = times
 
     async def get_many(self, keys: Any) -> dict[Any, Any]:
-        """Take the time, which is too long at first."""
         self.takes = 99.0 if len(self.asked) < self._times else 1.0
         return await super().get_many(keys)
 

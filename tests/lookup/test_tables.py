@@ -33,7 +33,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def users(tmp_path: Path) -> Path:
-    """A table with a key of ints, one of text, one that both make, and one that is not unique."""
     path = tmp_path / "a ?#% file.db"
     with sqlite3.connect(path) as connection:
         connection.executescript(
@@ -50,7 +49,6 @@ def users(tmp_path: Path) -> Path:
 
 
 def by(users: Path, **named: Any) -> SqliteTable:
-    """The table, with what differs."""
     return SqliteTable(users, "users", **{"key": "id", "columns": ["code", "town"], **named})
 
 
@@ -168,7 +166,6 @@ async def test_a_table_of_sqlite_is_read_whole(users: Path) -> None:
 
 
 def connecting(users: Path) -> Callable[[], sqlite3.Connection]:
-    """Return what connects as any driver does."""
     return lambda: sqlite3.connect(users, check_same_thread=False)
 
 

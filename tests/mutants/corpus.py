@@ -60,7 +60,6 @@ def _played(variation: Any, generated: int, about: str | None = None) -> Iterato
 
 
 def changed(file: Path) -> bool:
-    """Whether a faulty operator goes free now, or a sound one does not."""
     kept = pickle.loads(file.read_bytes())  # noqa: S301 - our own, written a moment ago
     return any(_is_changed(rule, runs) for rule, runs in kept)
 

@@ -43,7 +43,6 @@ class Mutant:
 
 
 def mutants(source: str) -> Iterator[Mutant]:
-    """Yield every mutant of a module, in the order of its lines."""
     tree = ast.parse(source)
     spots = [node for node in _bodies(tree) if hasattr(node, "lineno")]
     found = [mutant for node in spots for mutant in _slips(tree, node)]
@@ -51,7 +50,6 @@ def mutants(source: str) -> Iterator[Mutant]:
 
 
 def _bodies(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes inside functions, annotations and docstrings apart."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for statement in function.body:

@@ -82,7 +82,6 @@ class Spot:
 
     @property
     def key(self) -> str:
-        """What it is called wherever it stands."""
         return f"{self.mutant.slip} #{self.number}"
 
     def __str__(self) -> str:
@@ -90,7 +89,6 @@ class Spot:
 
 
 def main() -> None:
-    """Run as told on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--count", type=int, default=255, help="mutants, drawn by the seed")
@@ -131,13 +129,11 @@ def drawn(target: str, count: int, seed: int) -> list[Spot]:
 
 
 def survived(target: str, output: str) -> list[Spot]:
-    """Return the mutants that survived in an earlier output, wherever their lines are now."""
     told = re.findall(r"SURVIVED (\S+):\d+: (.*)", output)
     return [spot for spot in every(target) if (str(spot.file), spot.mutant.slip) in told]
 
 
 def every(target: str) -> list[Spot]:
-    """Return all mutants of the target's modules."""
     numbers: Counter[str] = Counter()
     found = []
     for folder in TARGETS[target]:

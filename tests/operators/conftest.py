@@ -7,13 +7,11 @@ __all__ = ["anyio_backend"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of what the emitter can't do."""
     line = "all_profiles: it runs on the operators that have all profiles, and not on the emitter"
     config.addinivalue_line("markers", line)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test every operator that it can run on."""
     if "open_operator" in metafunc.fixturenames:
         is_limited = metafunc.definition.get_closest_marker("all_profiles") is not None
         chosen = OPERATORS if is_limited else EVERY

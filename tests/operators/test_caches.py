@@ -110,7 +110,6 @@ def test_an_operator_without_a_cache_says_so() -> None:
 
 
 async def empty() -> Any:
-    """A source without elements."""
     nothing: list[Any] = []
     for element in nothing:
         yield element

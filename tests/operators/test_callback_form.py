@@ -30,7 +30,6 @@ ORDERS = list(itertools.permutations(WAYS))
 
 
 async def outcome_of(results: Any) -> Any:
-    """The output of a record, or the cause of its failure."""
     try:
         return (await anext(results)).value
     except CallFailed as error:
@@ -38,7 +37,6 @@ async def outcome_of(results: Any) -> Any:
 
 
 def expected(order: tuple[str, ...]) -> str:
-    """The outcome of a record on which the first way counts."""
     outcomes = {"complete": "completed", "with": "supplied"}
     return outcomes.get(order[0], "LookupError('given')")
 

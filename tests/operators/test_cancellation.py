@@ -19,7 +19,6 @@ on_asyncio = pytest.mark.parametrize("anyio_backend", [virtual_loop("asyncio")],
 
 
 def present_task() -> asyncio.Task[Any]:
-    """The task that runs."""
     task = asyncio.current_task()
     assert task is not None
     return task

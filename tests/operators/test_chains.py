@@ -37,7 +37,6 @@ class Counted(Source):
     read = 0
 
     async def __anext__(self) -> Any:
-        """Give the next element, and count it."""
         element = await super().__anext__()
         self.read += 1
         return element
@@ -55,11 +54,9 @@ class Hooked:
         return [value]
 
     def open(self) -> None:
-        """Note it."""
         self._log.append(f"open {self._name}")
 
     def close(self) -> None:
-        """Note it."""
         self._log.append(f"close {self._name}")
 
 
@@ -204,12 +201,10 @@ async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str
         """Gives each value twice, but for one, for which it has an error."""
 
         async def __call__(self, values: list[str]) -> dict[str, Any]:
-            """Answer."""
             asked.append(" ".join(values))
             return {value: OSError() if value == "b" else [value] * 2 for value in values}
 
         def failure(self, value: str, _: Exception) -> list[str]:
-            """Answer for the one."""
             return [f"{value}!"]
 
     async def upper(values: list[str]) -> list[list[str]]:

@@ -27,7 +27,6 @@ GENERATED = 15
 def broken(
     can: frozenset[Capability], number: int, play_one: Callable[[Scenario], Trace]
 ) -> Iterator[set[str]]:
-    """Yield the rules that are broken in each of some scenarios."""
     checks = {
         name: CHECKS[name]
         for name, rule in rules().items()

@@ -19,7 +19,6 @@ REQUEST: ContextVar[str] = ContextVar("REQUEST", default="none")
 
 @pytest.fixture(autouse=True)
 def _opened() -> Generator[None]:
-    """Set the variable round each test, in which it is run."""
     token = REQUEST.set("opened")
     yield
     REQUEST.reset(token)
@@ -32,12 +31,10 @@ class Looking:
         self.seen: list[str] = []
 
     def look(self, value: Any) -> None:
-        """Note it, and set the value."""
         self.seen.append(REQUEST.get())
         REQUEST.set(value)
 
     async def __call__(self, value: Any) -> list[Any]:
-        """Look, wait, and give what is set then."""
         self.look(value)
         await anyio.sleep(1)
         return [REQUEST.get()]

@@ -46,12 +46,10 @@ class Service:
         self.answers = answers
 
     async def __call__(self, value: Any) -> list[Any]:
-        """Answer, or wait for the cancellation."""
         await anyio.sleep(self.answers.get(value, 10**12))
         return [value]
 
     def timeout(self, value: Any) -> list[Any]:
-        """Reply."""
         return [("late", value)]
 
 
@@ -209,7 +207,6 @@ class Slow:
         self.clean_up = clean_up
 
     async def __call__(self, value: str) -> list[str]:
-        """Sleep until cancelled."""
         try:
             await anyio.sleep_forever()
         finally:
@@ -219,7 +216,6 @@ class Slow:
         return []
 
     def timeout(self, value: str) -> list[str]:
-        """Perhaps block, and give nothing."""
         if self.handler_blocks:
             block(self.handler_blocks)
         return []

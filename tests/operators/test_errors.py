@@ -31,8 +31,6 @@ async def error_of(open_operator: OpenOperator, fn: Any, *script: Any, **config:
 
 
 def giving(given: Any) -> Callable[[Any], Any]:
-    """A function that gives this."""
-
     async def fn(_: Any) -> Any:
         return given
 
@@ -40,8 +38,6 @@ def giving(given: Any) -> Callable[[Any], Any]:
 
 
 def raising(error: BaseException) -> Callable[[Any], Any]:
-    """A plain function that raises."""
-
     def fn(_: Any) -> Any:
         raise error
 
@@ -49,8 +45,6 @@ def raising(error: BaseException) -> Callable[[Any], Any]:
 
 
 def refusing(given: Any) -> Any:
-    """A function in callback form that completes its record with what is no error."""
-
     class Client:
         def async_invoke(self, _: str, result: Any) -> None:
             result.complete_exceptionally(given)
@@ -145,7 +139,6 @@ async def test_what_can_not_be_shown_fails_as_anything_else(open_operator: OpenO
 
 
 def length_of(traceback: Any) -> int:
-    """Count the frames of a traceback."""
     return 0 if traceback is None else 1 + length_of(traceback.tb_next)
 
 
@@ -232,7 +225,6 @@ async def test_a_retry_after_without_seconds_fails_its_record(
 
 
 async def slow(value: str) -> list[str]:
-    """Take a second."""
     await anyio.sleep(1)
     return [value]
 

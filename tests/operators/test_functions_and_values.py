@@ -18,20 +18,16 @@ class Doubling:
     """A function that is an object."""
 
     async def __call__(self, value: Any) -> list[Any]:
-        """Double."""
         await anyio.sleep(1)
         return [value, value]
 
 
 async def doubled(factor: int, value: Any) -> list[Any]:
-    """A function that lacks an argument."""
     await anyio.sleep(1)
     return [value] * factor
 
 
 def decorated(fn: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
-    """A plain function round a coroutine function."""
-
     @functools.wraps(fn)
     def inner(value: Any) -> Awaitable[Any]:
         return fn(value)

@@ -55,7 +55,6 @@ class Program:
             raise self.error
 
     async def call(self, value: str) -> Any:
-        """Raise now or later, or stay."""
         self.called.append(value)
         self.running += 1
         try:
@@ -73,12 +72,10 @@ class Program:
                 self.at("call cancelled")
 
     def results(self) -> Any:
-        """A collection that raises."""
         yield 1
         self.at("results")
 
     def invoke(self, value: str, result: ResultFuture) -> None:
-        """Raise, or have a supplier raise."""
         self.at("invoke")
         if self.place == "supplier":
             supply: Any = lambda: self.at("supplier")  # noqa: E731 - it gives nothing
@@ -88,7 +85,6 @@ class Program:
             in_threads(lambda: result.complete_with(supply))
 
     def function(self) -> Any:
-        """The function, in the form that the place belongs to."""
         program = self
 
         class Parts:
@@ -115,7 +111,6 @@ class Program:
         return parts
 
     def source(self) -> Source:
-        """A source with a place or two to raise in, which notes that it is closed."""
         program = self
 
         class Raising(Source):
@@ -132,7 +127,6 @@ class Program:
         return Raising("a", "b", *later, 99)
 
     async def run(self) -> None:
-        """Read until it is over, or leave where that is needed to get to the place."""
         if asyncio_runs():
             # asyncio itself says what ends the loop, and once is enough.
             asyncio.get_running_loop().set_exception_handler(lambda *_: None)

@@ -30,12 +30,10 @@ class Hooked(Sleeper):
         self.log = log
 
     async def open(self) -> None:
-        """Take a second."""
         await anyio.sleep(1)
         self.log.append("open")
 
     async def close(self) -> None:
-        """Take a second."""
         await anyio.sleep(1)
         self.log.append("close")
 
@@ -51,7 +49,6 @@ class Case:
         self.context = open_operator(OperatorConfig(), self.fn, self.source)
 
     def assert_over(self, at: float) -> None:
-        """Assert that everything is over at a time, and closed."""
         assert seconds_now() == at
         assert self.fn.running == []
         assert self.source.log[-2:] == ["closed", "close"]

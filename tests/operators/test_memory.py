@@ -41,24 +41,20 @@ class Watched:
         self.references: list[weakref.ref[Value]] = []
 
     def make(self, seconds: float = 0) -> Value:
-        """Make a value, and keep nothing but a weak reference."""
         value = Value(seconds)
         self.references.append(weakref.ref(value))
         return value
 
     async def __call__(self, value: Value) -> list[Value]:
-        """Take as long as the value says, and answer with two new ones."""
         if value.seconds:
             await anyio.sleep(value.seconds)
         return [self.make(), self.make()]
 
     def alive(self) -> int:
-        """Count what has not died, with what only the collector would find."""
         return sum(reference() is not None for reference in self.references)
 
 
 async def drop(results: Any, count: int) -> None:
-    """Read, and keep nothing."""
     for _ in range(count):
         await anext(results)
 

@@ -26,20 +26,17 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture(params=OPERATORS)
 def operator(request: pytest.FixtureRequest) -> str:
-    """The name of every shipped operator."""
     name: str = request.param
     return name
 
 
 @pytest.fixture
 def ordered_wait(operator: str) -> PlainWait:
-    """The plain form of every shipped operator."""
     return PLAIN_FORMS[operator]["ordered"]
 
 
 @pytest.fixture(params=["pool", "reference"])
 def limited_wait(request: pytest.FixtureRequest) -> PlainWait:
-    """The plain form of each operator with limits."""
     return PLAIN_FORMS[request.param]["ordered"]
 
 
@@ -49,7 +46,6 @@ async def skipping(value: Any) -> Any:
 
 
 async def halve(value: int) -> int:
-    """Halve an even number."""
     if value % 2:
         raise ValueError(value)
     return value // 2
@@ -100,7 +96,6 @@ class Iterated:
             self.log.append("iterator")
 
     async def aclose(self) -> None:
-        """Note it."""
         self.log.append("iterable")
 
 

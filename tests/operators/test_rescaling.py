@@ -38,7 +38,6 @@ def stream(drawn: list[tuple[str, int] | None]) -> list[Element]:
 
 
 def part_of(record: Record, parts: int) -> int:
-    """Return which of so many operators is given a record."""
     return KEYS.index(record.key) % parts
 
 
@@ -76,7 +75,6 @@ async def until_snapshot(
 async def to_the_end(
     open_operator: OpenOperator, config: OperatorConfig, elements: list[Element], restore: Snapshot
 ) -> list[Element]:
-    """Return what an operator puts out that goes on from a snapshot."""
     async with open_operator(config, call, feed(elements, ends=True), restore) as results:
         return [element async for element in results]
 
@@ -100,7 +98,6 @@ async def rescaled(
 
 
 def values_of(outputs: list[list[Element]]) -> list[Any]:
-    """Return the values of all results."""
     return [each.value for came in outputs for each in came if isinstance(each, Record)]
 
 
@@ -142,7 +139,6 @@ def test_all_operators_together_put_out_everything_once_and_in_time(
 
 
 def has_late(came: list[Element]) -> bool:
-    """Whether a result comes behind a watermark that has said it would not."""
     highest = -1
     for element in came:
         if isinstance(element, Watermark):

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
 
 
 def steps_of(read: Callable[[], object]) -> int:
-    """Count the lines that are run."""
     steps, before = 0, sys.gettrace()
 
     def count(_frame: FrameType, _event: str, _argument: object) -> Any:

@@ -17,7 +17,6 @@ PAIRS = Batch(max_size=2, max_wait=1, in_flight=1)
 
 
 async def values_of(source: Any, fn: Any, **options: Any) -> list[Any]:
-    """Run to the end."""
     async with ordered_wait(source, fn, capacity=2, **options) as results:
         return [value async for value in results]
 

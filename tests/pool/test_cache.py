@@ -25,7 +25,6 @@ ROOMY = Cache(100, 1000)
 
 
 async def at_once(value: Any) -> Any:
-    """Give it back."""
     return value
 
 

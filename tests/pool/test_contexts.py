@@ -19,18 +19,15 @@ PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
 
 
 async def feed(*values: str) -> AsyncIterator[Record]:
-    """Records with these values."""
     for value in values:
         yield Record(value)
 
 
 def present() -> Any:
-    """The task that runs."""
     return anyio.get_current_task().id
 
 
 async def values_of(config: OperatorConfig, fn: Any, *values: str) -> list[Any]:
-    """Run to the end."""
     async with open_operator(config, fn, feed(*values)) as results:
         return [element.value async for element in results if isinstance(element, Record)]
 

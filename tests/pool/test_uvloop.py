@@ -32,7 +32,6 @@ class Watched(uvloop.Loop):
 
 
 def play_all(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
-    """Play each on a loop of its own."""
     return (play(open_operator, each, real=True, loop_factory=Watched) for each in scenarios)
 
 

@@ -20,17 +20,14 @@ class Clock:
         self.calls: dict[object, tuple[float, Callable[[], object]]] = {}
 
     def time(self) -> float:
-        """The time."""
         return self.now
 
     def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
-        """Note a callback."""
         key = object()
         self.calls[key] = (when, callback)
         return lambda: self.calls.pop(key, None)
 
     def ring(self) -> None:
-        """Go to the next time, and call what is due then."""
         key = min(self.calls, key=lambda key: self.calls[key][0])
         self.now, callback = self.calls.pop(key)
         callback()
@@ -44,7 +41,6 @@ def clock() -> Clock:
 
 @pytest.fixture
 def stage(clock: Clock) -> Stage:
-    """A stage without threads."""
     return Stage(clock, lambda: None)
 
 

@@ -64,8 +64,6 @@ async def _play(config: OperatorConfig, values: Any, fn: Callable[[Any], Any]) -
 
 
 def _played(values: Any, fn: Callable[[Any], Any], **options: Any) -> Played:
-    """Play a stream on a clock that jumps."""
-
     async def main(_spin: Any) -> Any:
         return await _play(OperatorConfig(**options), values, fn)
 

@@ -28,7 +28,6 @@ async def wait_a_second(value: Any) -> tuple[Any, ...]:
 
 
 def opened(config: OperatorConfig, elements: AsyncIterator[Element], *stored: Any) -> ResultStream:
-    """An operator of the reference, to look into."""
     restore = Snapshot(1, stored) if stored else None
     return ResultStream(REFERENCE, config, wait_a_second, elements, restore)
 

@@ -19,7 +19,6 @@ class HandClock:
 
     @property
     def loop(self) -> Loop:
-        """The clock as timers see it."""
         return Loop(lambda: self.now, lambda function: function(), self.call_at)
 
     def call_at(self, when: float, ring: Callable[[], object]) -> Any:
@@ -29,24 +28,20 @@ class HandClock:
         return self
 
     def cancel(self) -> None:
-        """Cancel the alarm."""
         self.ring = None
 
     def move_to(self, now: float) -> None:
-        """Move the clock, and ring the alarm."""
         self.now = now
         assert self.ring is not None
         self.ring()
 
 
 def run_at_once(run: Callable[[], object]) -> None:
-    """Stand in for a mailbox."""
     run()
 
 
 @pytest.fixture
 def clock() -> HandClock:
-    """A clock that the test moves."""
     return HandClock()
 
 

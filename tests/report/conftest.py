@@ -29,7 +29,6 @@ def browser() -> Generator[Browser]:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The pages of some reports, by what they tell of."""
     folder = tmp_path_factory.mktemp("pages")
     pages = {}
     for name, report in whole_reports.REPORTS.items():

@@ -31,7 +31,6 @@ class Seen:
 
 @pytest.fixture
 def page(browser: Browser) -> Generator[Page]:
-    """An empty page of its own."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     yield context.new_page()
     context.close()

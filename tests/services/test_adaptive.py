@@ -28,7 +28,6 @@ class Service:
         self.refused = 0
 
     async def __call__(self, value: int) -> int:
-        """Serve a call, or ask it to come again."""
         now = asyncio.get_running_loop().time()
         come_again = self.come_again(now)
         self._asked_at = now

@@ -18,7 +18,6 @@ class Sly(Exception):
 
     @property
     def status(self) -> int:
-        """Raise."""
         raise LookupError
 
 
@@ -29,7 +28,6 @@ def by_httpx() -> Exception:
 
 
 def wrapped() -> Exception:
-    """One of the user's, behind which stands one with a status."""
     error = Refused()
     error.__cause__ = by_httpx()
     return error

@@ -153,7 +153,6 @@ def test_a_refused_call_costs_nothing_unless_it_is_charged(refused: Any, answers
 
 
 async def is_down_for(value: int) -> int:
-    """Serve no call for a positive value."""
     if value:
         raise ConnectionError("down")
     return value

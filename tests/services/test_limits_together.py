@@ -28,13 +28,11 @@ class Counting:
         self.most = self._open = 0
 
     async def __call__(self, value: int) -> int:
-        """Serve a call."""
         self._begin()
         await asyncio.sleep(self._takes)
         return self._end(value)
 
     def blocking(self, value: int) -> int:
-        """Serve a call in a thread."""
         self._begin()
         time.sleep(self._takes)
         return self._end(value)
@@ -51,13 +49,10 @@ class Counting:
         return value
 
     def in_any(self, seconds: float) -> int:
-        """The most that came in a stretch of time."""
         return max(sum(start <= at < start + seconds for at in self.came) for start in self.came)
 
 
 def side_by_side(*streams: Any) -> None:
-    """Read each stream in a thread and on a loop of its own."""
-
     async def read(open_stream: Any) -> None:
         async with open_stream() as results:
             async for _ in results:
@@ -166,7 +161,6 @@ class Failing:
         self._loop = asyncio.get_running_loop()
 
     def __call__(self, value: Any) -> Any:
-        """Note the call, and fail."""
         self.asked.append(value)
         self._loop.call_soon_threadsafe(self.was_asked.set)
         raise ConnectionError("it is not there")

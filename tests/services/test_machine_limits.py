@@ -71,7 +71,6 @@ class Operator:
         self.wait = 0.0
 
     def ask(self, *asked: int, amount: float = 1, key: str = "", **told: Any) -> list[int]:
-        """Return the requests that have permits."""
         places = range(2)
         requests: list[Any] = [
             (n, [amount for _ in places], [key for _ in places], False) for n in asked
@@ -83,7 +82,6 @@ class Operator:
         return list(reply.granted)
 
     def end(self, *numbers: int, cost: float | None = None) -> None:
-        """Report calls that start and end."""
         self.ask(ended=[(n, True, [cost, cost]) for n in numbers], begun=numbers)
 
 

@@ -30,7 +30,6 @@ FAKE = "{redis.call('GET', 'seconds'), 0}"
 
 
 def read_instead(monkeypatch: pytest.MonkeyPatch, clock: str) -> None:
-    """Have the script read another clock."""
     register = redis.Redis.register_script
 
     def replaced(client: Any, script: str) -> Any:
@@ -56,17 +55,14 @@ class World:
         self._numbers: dict[int, int] = {}
 
     def client(self) -> Ledger:
-        """Return the ledger of a new program."""
         return RedisLimits(self._server.url, "model", [FIVE]).ledger()
 
     def exchange(self, client: Ledger, told: Told) -> Reply:
-        """Have a client exchange, which takes a hundredth of a second in either direction."""
         self.now += 0.01
         self._server.client.set("seconds", f"{self.now + self.ahead:.6f}")
         return client.exchange(told)
 
     def call(self, client: Ledger) -> int:
-        """Ask for six calls, make those that are granted, and return their number."""
         first = self._numbers.get(id(client), 0) + 1
         asked = [(first + each, [1.0], None, False) for each in range(6)]
         granted = len(self.exchange(client, Told([], [], None, asked)).granted)
@@ -87,7 +83,6 @@ class World:
         return made
 
     def most(self) -> int:
-        """The most calls in any window of real time, but for the tolerance of the clock."""
         return max(
             sum(start <= at < start + PER - 0.1 for at in self.calls) for start in self.calls
         )
@@ -95,7 +90,6 @@ class World:
 
 @pytest.fixture
 def world(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """Real time that the test moves."""
     found = World(redis_server)
     read_instead(monkeypatch, FAKE)
     monkeypatch.setattr(module, "monotonic", lambda: found.now)

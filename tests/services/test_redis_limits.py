@@ -61,17 +61,14 @@ WORKER = dedent(
 
 
 async def answer(value: int) -> int:
-    """A service."""
     return value
 
 
 async def each_of(values: list[int]) -> list[int]:
-    """A service that is asked several things at a time."""
     return values
 
 
 async def results_of(limits: Any, count: int = 9, fn: Any = answer, **options: Any) -> list[int]:
-    """What an operator gives."""
     async with pool.ordered_wait(range(count), fn, limits=limits, **options) as results:
         return [value async for value in results]
 

@@ -33,7 +33,6 @@ class Service:
         self.closed = False
 
     async def __call__(self, value: int) -> int:
-        """Answer."""
         is_first = value not in self.begun
         self.begun.append(value)
         try:
@@ -44,7 +43,6 @@ class Service:
         return value
 
     async def close(self) -> None:
-        """Note it."""
         self.closed = True
 
 

@@ -45,7 +45,6 @@ class _Service(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    """The address of a service."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Service) as server:
         Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -81,7 +80,6 @@ CLIENTS = pytest.mark.parametrize(
 
 
 def raised(client: Callable[[str], None], url: str) -> Exception:
-    """Return what a client raises."""
     with pytest.raises(Exception) as caught:  # noqa: PT011 - each client has its own
         client(url)
     if isinstance(caught.value, HTTPError):

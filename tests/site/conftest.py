@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a site that was just built."""
     if "SITE" in os.environ:
         return Path(os.environ["SITE"])
     folder = tmp_path_factory.mktemp("site")

@@ -36,7 +36,6 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
         given = {name: value or "" for name, value in attrs}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         if tag in LOADS and LOADS[tag] in given:
@@ -60,7 +59,6 @@ def read_pages(site: Path) -> dict[Path, Page]:
 
 
 def is_foreign(link: str) -> bool:
-    """Whether a link leads away from the site."""
     parts = urlsplit(link)
     return bool(parts.netloc) or parts.scheme not in {"", "data"}
 
@@ -88,7 +86,6 @@ def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
 
 
 def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
-    """Tell of links within the site that lead nowhere."""
     for file, read in pages.items():
         for link in read.links:
             path, anchor = map(unquote, urldefrag(link))

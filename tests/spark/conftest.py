@@ -17,6 +17,5 @@ def spark() -> Generator[EmbeddedSpark]:
 
 @pytest.fixture
 def nothing_kept() -> Generator[None]:
-    """What one test keeps in this process, the next does not find."""
     yield
     _kept._kept.clear()

@@ -52,7 +52,6 @@ class Jobs:
 
     @property
     def tasks(self) -> list[int]:
-        """How many tasks the last stage of each job has, from the first job on."""
         numbers = sorted(self._tracker.getJobIdsForGroup(self._group))
         stages = [max(self._tracker.getJobInfo(number).stageIds) for number in numbers]
         return [self._tracker.getStageInfo(stage).numTasks for stage in stages]
@@ -60,7 +59,6 @@ class Jobs:
 
 @pytest.fixture
 def jobs(spark: EmbeddedSpark, request: pytest.FixtureRequest) -> Iterator[Jobs]:
-    """The jobs of this test."""
     context = spark.session.sparkContext
     context.setJobGroup(request.node.name, "")
     yield Jobs(spark, request.node.name)
@@ -68,12 +66,10 @@ def jobs(spark: EmbeddedSpark, request: pytest.FixtureRequest) -> Iterator[Jobs]
 
 
 def at_once(*elements: Element) -> tuple[Timed, ...]:
-    """Inputs that are all there at the beginning."""
     return tuple(Timed(0, element) for element in elements)
 
 
 def crashing(times: int) -> Scenario:
-    """A scenario of so many legs and one, with something new in each."""
     barriers = [element for n in range(4) for element in (Record("a", n), Barrier(n), Watermark(n))]
     return Scenario(
         inputs=at_once(*barriers),

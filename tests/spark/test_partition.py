@@ -24,13 +24,11 @@ ROWS = ElementRows()
 
 @pytest.fixture
 def loop() -> OutsideVirtualLoop:
-    """A loop on a virtual clock."""
     return OutsideVirtualLoop()
 
 
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
-    """No test leaves a thread behind."""
     before = set(threading.enumerate())
     yield
     assert set(threading.enumerate()) == before
@@ -43,7 +41,6 @@ def batches_of(elements: Sequence[Element], size: int = 4) -> Iterator[pa.Record
 
 
 def records(*values: Any) -> list[Element]:
-    """A record for each value."""
     return [Record(value) for value in values]
 
 
@@ -62,7 +59,6 @@ def opened(batches: Any, fn: Any, loop: Any = None, **options: Any) -> Partition
 
 
 async def echo(value: Any) -> list[Any]:
-    """Answer with the value, but raise for x."""
     if value == "x":
         raise LookupError("no such thing")
     return [value]
@@ -138,13 +134,11 @@ def test_after_the_end_the_end_comes_again() -> None:
 
 
 def breaking_off() -> Iterator[pa.RecordBatch]:
-    """Input that ends with an error."""
     yield ROWS.encode(records("a", "b"))
     raise OSError("the connection is gone")
 
 
 def with_a_bad_row() -> Iterator[pa.RecordBatch]:
-    """Input of which a row can't be decoded."""
     kinds = pa.array(["record", "recrod", "record"])
     yield ROWS.encode(records("a"))
     yield ROWS.encode(records("b", "x", "c")).set_column(0, "kind", kinds)
@@ -237,7 +231,6 @@ class Unopened:
     __call__ = staticmethod(echo)
 
     async def open(self) -> None:
-        """Fail."""
         raise ConnectionError("refused")
 
 
@@ -253,7 +246,6 @@ class Stubborn(InMemorySource):
     """An input that does not let itself be closed."""
 
     async def aclose(self) -> None:
-        """Raise."""
         raise ConnectionError("stays open")
 
 

@@ -86,7 +86,6 @@ def test_scenarios_break_no_rule_and_are_repeatable() -> None:
 
 
 def at_once(*values: str) -> tuple[Timed, ...]:
-    """Records that are all there at the beginning."""
     return tuple(Timed(0, Record(value)) for value in values)
 
 
@@ -102,12 +101,10 @@ class Unclosable(InMemorySource):
     """An input that can't be closed."""
 
     async def aclose(self) -> None:
-        """Fail."""
         raise LookupError("no door")
 
 
 async def spin(self: Any, limit: int) -> list[Element]:
-    """Take turns of the loop, and no time."""
     while True:
         await asyncio.sleep(0)
 
@@ -118,13 +115,11 @@ left: list[Any] = []
 
 
 async def lossy(self: Any, limit: int) -> list[Element]:
-    """Lose all but the first of what is ready."""
     return (await take(self, limit))[:1]
 
 
 @asynccontextmanager
 async def littering(*args: Any) -> AsyncIterator[Any]:
-    """Leave a task and its timer behind."""
     async with open_operator(*args) as results:
         yield results
     left.append(asyncio.create_task(asyncio.sleep(3600)))
@@ -132,12 +127,10 @@ async def littering(*args: Any) -> AsyncIterator[Any]:
 
 
 def keep(self: Any) -> None:
-    """Do not end the loop."""
     left.append(self)
 
 
 def refuse(*_: Any) -> Iterator[None]:
-    """Do not open."""
     raise LookupError("no room")
 
 

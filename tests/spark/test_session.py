@@ -45,7 +45,6 @@ print(again._jvm.log.parent)  # the end of the process must take it down
 
 @pytest.fixture
 def short_folder() -> Generator[Path]:
-    """A folder for temporary files whose path leaves room for the name of a socket."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         yield Path(folder)
 

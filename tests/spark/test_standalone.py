@@ -16,7 +16,6 @@ WITHIN = 500.0
 
 
 def calls(folder: Path) -> int:
-    """How many calls there were."""
     notes = folder / "calls"
     return len(notes.read_text().split()) if notes.exists() else 0
 

@@ -25,7 +25,6 @@ from asyncwait.spec.snapshots import NotPortable, SnapshotCorrupt, SnapshotVersi
 
 
 def pickled(error: Any) -> Any:
-    """Send an error through another process."""
     return pickle.loads(pickle.dumps(error))  # noqa: S301 - of our own making
 
 
@@ -87,12 +86,10 @@ class Shy:
     """What can't be shown."""
 
     def __repr__(self) -> str:
-        """Fail."""
         raise LookupError("no text")
 
 
 def nested(levels: int) -> list[Any]:
-    """An empty list in so many others."""
     inner: list[Any] = []
     for _ in range(levels):
         inner = [inner]

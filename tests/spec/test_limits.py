@@ -28,7 +28,6 @@ from asyncwait.spec.scenario import (
 
 
 def nested(levels: int) -> Any:
-    """A value with so many levels."""
     value: Any = 1
     for _ in range(levels):
         value = [value]
@@ -36,7 +35,6 @@ def nested(levels: int) -> Any:
 
 
 def chain(snapshots: int) -> Snapshot:
-    """A snapshot with so many upstreams, itself among them."""
     last = Snapshot(7)
     for _ in range(snapshots - 1):
         last = Snapshot(7, (), None, last)
@@ -44,7 +42,6 @@ def chain(snapshots: int) -> Snapshot:
 
 
 def records(count: int, at: int = 0) -> tuple[Timed, ...]:
-    """So many different records."""
     return tuple(Timed(at, Record(number)) for number in range(count))
 
 

@@ -77,7 +77,6 @@ GREEN = Rule(
 
 
 def text_of(file: str) -> str:
-    """Return a file beside the chapters."""
     return (resources.files("asyncwait.spec.rules") / file).read_text(encoding="utf-8")
 
 

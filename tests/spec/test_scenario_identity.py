@@ -17,7 +17,6 @@ SCENARIO = Scenario(capacity=1, inputs=(Timed(0, Record("a")),))
 
 
 def test_an_id_is_eight_digits_that_stay_the_same() -> None:
-    """It stands in logs and issues, and still means the same scenario in another version."""
     assert id_of(SCENARIO) == "620a446d"
     assert key_of(SCENARIO) == (
         b'{"capacity":1,"inputs":[{"at":0,"element":{"type":"record","value":"a"}}]}'

@@ -28,7 +28,6 @@ COMMAND = "python -m asyncwait.spec.scenario > spec/asyncwait/spec/scenario/sche
 
 
 def validator(part: str) -> Draft202012Validator:
-    """A validator of one part of the schema."""
     return Draft202012Validator({"$ref": f"#/$defs/{part}", "$defs": SCHEMA["$defs"]})
 
 
@@ -140,7 +139,6 @@ def refusal(read: Callable[[bytes], object], document: Any) -> str:
 
 
 def spots(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Each container in a document with each of its keys or indices."""
     for key in list(node) if isinstance(node, dict) else range(len(node)):
         yield node, key
         if isinstance(node[key], dict | list):
@@ -166,7 +164,6 @@ BEYOND_SCHEMAS = (
 
 
 def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Whole documents in which one thing is missing, added or another, and what that is."""
     document = copy.deepcopy(document)
     for node, key in some(list(spots(document)), 3, f"spots of {type(document).__name__}"):
         kept = node[key]

@@ -186,7 +186,6 @@ class Colour(IntEnum):
 
 
 def nested(depth: int) -> list[Any]:
-    """Return a list in a list in a list."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
@@ -247,13 +246,11 @@ class TupleCodec:
     """Carries tuples, and breaks in its own ways."""
 
     def encode(self, value: Any) -> bytes:
-        """Return the text of a tuple as JSON."""
         if value == "unknown":
             raise KeyError(value)
         return json.dumps(["t", *value] if isinstance(value, tuple) else value).encode()
 
     def decode(self, data: bytes) -> Any:
-        """Return the tuple back."""
         value = json.loads(data)
         return tuple(value[1:]) if isinstance(value, list) else value
 
@@ -282,11 +279,9 @@ class ReversedCodec:
     """Writes what JSON can't read."""
 
     def encode(self, value: str) -> bytes:
-        """Return the text backwards."""
         return repr(value)[::-1].encode()
 
     def decode(self, data: bytes) -> Any:
-        """Return it forwards."""
         return literal_eval(data.decode()[::-1])
 
 

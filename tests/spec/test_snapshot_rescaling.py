@@ -19,7 +19,6 @@ IN_FLIGHT = st.lists(STORED, max_size=12).map(tuple)
 
 
 def records(*values: Any) -> tuple[Record, ...]:
-    """Return a record for each value."""
     return tuple(Record(value) for value in values)
 
 

@@ -26,7 +26,6 @@ import msgspec
 
 
 def _entries(text: str) -> list[tuple[str, str]]:
-    """The texts of modules, and the expressions behind them."""
     entries, before = [], []
     for line in text.strip("\n").splitlines():
         head, mark, expression = line.partition("--- ")

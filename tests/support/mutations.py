@@ -92,7 +92,6 @@ def _nest(chance: Random, data: bytes) -> bytes:
 
 
 def _spots(node: Any) -> list[tuple[Any, Any]]:
-    """Each container with each of its keys."""
     found: list[tuple[Any, Any]] = []
     left = [node]
     while left:

@@ -10,14 +10,12 @@ from remains import wait_until
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
-    """Both loops."""
     name: str = request.param
     return name
 
 
 @pytest.fixture(params=list(WAITS))
 def mode(request: pytest.FixtureRequest) -> str:
-    """The name of every mode."""
     name: str = request.param
     return name
 

@@ -17,7 +17,6 @@ request: ContextVar[str] = ContextVar("request", default="none")
 
 
 def here() -> str:
-    """The name of the thread that runs the caller."""
     return threading.current_thread().name
 
 

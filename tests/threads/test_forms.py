@@ -16,17 +16,14 @@ from asyncwait.spec import CallFailed, Statistics
 
 
 def double(value: int) -> int:
-    """One result for each value."""
     return 2 * value
 
 
 def fail(value: Any) -> Any:
-    """No result for any value."""
     raise OSError(value)
 
 
 def ours_of(error: BaseException) -> list[str]:
-    """The functions of asyncwait in a traceback, but for those of tests."""
     frames = traceback.extract_tb(error.__traceback__)
     return [each.name for each in frames if "/asyncwait/" in each.filename]
 

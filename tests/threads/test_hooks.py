@@ -27,23 +27,19 @@ class Client:
         self.closing = closing
 
     def note(self, what: str) -> None:
-        """Note it."""
         self.log.append(f"{what} in {threading.current_thread().name}")
 
     async def open(self) -> None:
-        """Connect."""
         await asyncio.sleep(0)
         self.note("open")
         if self.opening is not None:
             raise self.opening
 
     def __call__(self, value: int) -> int:
-        """Ask."""
         self.note(f"call of {value}")
         return value
 
     async def close(self) -> None:
-        """Disconnect."""
         await asyncio.sleep(0)
         self.note("close")
         if self.closing is not None:

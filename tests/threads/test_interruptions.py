@@ -22,13 +22,11 @@ INTERRUPTIONS: list[Callable[[], BaseException]] = [
 
 
 def expected(error: BaseException) -> type[BaseException]:
-    """What comes out."""
     return KeyboardInterrupt if isinstance(error, BaseExceptionGroup) else type(error)
 
 
 @pytest.fixture(params=INTERRUPTIONS, ids=["KeyboardInterrupt", "SystemExit", "group"])
 def error(request: pytest.FixtureRequest) -> BaseException:
-    """An error of each kind."""
     raised: BaseException = request.param()
     return raised
 
@@ -45,7 +43,6 @@ class Raising:
         self.began, self.may_raise = threading.Event(), threading.Event()
 
     def __call__(self, value: Any) -> Any:
-        """Raise."""
         self.began.set()
         await_event(self.may_raise)
         raise self.error
@@ -94,7 +91,6 @@ class Closing(Raising):
     """Another, which can't be closed."""
 
     def close(self) -> None:
-        """Raise, too."""
         raise OSError("no line")
 
 
@@ -167,7 +163,6 @@ class _Hasty(asyncio.SelectorEventLoop):
         self.is_to_break, self.goes_on = False, threading.Event()
 
     def run_forever(self) -> None:
-        """Run, and tell that it does."""
         self.goes_on.set()
         super().run_forever()
 

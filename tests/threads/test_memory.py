@@ -27,13 +27,11 @@ class Watched:
         self._alive: list[weakref.ref[Value]] = []
 
     def make(self, number: int) -> Value:
-        """Make a value, and keep nothing but a weak reference."""
         value = Value(number)
         self._alive.append(weakref.ref(value))
         return value
 
     def values(self, count: int) -> Iterator[Value]:
-        """Give so many, and be silent then."""
         yield from map(self.make, range(count))
         await_event(self.may_end)
 
@@ -44,13 +42,11 @@ class Watched:
         return self.make(value.number)
 
     def alive(self) -> list[int]:
-        """The numbers of those that have not died."""
         values = [reference() for reference in self._alive]
         return [value.number for value in values if value is not None]
 
 
 def drop(results: Any, count: int) -> None:
-    """Read, and keep nothing."""
     for _ in range(count):
         next(results)
 

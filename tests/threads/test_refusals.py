@@ -13,7 +13,6 @@ from asyncwait.spec import Cache, InvalidConfig, OperatorConfig
 
 
 async def on_a_loop(value: Any) -> Any:
-    """A coroutine function."""
     return value
 
 
@@ -21,7 +20,6 @@ class OnALoop:
     """An object that is one."""
 
     async def __call__(self, value: Any) -> Any:
-        """Give it back."""
         return value
 
 
@@ -32,17 +30,14 @@ class Client:
         """Connect."""
 
     def __call__(self, value: Any) -> Any:
-        """Give it back."""
         return value
 
 
 async def values() -> Any:
-    """An async source."""
     yield 1
 
 
 def refusal_of(*args: Any, **options: Any) -> str:
-    """The text of the error with which a stream is refused."""
     with pytest.raises(InvalidConfig) as caught, ordered_wait(*args, **options):
         pass
     assert ours() == []

@@ -22,7 +22,6 @@ class LastFirst(Crew):
     """Threads that take the call that has come last."""
 
     def take(self) -> Call:
-        """Take it."""
         return self._waiting.pop()
 
 
@@ -34,12 +33,10 @@ class Silent(Hired):
     """Threads of which nobody is told that their calls run on."""
 
     def running(self) -> list[Any]:
-        """Return nothing."""
         return []
 
 
 def broken(crew: type[Hired], seed: int) -> set[str]:
-    """The rules that such threads break in scenarios of a seed."""
     can = load_backend("threads").capabilities
     checks = {
         name: CHECKS[name]

@@ -130,7 +130,6 @@ class Falsy(Exception):
     """As an error that counts its parts, and has none."""
 
     def __len__(self) -> int:
-        """Have no parts."""
         return 0
 
 

@@ -86,7 +86,6 @@ class Scarce:
 
 @pytest.fixture
 def scarce(monkeypatch: pytest.MonkeyPatch) -> Scarce:
-    """A system that gives no threads, but as many as the test allows."""
     return Scarce(monkeypatch)
 
 

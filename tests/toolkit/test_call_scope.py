@@ -16,7 +16,6 @@ on_asyncio = pytest.mark.parametrize("anyio_backend", [virtual_loop("asyncio")],
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both loops, on virtual clocks."""
     return virtual_loop(request.param)
 
 

@@ -24,14 +24,12 @@ class Closable:
         self.error = error
 
     async def aclose(self) -> None:
-        """Note it."""
         self.log.append(self.name)
         if self.error is not None:
             raise self.error
 
 
 def close(*sources: Any) -> BaseException | None:
-    """Close sources on a loop."""
     return anyio.run(close_source, *sources)
 
 

@@ -14,7 +14,6 @@ PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
 
 @pytest.fixture(autouse=True)
 def _here() -> Generator[None]:
-    """Be somewhere."""
     token = PLACE.set("here")
     yield
     PLACE.reset(token)

@@ -19,7 +19,6 @@ RECORD = Record("a", 12)
 
 
 async def double(value: Any) -> list[Any]:
-    """Stand for a user's coroutine function."""
     return [value, value]
 
 
@@ -31,11 +30,9 @@ class Callbacks:
         result.complete([value])
 
     def timeout(self, value: Any) -> list[Any]:
-        """Give a substitute."""
         return [value]
 
     def failure(self, value: Any, _: Exception) -> list[Any]:
-        """Give another substitute."""
         return [value, value]
 
     async def open(self) -> None:
@@ -89,7 +86,6 @@ class Doubling:
     """A coroutine function that is an object."""
 
     async def __call__(self, value: Any) -> list[Any]:
-        """Double."""
         return [value, value]
 
 
@@ -140,7 +136,6 @@ class RefusesIteration:
 
 
 def breaks_with(error: BaseException) -> Iterator[int]:
-    """Give one result, then raise."""
     yield 1
     raise error
 
@@ -170,8 +165,6 @@ def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> Non
 
 
 def gives(what: Any) -> Callable[[Any], Any]:
-    """A handler that gives something, or raises it."""
-
     def handler(value: Any) -> Any:
         if isinstance(what, BaseException):
             raise what

@@ -25,16 +25,13 @@ class Model:
         self.pairs: list[tuple[Any, int]] = []
 
     def get(self, key: Any) -> int | None:
-        """Return the value of a key."""
         return next((value for each, value in self.pairs if each == key), None)
 
     def put(self, key: Any, value: int) -> None:
-        """Set it."""
         self.remove(key)
         self.pairs.append((key, value))
 
     def remove(self, key: Any) -> None:
-        """Forget it."""
         self.pairs = [pair for pair in self.pairs if pair[0] != key]
 
 

@@ -15,7 +15,6 @@ from asyncwait.toolkit import is_own_cancellation, plain_error, reraise_fatal, r
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both loops, on virtual clocks."""
     return virtual_loop(request.param)
 
 

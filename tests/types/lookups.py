@@ -12,7 +12,6 @@ from asyncwait.spec import Cache
 
 
 async def towns(keys: Sequence[int]) -> Mapping[int, Sequence[str] | Exception]:
-    """A table that is a function."""
     return {key: [str(key)] for key in keys}
 
 
@@ -20,7 +19,6 @@ class NoTable:
     """What a table is not."""
 
     async def get_many(self, keys: Sequence[int]) -> list[str]:
-        """Answer by position."""
         return [str(key) for key in keys]
 
 
@@ -40,7 +38,6 @@ async def streams(values: list[bytes], stream: AsyncIterator[str]) -> None:
 
 
 async def tables() -> None:
-    """A table without a stream."""
     async with open_table(FunctionTable(towns), cache=Cache(10, ttl=1)) as table:
         assert_type(table, OpenTable)
         assert_type(table.peek(1), Sequence[Any] | None)

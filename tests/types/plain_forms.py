@@ -14,12 +14,10 @@ from asyncwait.toolkit import PlainResults
 
 
 async def length(text: str) -> int:
-    """One result for each value."""
     return len(text)
 
 
 async def words(text: str) -> list[bytes]:
-    """Any number of results for each value."""
     return text.encode().split()
 
 
@@ -30,26 +28,21 @@ class Client:
         """Connect."""
 
     async def __call__(self, text: str) -> float:
-        """Ask."""
         return float(text)
 
     def timeout(self, text: str) -> float:
-        """Give up."""
         return 0.0
 
 
 async def lengths(texts: list[str]) -> list[int | BaseException]:
-    """One result for each value of a batch, or an error."""
     return [len(text) or ValueError(text) for text in texts]
 
 
 async def words_by_text(texts: list[str]) -> dict[str, list[bytes]]:
-    """Any number of results for each value of a batch."""
     return {text: text.encode().split() for text in texts}
 
 
 def plain(text: str) -> int:
-    """No coroutine function."""
     return len(text)
 
 
@@ -58,12 +51,10 @@ def nothing(_: str, __: OperatorError) -> None:
 
 
 async def texts() -> AsyncIterator[str]:
-    """An async source."""
     yield "text"
 
 
 async def results() -> None:
-    """What goes in as str comes out as what the function gives."""
     async with ordered_wait(["a"], length) as one:
         assert_type(one, PlainResults[int])
         assert_type([result async for result in one], list[int])
@@ -91,7 +82,6 @@ async def results() -> None:
 
 
 def slips() -> None:
-    """What would fail on entering, or later."""
     ordered_wait(["a"], plain)  # type: ignore[arg-type]
     ordered_wait([1], length)  # type: ignore[arg-type]
     ordered_wait(["a"], length, many=True)  # type: ignore[call-overload]
@@ -108,5 +98,4 @@ def slips() -> None:
 
 
 def returned() -> AbstractAsyncContextManager[PlainResults[int]]:
-    """What to write where a function passes the operator on."""
     return ordered_wait(["a"], length)

@@ -18,12 +18,10 @@ from asyncwait.toolkit import PlainResults
 
 
 def length(text: str) -> int:
-    """One result for each value."""
     return len(text)
 
 
 def words(text: str) -> list[bytes]:
-    """Any number of results for each value."""
     return text.encode().split()
 
 
@@ -34,21 +32,17 @@ class Client:
         """Connect."""
 
     def __call__(self, text: str) -> float:
-        """Ask."""
         return float(text)
 
     def timeout(self, text: str) -> float:
-        """Give up."""
         return 0.0
 
 
 def lengths(texts: list[str]) -> list[int | BaseException]:
-    """One result for each value of a batch, or an error."""
     return [len(text) or ValueError(text) for text in texts]
 
 
 def words_by_text(texts: list[str]) -> dict[str, list[bytes]]:
-    """Any number of results for each value of a batch."""
     return {text: words(text) for text in texts}
 
 
@@ -57,17 +51,14 @@ def nothing(_: str, __: OperatorError) -> None:
 
 
 def lines() -> Iterator[str]:
-    """A source that may block."""
     yield "text"
 
 
 async def texts() -> AsyncIterator[str]:
-    """An async source."""
     yield "text"
 
 
 def blocking() -> None:
-    """What goes in as str comes out as what the function gives."""
     with ordered_wait(["a"], length) as one:
         assert_type(one, BlockingResults[int])
         assert_type(list(one), list[int])
@@ -100,7 +91,6 @@ async def on_a_loop() -> None:
 
 
 def slips() -> None:
-    """What would fail on entering, or later."""
     ordered_wait([1], length)  # type: ignore[arg-type]
     ordered_wait(["a"], length, many=True)  # type: ignore[call-overload]
     ordered_wait(["a"], length, capacity="9")  # type: ignore[call-overload]
@@ -112,10 +102,8 @@ def slips() -> None:
 
 
 def returned() -> ThreadsStream[int]:
-    """What to write where a function passes the stream on."""
     return ordered_wait(["a"], length)
 
 
 def passed_on() -> Iterable[int]:
-    """It can be iterated."""
     return returned()

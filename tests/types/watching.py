@@ -13,12 +13,10 @@ from asyncwait.toolkit import PlainResults
 
 
 async def length(text: str) -> int:
-    """One result for each value."""
     return len(text)
 
 
 async def every_form(chained: ChainResults, elements: OperatorResults) -> None:
-    """Whatever an operator gives can be watched."""
     async with ordered_wait(["a"], length) as results, show_progress(results, 1):
         assert_type(results, PlainResults[int])
     async with show_progress(chained, console=Console()), export_metrics(elements, {"n": 1}):

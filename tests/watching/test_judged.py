@@ -21,7 +21,6 @@ NTH, GENERATED = 6, 20
 
 
 def broken(name: str, scenarios: list[Scenario]) -> list[set[str]]:
-    """The rules that are broken in each scenario in which some are."""
     backend = family()[name]()
     fitting = [adapted(each, backend.capabilities) for each in scenarios]
     runs = zip(fitting, backend.run(fitting), strict=True)

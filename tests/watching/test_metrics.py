@@ -24,7 +24,6 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def collected() -> Iterator[Collected]:
-    """What is collected."""
     collected = Collected()
     yield collected
     collected.provider.shutdown()

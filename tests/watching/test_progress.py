@@ -21,18 +21,15 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def terminal() -> Console:
-    """A terminal without colours."""
     return terminals.terminal(100)
 
 
 @pytest.fixture
 def log() -> Console:
-    """What is no terminal, and narrow."""
     return terminals.log(20)
 
 
 async def read_all(results: AsyncIterator[Any]) -> None:
-    """Read to the end."""
     async for _ in results:
         pass
 

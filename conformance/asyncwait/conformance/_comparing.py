@@ -131,7 +131,6 @@ def _names(events: Iterable[Event]) -> Iterator[str]:
 
 
 def _said(event: Event) -> Iterator[str]:
-    """Yield what an event says besides its time."""
     for name, value in asdict(event).items():
         if name != "at" and value not in (None, ""):
             yield f"{name} {value!r}"

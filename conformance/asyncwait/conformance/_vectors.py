@@ -86,7 +86,6 @@ def _is_step_settled(scenario: Scenario, step: Step) -> bool:
 
 
 def _values(scenario: Scenario) -> Counter[str]:
-    """Return how many records have each value."""
     records = (each for each in scenario.elements if isinstance(each, Record))
     return Counter(identity(record.value) for record in records)
 

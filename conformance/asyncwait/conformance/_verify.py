@@ -282,7 +282,6 @@ def generated_cases(
 
 @lru_cache(maxsize=1)  # it is the same for all that are verified together
 def _drawn(count: int, seed: int) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
-    """Return the shapes and the generated scenarios of a seed."""
     return tuple(shapes(count, seed)), generate(count, seed)
 
 

@@ -18,7 +18,6 @@ FILE = Path(__file__).with_name("applied.txt")
 
 
 def applied() -> str:
-    """Return each rule with how often it applied in its own examples."""
     found: Counter[str] = Counter()
     for example in EXAMPLES:
         judged = judge(example.scenario, play(open_operator, example.scenario, "asyncio"), CHECKS)

@@ -11,7 +11,6 @@ from asyncwait.spec.rules import areas
 
 
 def module_with(*checks: Check) -> ModuleType:
-    """A module that defines these checks."""
     module = ModuleType("checks")
     vars(module).update({f"check_{number}": check for number, check in enumerate(checks)})
     return module

@@ -21,12 +21,10 @@ END = Ending("finished", 80)
 
 
 def trace(*events: Event, ending: Ending = END) -> Trace:
-    """A run of one leg."""
     return Trace((Leg(ending, events),))
 
 
 def took(at: float, *values: Any) -> list[Event]:
-    """Records that come out at one time."""
     return [SinkTook(at, Record(value)) for value in values]
 
 

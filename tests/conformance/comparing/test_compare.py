@@ -23,7 +23,6 @@ RUN = play(open_operator, SCENARIO)
 
 
 def late(trace: Trace, by: float) -> Trace:
-    """The run, with what comes out later than it did."""
     (leg,) = trace.legs
     events = [
         replace(event, at=event.at + by) if isinstance(event, SinkTook) else event
@@ -34,7 +33,6 @@ def late(trace: Trace, by: float) -> Trace:
 
 
 def pair_of(first: Trace, second: Trace, *sides: Side) -> Pair:
-    """Two runs, compared."""
     one, other = sides or (SOUND, SOUND)
     return compare_runs(CASE, first, second, (one, other))
 

@@ -18,7 +18,6 @@ Runs = list[tuple[Scenario, Mapping[str, Violation]]]
 
 
 def runs(*broken: Mapping[str, int]) -> Runs:
-    """Runs with the moment at which each rule is broken first."""
     return [
         (SCENARIO, {rule: Violation("wrong", at) for rule, at in each.items()}) for each in broken
     ]

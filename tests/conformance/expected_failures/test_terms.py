@@ -45,18 +45,15 @@ def settled(
     chosen: Mapping[str, Rule] = KNOWN,
     **terms: Any,
 ) -> Settled:
-    """What a backend is held to."""
     said = Terms(entries, "file.toml", terms.pop("today", TODAY), **terms)
     return settle(said, backend or Backend(), KNOWN, chosen)
 
 
 def entry(rule: str = "ORD-1", **changes: Any) -> Entry:
-    """An entry."""
     return replace(Entry(rule=rule, reason="by design"), **changes)
 
 
 def verdict(terms: Settled, **statuses: Status) -> Verdict:
-    """A verdict with a status for each rule, whose id has "_" for "-"."""
     ids = {name.replace("_", "-"): status for name, status in statuses.items()}
     found = (RuleResult(KNOWN[id_], each) for id_, each in ids.items())
     results = settled_results(found, terms)

@@ -41,7 +41,6 @@ def played(
     can: frozenset[Capability] = ALL_CAPABILITIES,
     untested: tuple[str, ...] = (),
 ) -> Played:
-    """A run in which some rules are broken, each in a scenario of its own."""
     said: Any = SimpleNamespace(name=backend, capabilities=can, expected_failures={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
     settled = settle(terms, said, rules(), rules())
@@ -55,17 +54,14 @@ def played(
 
 
 def verdict_of(failing: tuple[RuleResult, ...], settled: Settled, backend: str) -> Verdict:
-    """A verdict of which only what fails is of interest."""
     return Verdict(backend, settled_results(failing, settled), 1, 1)
 
 
 def told(found: Update) -> list[str]:
-    """What became of each rule, in a word."""
     return [" ".join(line.replace(":", "").split()[:2]) for line in found.lines]
 
 
 def update(text: str, *broken: str) -> Update:
-    """What becomes of a file."""
     return updated(text, "file.toml", [played(text, *broken)], TODAY)
 
 
@@ -136,7 +132,6 @@ def test_an_entry_that_is_not_needed_goes_and_the_others_keep_their_reasons() ->
 
 
 def reasons_of(update: Update) -> Mapping[str, str]:
-    """The reasons of the entries, by their rules."""
     return {entry.rule: entry.reason for entry in entries_of(update.text, "file.toml")}
 
 
@@ -207,7 +202,6 @@ def of_two(text: str, **broken: tuple[str, ...]) -> Update:
 
 
 def backends_of(update: Update) -> Mapping[str, list[str]]:
-    """The backends of the entries of each rule."""
     entries = entries_of(update.text, "file.toml")
     return {
         entry.rule: [each.backend for each in entries if each.rule == entry.rule]

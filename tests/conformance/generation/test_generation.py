@@ -36,7 +36,6 @@ SCARCE = {
 
 
 def sharing(seed: int) -> list[Scenario]:
-    """The scenarios of a quick run in which calls are batched or limited, or results are cached."""
     both = "batched", "cached", "limited"
     return [scenario for name, scenario in shapes(QUICK, seed) if name.startswith(both)]
 

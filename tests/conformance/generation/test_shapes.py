@@ -13,7 +13,6 @@ each_shape = pytest.mark.parametrize("name", SHAPES)
 
 
 def largest(name: str) -> list[Scenario]:
-    """A few scenarios of one shape, as large as it gets."""
     return [shape(name, LARGEST, seed) for seed in range(12)]
 
 

@@ -14,7 +14,6 @@ from asyncwait.conformance.harness._contexts import Contexts
 
 @pytest.fixture
 def found() -> list[tuple[str, str]]:
-    """What was out of place."""
     return []
 
 

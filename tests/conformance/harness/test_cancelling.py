@@ -58,14 +58,12 @@ CALM = scenario_of(
 
 
 def last_leg(operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyncio") -> Leg:
-    """The last leg of a run that breaks no rule."""
     trace = play(operator, scenario, loop)
     assert broken_rules(Run(scenario, trace)) == {}
     return trace.legs[-1]
 
 
 def times(leg: Leg, kind: type) -> list[float]:
-    """When events of a kind happened."""
     return [event.at for event in leg.events if isinstance(event, kind)]
 
 
@@ -105,14 +103,12 @@ def test_asyncio_cancels_once_and_a_scope_again_and_again() -> None:
 
 
 async def deaf() -> None:
-    """Wait for ever, whoever cancels it."""
     while True:
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
 
 
 async def spinning() -> None:
-    """Neither a cancellation nor time can end it."""
     while True:
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(0)

@@ -44,7 +44,6 @@ def with_trouble(trouble: Callable[[], Awaitable[Any]]) -> OpenOperator:
 
 
 def leg_of(operator: OpenOperator, loop: LoopName, scenario: Scenario = SCENARIO) -> Leg:
-    """The only leg of a run."""
     (leg,) = play(operator, scenario, loop).legs
     return leg
 

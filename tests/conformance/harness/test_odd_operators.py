@@ -29,25 +29,21 @@ SCENARIO = scenario_of("0: a@1 b@2; a: gives a1; b: 40 gives b1")
 
 
 def leg_of(operator: Any, scenario: Scenario = SCENARIO) -> Leg:
-    """The only leg of a run, which JSON holds as it is."""
     trace = play(operator, scenario)
     assert trace_from_json(msgspec.json.encode(trace)) == trace
     return trace.legs[0]
 
 
 def ending_of(operator: Any) -> Ending:
-    """How a run has ended."""
     return leg_of(operator).ending
 
 
 def complaints(operator: OpenOperator) -> dict[str, list[str]]:
-    """What the rules find wrong."""
     return broken_rules(Run(SCENARIO, play(operator, SCENARIO)))
 
 
 @asynccontextmanager
 async def throwing_out(config: Any, fn: Any, elements: Any, restore: Any) -> AsyncIterator[Any]:
-    """A body that is cancelled by its operator, which says nothing of it on leaving."""
     async with open_operator(config, fn, elements, restore) as results:
         with anyio.CancelScope() as scope:
             scope.cancel()
@@ -77,13 +73,10 @@ class Changed:
         return await self._results.__anext__()
 
     def statistics(self) -> Any:
-        """Pass on the figures."""
         return self._results.statistics()
 
 
 def giving(change: Any) -> OpenOperator:
-    """An operator whose results are those of the reference, changed."""
-
     @asynccontextmanager
     async def opened(*arguments: Any) -> Any:
         async with open_operator(*arguments) as results:
@@ -93,8 +86,6 @@ def giving(change: Any) -> OpenOperator:
 
 
 def putting_out(output: Any) -> OpenOperator:
-    """An operator that puts out something else than its results."""
-
     class Other(Changed):
         async def __anext__(self) -> Any:
             await super().__anext__()
@@ -157,11 +148,8 @@ def test_a_function_that_is_called_with_something_odd_is_told_of() -> None:
 
 
 def with_figures(figures: Any) -> OpenOperator:
-    """An operator whose statistics are these."""
-
     class WithFigures(Changed):
         def statistics(self) -> Any:
-            """Return something else than numbers."""
             return figures
 
     return giving(WithFigures)
@@ -191,8 +179,6 @@ def test_figures_that_are_none_fail_the_leg_in_which_they_are_read(
 
 
 def raising(error: BaseException) -> OpenOperator:
-    """An operator whose second read raises."""
-
     class Raising(Changed):
         async def __anext__(self) -> Any:
             element = await super().__anext__()
@@ -227,7 +213,6 @@ def test_the_traceback_of_an_operators_own_error_begins_where_it_was_raised() ->
 
 
 def chained(error: BaseException, **links: BaseException) -> BaseException:
-    """An error with a cause or a context."""
     for name, link in links.items():
         setattr(error, f"__{name}__", link)
     return error

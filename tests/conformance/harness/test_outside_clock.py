@@ -33,20 +33,17 @@ def running(loop: OutsideVirtualLoop | OutsideRealLoop) -> Iterator[Ask]:
 
 @pytest.fixture
 def loop() -> OutsideVirtualLoop:
-    """A virtual clock."""
     return OutsideVirtualLoop()
 
 
 @pytest.fixture
 def ask(loop: OutsideVirtualLoop) -> Iterator[Ask]:
-    """Run a coroutine on the loop, and wait for its answer outside."""
     with running(loop) as ask:
         yield ask
     assert loop.awaited == ()
 
 
 async def now() -> float:
-    """Return the time of the loop."""
     return asyncio.get_running_loop().time()
 
 

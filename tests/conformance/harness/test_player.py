@@ -75,7 +75,6 @@ def test_an_answer_that_is_left_out_makes_a_list_too_short() -> None:
 
 
 def given_for_three(scenario: Scenario) -> Any:
-    """What the function gives that is called with three values."""
     given = []
 
     def watched(config: OperatorConfig, fn: Any, *others: Any, **named: Any) -> Any:

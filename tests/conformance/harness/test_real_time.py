@@ -53,7 +53,6 @@ class Machine:
         self._runs: dict[str, int] = {}
 
     def __call__(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
-        """Stand in for what plays a round."""
         self.rounds.append([scenario.name for scenario in scenarios])
         return map(self._trace, scenarios)
 
@@ -163,7 +162,6 @@ def test_the_real_clock_is_a_real_one() -> None:
 
 
 def answered_after(ms: int) -> Scenario:
-    """One record, whose call takes so long."""
     return Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=ms),)),))
 
 

@@ -21,7 +21,6 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock at its beginning."""
     return Clock()
 
 

@@ -32,7 +32,6 @@ MOST_WRONG = 4
 
 
 def tied(seed: int) -> Scenario:
-    """Return a scenario in which equal records answer in the instant of their deadlines."""
     rng = random.Random(seed)
     plans = tuple(
         Plan(value, tuple(_answer(rng, value) for _ in range(3)), _late(rng, value))
@@ -63,7 +62,6 @@ def _late(rng: random.Random, value: str) -> Handler:
 
 @cache
 def runs(name: str) -> list[tuple[Scenario, Trace]]:
-    """Return what an operator does in these scenarios."""
     return [(each, play(OPERATORS[name], each, "asyncio")) for each in map(tied, SEEDS)]
 
 

@@ -35,7 +35,6 @@ Happened: TypeAlias = str | tuple[Event, ...]
 
 
 def leg_of(events: Happened, how: EndingKind = "hung", at: float = 500, **fields: Any) -> Leg:
-    """A leg with these events and no others."""
     return Leg(Ending(how, at), told(events) if isinstance(events, str) else events, **fields)
 
 
@@ -219,7 +218,6 @@ UNTOLD = "does not tell which record it is about"
 
 
 def about(number: int | None, kind: type, *before: Event) -> Trace:
-    """What the reference does with it, with another number in the last event of a kind."""
     (leg,) = play(open_operator, EQUAL).legs
     last = max(seq for seq, event in enumerate(leg.events) if isinstance(event, kind))
     event: Any = leg.events[last]

@@ -53,7 +53,6 @@ class Work:
 
 @contextmanager
 def counted() -> Iterator[Work]:
-    """Count the instructions of everything that is called meanwhile."""
     work, before = Work(), sys.gettrace()
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -69,7 +68,6 @@ def counted() -> Iterator[Work]:
 
 
 def element(rng: Random, number: int) -> Element:
-    """A record four times of five, else a watermark, a barrier or a marker."""
     chance = rng.random()
     if chance < 0.08:
         return Watermark(number)
@@ -95,23 +93,19 @@ def stream(size: int, **changes: Any) -> Scenario:
 
 
 def whole(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Nothing is wrong."""
     return events
 
 
 def without_outputs(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Nothing comes out."""
     return tuple(event for event in events if not isinstance(event, SinkTook))
 
 
 def without_calls(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Nothing is called."""
     calls = CallStarted | CallCancelled | CallEnded
     return tuple(event for event in events if not isinstance(event, calls))
 
 
 def turned_round(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """What comes out comes in reverse."""
     out = [event.element for event in events if isinstance(event, SinkTook)]
     return tuple(
         SinkTook(event.at, out.pop()) if isinstance(event, SinkTook) else event for event in events

@@ -26,7 +26,6 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 def convicted(opened: OpenProcessor, count: int, stage: Stage, seed: int = 0) -> list[object]:
-    """Return what is wrong with a mailbox in a sample of so many programs."""
     wrong: list[object] = []
     for program in some(list(random_programs(count, seed)), 5, f"programs {stage} {seed}"):
         trace = play_program(program, opened, stage)

@@ -50,14 +50,12 @@ number = 5
 
 @pytest.fixture(autouse=True)
 def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with mailboxes of somebody, from which the command is called."""
     (tmp_path / "gate.py").write_text(GATE, encoding="utf-8")
     (tmp_path / "stops.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
 def run(*arguments: str) -> Result:
-    """Call the command."""
     return CliRunner().invoke(asyncwait, ["verify", "--mailbox", *arguments])
 
 

@@ -28,7 +28,6 @@ PARTS = {
 
 
 def junit(told: Report) -> ET.Element:
-    """The XML, read back."""
     return ET.fromstring(FORMS["junit.xml"](told))  # noqa: S314 - our own
 
 

@@ -28,8 +28,6 @@ PLAYED = 1 + next(n for n, line in enumerate(LINES) if line.startswith(b'{"type"
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[bytes], Report]:
-    """Read a report that holds these bytes."""
-
     def reading(data: bytes) -> Report:
         tmp_path.joinpath("r.jsonl").write_bytes(data)
         return read_lines(tmp_path / "r.jsonl")
@@ -38,7 +36,6 @@ def read(tmp_path: Path) -> Callable[[bytes], Report]:
 
 
 def doubt(told: Report) -> str:
-    """Why a report proves nothing, which each of its runs says too."""
     assert told.word == "inconclusive"
     assert told.exit_code == 3
     assert {(run.word, run.exit_code) for run in told.runs} <= {("inconclusive", 3)}
@@ -136,7 +133,6 @@ RUN = TOLD.runs[1]
 
 
 def with_run(**changes: Any) -> Report:
-    """The report with another second run."""
     return replace(TOLD, runs=(TOLD.runs[0], replace(RUN, **changes)))
 
 

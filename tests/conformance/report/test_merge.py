@@ -24,7 +24,6 @@ from asyncwait.spec.rules import rules
 
 
 def together(*reports: Report) -> Report:
-    """One report of several."""
     return merged(reports, header_of(LATER))
 
 

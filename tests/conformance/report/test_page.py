@@ -25,7 +25,6 @@ def test_where_there_is_no_room_the_evidence_is_left_out_and_told() -> None:
 
 
 def _with_long_text(told: Report) -> Report:
-    """The same, in which the texts of the rules alone fill a page."""
     texts = tuple(
         msgspec.structs.replace(rule, why=("why " * 300 + "\n\n") * 20) for rule in told.rules
     )

@@ -10,7 +10,6 @@ from asyncwait.conformance.verdict import Verdict
 
 
 def page(told: Report) -> list[str]:
-    """Its lines."""
     return FORMS["summary.md"](told).decode().splitlines()
 
 

@@ -22,7 +22,6 @@ MARK = "     7  >>> it is wrong"
 
 
 def numbered(first: int, last: int) -> list[str]:
-    """Lines that are told apart by their number."""
     return [f"line {number}" for number in range(first, last + 1)]
 
 

@@ -24,7 +24,6 @@ PARTIAL = {
 
 @pytest.fixture(scope="module")
 def many(quick_scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
-    """Of all examples and the generated scenarios of a quick verification."""
     every = (*(example.scenario for example in EXAMPLES), *quick_scenarios)
     return tuple(some(every, 4, "adapted"))
 

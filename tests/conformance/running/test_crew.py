@@ -38,12 +38,10 @@ def program(body: str) -> list[str]:
 
 
 def crew(command: Sequence[str], patience: float = 10.0, size: int = 1) -> Crew:
-    """Processes that a command starts."""
     return Crew(Program("exec:test", tuple(command)), patience, size)
 
 
 def endings(traces: Iterable[Trace]) -> list[tuple[str, str]]:
-    """How each run ended."""
     return [(trace.legs[-1].ending.how, trace.legs[-1].ending.detail) for trace in traces]
 
 
@@ -120,13 +118,11 @@ LONG = Scenario(inputs=tuple(Timed(0, Record(f"a value of some length {n}")) for
 
 @pytest.fixture
 def bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines that are longer than others, and an end that nobody waits for, come soon."""
     monkeypatch.setattr(_process, "LONGEST_LINE", 1_000_000)
     monkeypatch.setattr(_process, "END_SECONDS", 0.2)
 
 
 def reply(said: str) -> list[str]:
-    """A program that answers the first line, which opens the conversation, and then does this."""
     return program(FINE + said)
 
 

@@ -15,12 +15,10 @@ from asyncwait.spec import InvalidConfig
 
 
 async def coroutine(*arguments: Any) -> Any:
-    """An operator that has to be awaited."""
     return open_operator(*arguments)
 
 
 async def iterator(*arguments: Any) -> AsyncIterator[Any]:
-    """Results without a context."""
     async with open_operator(*arguments) as results:
         async for element in results:
             yield element
@@ -28,12 +26,10 @@ async def iterator(*arguments: Any) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def without_statistics(*arguments: Any) -> AsyncIterator[Any]:
-    """Results without figures."""
     yield iterator(*arguments)
 
 
 def three(config: Any, fn: Any, elements: Any) -> Any:
-    """An operator that can't be restored."""
     return open_operator(config, fn, elements)
 
 
@@ -53,7 +49,6 @@ class Lists:
 
 @asynccontextmanager
 async def in_lists(*arguments: Any) -> AsyncIterator[Any]:
-    """Results in lists."""
     async with open_operator(*arguments) as results:
         yield Lists(results)
 

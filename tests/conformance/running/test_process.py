@@ -25,7 +25,6 @@ def python(code: str) -> list[str]:
 
 @pytest.fixture
 def mark(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
-    """A variable by which every process that a test starts is known."""
     mark = f"{request.node.name}-{os.getpid()}"
     monkeypatch.setenv("TEST_MARK", mark)
     return f"TEST_MARK={mark}"
@@ -34,20 +33,16 @@ def mark(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str
 class Start(Protocol):
     """Starts a child, and ends it after the test."""
 
-    def __call__(self, command: Sequence[str], *, memory: int = 0) -> ChildProcess:
-        """Start it."""
-        ...
+    def __call__(self, command: Sequence[str], *, memory: int = 0) -> ChildProcess: ...
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """What starts children."""
     with ExitStack() as started:
         yield lambda *args, **kwargs: started.enter_context(ChildProcess(*args, **kwargs))
 
 
 def lines_of(child: ChildProcess) -> Iterator[bytes]:
-    """What a child says, to its end."""
     while True:
         try:
             yield child.wait_for_line(SECONDS)

@@ -37,22 +37,18 @@ class Backend:
 
 
 def records(scenario: Scenario) -> int:
-    """How many records come in."""
     return sum(isinstance(timed.element, Record) for timed in scenario.inputs)
 
 
 def two_in_order(scenario: Scenario) -> bool:
-    """Whether there are two records in an ordered stream."""
     return records(scenario) >= 2 and scenario.mode == "ordered"
 
 
 def largest(fails: Fails) -> Failure:
-    """The longest of some generated scenarios that fail."""
     return failure(max((s for s in generate(100, 0) if fails(s)), key=size_of))
 
 
 def never() -> bool:
-    """A search without a bound."""
     return False
 
 

@@ -71,7 +71,6 @@ def test_which_records_share_a_call_and_when_one_leaves_it_is_seen() -> None:
 
 
 def lines_of(values: str, drawn: list[str]) -> list[str]:
-    """The lanes of some records."""
     return [line for line in drawn for value in values if line.startswith(f"'{value}'")]
 
 
@@ -114,7 +113,6 @@ def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> No
 
 
 def spans(lane: Lane) -> list[str]:
-    """The kinds of what lasts in a lane."""
     return [span.kind for span in lane.spans]
 
 

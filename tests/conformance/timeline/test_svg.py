@@ -15,17 +15,14 @@ SCENARIO = Scenario(inputs=(Timed(0, Record("a")), Timed(0, Watermark(5))), name
 
 
 def parsed(text: str) -> ET.Element:
-    """The picture that a text is."""
     return ET.fromstring(text.encode())  # noqa: S314 - of our own
 
 
 def drawn(scenario: Scenario, violation: Violation | None = None, title: str = "") -> ET.Element:
-    """A picture of what the reference makes of a scenario."""
     return parsed(draw_svg(scenario, play(open_operator, scenario), violation, title=title))
 
 
 def shapes(picture: ET.Element, kind: str) -> list[ET.Element]:
-    """The elements of a class, without those of the legend."""
     return [each for each in picture.iter() if kind in each.get("class", "").split()]
 
 

@@ -40,7 +40,6 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def all_vectors() -> list[Vector]:
-    """Those that come with the specification."""
     return [vector for file in shipped_vectors().values() for vector in file.vectors]
 
 

@@ -27,7 +27,6 @@ def causes(
 
 
 def failed_in(rules: str, about: str) -> Failed:
-    """A scenario in which all apply that are broken."""
     first, _, later = (frozenset(part.split()) for part in rules.partition(">"))
     return Failed(first | later, first, first | later, frozenset(about.split()))
 

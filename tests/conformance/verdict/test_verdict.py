@@ -45,7 +45,6 @@ DIED = "3 runs died"
 def tally_of(
     rule: Rule, applied: int = 0, failure: Failure | None = None, *, is_known: bool = False
 ) -> Tally:
-    """A tally that counts one rule, with one trace judged."""
     tally = Tally(CHECKS, [rule.id])
     count = tally.counts[rule.id]
     count.add(Judgement(applied))
@@ -62,14 +61,12 @@ def status_of(
     expected: str = "",
     missing: str = "",
 ) -> tuple[Status, str]:
-    """The status that one rule gets, and its note."""
     expected_failures = {rule.id: (ExpectedFailure(expected),)} if expected else {}
     (result,) = conclude(tally, {rule.id: rule}, capabilities, expected_failures, missing=missing)
     return result.status, result.note
 
 
 def broken_behind_what_is_expected() -> Tally:
-    """It was not seen to hold, and what was seen does not count."""
     tally = tally_of(MUST)
     tally.counts[MUST.id].add(Judgement(1, (Violation("wrong", 5),)))
     return tally

@@ -10,6 +10,5 @@ from asyncwait.backends.spark import EmbeddedSpark
 
 @pytest.fixture
 def streams(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
-    """A session for streams with two lanes."""
     with two_lanes(spark) as found:
         yield found

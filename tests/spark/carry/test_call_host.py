@@ -15,7 +15,6 @@ from asyncwait.spec.carry import Failed
 
 
 def out(number: int) -> list[dict[str, Any]]:
-    """Return what goes out for a row."""
     return [{"id": number, "told": f"{number}!"}]
 
 
@@ -94,12 +93,10 @@ def test_a_host_whose_function_does_not_open_says_so(budget: float) -> None:
 
 
 async def told_twice(row: Any) -> Any:
-    """Give two results, or what does not fit."""
     return [{"told": "a"}] * 2 if row.id else [{"wrong": 1}]
 
 
 async def told_in_batches(rows: Any) -> Any:
-    """Give the same for several rows."""
     return [await told_twice(row) for row in rows]
 
 

@@ -26,7 +26,6 @@ WITHIN = 60.0
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds that only another process brings about."""
     over = time.monotonic() + WITHIN
     while not holds():
         assert time.monotonic() < over
@@ -34,7 +33,6 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def lives(process: int) -> bool:
-    """Whether a process is there, and no zombie."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
     except FileNotFoundError:
@@ -42,8 +40,6 @@ def lives(process: int) -> bool:
 
 
 def tells_its_process(**options: Any) -> CarryWork:
-    """Return work whose function tells in which process it runs."""
-
     async def fn(_row: Any) -> dict[str, str]:
         return {"told": str(os.getpid())}
 
@@ -58,12 +54,10 @@ class Machine:
         self.clients: list[HostClient] = []
 
     def client(self, made: CarryWork) -> HostClient:
-        """Return a visitor of its own."""
         self.clients.append(HostClient(self.folder, cloudpickle.dumps(made)))
         return self.clients[-1]
 
     def end(self) -> None:
-        """End the host and all visitors."""
         for client in self.clients:
             client.close()
         end_host(self.folder)
@@ -72,14 +66,12 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A machine on which nothing is left."""
     made = Machine(HostFolder(tmp_path_factory.mktemp("h") / "host"))
     yield made
     made.end()
 
 
 def asked(client: HostClient, made: CarryWork, number: int = 1) -> int:
-    """Return the process in which a call runs."""
     (rows,) = told(made, client.visit(visit(made, number))).values()
     return int(rows[0]["told"])
 

@@ -27,8 +27,6 @@ from asyncwait.toolkit import Lane
 
 @pytest.fixture
 def play(spark: EmbeddedSpark) -> Any:
-    """Return what plays a scenario of one leg."""
-
     def play_one(scenario: Scenario) -> Leg:
         start = LegStart.first(scenario)
         with Stage(spark.session):
@@ -50,7 +48,6 @@ def play(spark: EmbeddedSpark) -> Any:
 
 
 def judged(scenario: Scenario, leg: Leg) -> set[str]:
-    """Return which rules a leg breaks."""
     return {*broken_rules(Run(scenario, Trace((leg,))))}
 
 

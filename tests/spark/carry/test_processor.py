@@ -18,7 +18,6 @@ from asyncwait.spec.carry import Identity, Outcome, Row, Visit
 
 
 async def echo(row: Any) -> dict[str, str]:
-    """Give what is there."""
     return {"told": row.name}
 
 
@@ -31,19 +30,15 @@ class State:
         self.registerTimer = self.timers.append
 
     def getValueState(self, name: str, schema: str) -> "State":  # noqa: N802 - Spark's name
-        """Return itself."""
         return self
 
     def get(self) -> Any:
-        """Return the value."""
         return self.value
 
     def update(self, value: tuple[Any, ...]) -> None:
-        """Keep it."""
         self.value = value
 
     def clear(self) -> None:
-        """Keep none."""
         self.value = None
 
 
@@ -60,24 +55,20 @@ class Host:
         return self
 
     def visit(self, visit: Visit) -> dict[Identity, Outcome]:
-        """Count what is wanted."""
         self.wanted.append(len(visit.wanted))
         return {item.identity: b"!" for item in visit.wanted} if self.wanted[1:] else {}
 
 
 def at(stamp: int) -> Any:
-    """Return the time of a micro-batch."""
     return SimpleNamespace(getCurrentProcessingTimeInMs=lambda: stamp)
 
 
 def out(rows: Iterator[Any]) -> list[bytes]:
-    """Return what comes out of a visit."""
     return [each for row in rows for each in unpacked_outcomes(row.rows)]
 
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    """The one that is visited."""
     found = Host()
     monkeypatch.setattr(_processor, "client", lambda *_: found)
     return found

@@ -10,7 +10,6 @@ from asyncwait.spec import Cache, Retry
 
 
 def host_of(fn: Any, cache: Cache, **options: Any) -> tuple[Any, CallHost]:
-    """Return work of which all rows have one key, and its host."""
     made = work(fn, given="name", cache=cache, **options)
     return made, CallHost(made, "h")
 
@@ -23,7 +22,6 @@ class Service:
         self.fails = self.is_closed = False
 
     async def __call__(self, name: str) -> dict[str, str]:
-        """Be asked."""
         self.asked += 1
         number = self.asked
         try:

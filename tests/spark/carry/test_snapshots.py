@@ -40,7 +40,6 @@ IDS = range(8)
 
 @pytest.fixture(scope="module")
 def stopped(spark: EmbeddedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stream]:
-    """A stream that has stopped with two rows in flight, and the others out."""
     with two_lanes(spark):
         stream = Stream(spark, tmp_path_factory.mktemp("stopped"))
         feed(stream.source, 0, IDS)
@@ -49,12 +48,10 @@ def stopped(spark: EmbeddedSpark, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def row(number: int) -> dict[str, Any]:
-    """Return a row as a snapshot has it."""
     return {"id": number, "name": f"n{number}"}
 
 
 def said(*arguments: object, code: int = 0) -> str:
-    """Return what the command says."""
     done = CliRunner().invoke(command, [*map(str, arguments)])
     assert done.exit_code == code, done.output
     return done.output
@@ -128,7 +125,6 @@ def test_what_the_pool_has_in_flight_goes_on_in_a_stream(
 
 
 def broken(stopped: Stream, folder: Path, how: str) -> Path:
-    """Return what is no checkpoint of carried calls, or not a whole one."""
     path = folder / how
     if how == "nowhere":
         return path
@@ -175,7 +171,6 @@ def test_what_cannot_be_moved_is_told_in_a_line(
 
 
 def held(value: Any, place: int, **more: Any) -> InFlight:
-    """Return a record of a lane."""
     return InFlight(Identity(b"", place, 0), ENCODER.encode(value), **more)
 
 
@@ -186,7 +181,6 @@ def state(columns: pa.Schema, found: LaneState, version: bytes = b"\x01") -> byt
 
 
 def taken(*states: bytes) -> Snapshot:
-    """Return a snapshot of lanes."""
     lanes = lanes_of("here", enumerate(states))
     return decode_snapshot(encode_snapshot(CheckpointRead("here", 0, 7, None, lanes).snapshot()))
 
@@ -286,7 +280,6 @@ NEW_YORK = pa.timestamp("us", tz="America/New_York")
 
 
 def one(kind: pa.DataType, name: str = "a") -> pa.Schema:
-    """Return one column."""
     return pa.schema([pa.field(name, kind)])
 
 

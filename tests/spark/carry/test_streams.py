@@ -28,7 +28,6 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "streams.md"
 
 
 def calls(notes: Path) -> list[int]:
-    """Return the rows that were called, in order."""
     return [int(line) for line in notes.read_text().split()] if notes.exists() else []
 
 
@@ -195,7 +194,6 @@ def test_two_operators_that_need_a_name_each_fail_their_query(
 
 
 async def echo(row: Any) -> dict[str, int]:
-    """Give what is there."""
     return {"twice": row.id}
 
 

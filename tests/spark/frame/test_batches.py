@@ -56,7 +56,6 @@ class Service:
         self.poison = poison
 
     async def __call__(self, values: Sequence[int]) -> Any:
-        """Answer by place."""
         self.calls.append([*values])
         if self.poison in values:
             raise LookupError(self.poison)
@@ -79,7 +78,6 @@ class ByValue(Service):
     """Answers by value."""
 
     async def __call__(self, values: Sequence[int]) -> Any:
-        """Answer."""
         return dict(zip(values, await super().__call__(values), strict=True))
 
 
@@ -87,7 +85,6 @@ class Blocking(Service):
     """Answers from a thread."""
 
     def __call__(self, values: Sequence[int]) -> Any:
-        """Answer."""
         assert threading.current_thread() is not threading.main_thread()
         self.calls.append([*values])
         if self.poison in values:
@@ -100,7 +97,6 @@ SERVICES = [Service, ByValue, Blocking]
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
-    """A new one."""
     return Journal(str(tmp_path / "journal"), "job", "1")
 
 

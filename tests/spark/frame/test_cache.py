@@ -202,13 +202,11 @@ class Written:
         self.number = number
 
     async def __call__(self, user: int) -> tuple[int]:
-        """Write it down, and answer."""
         with self._log.open("a") as file:
             file.write(f"{self.number} called for {user} in {os.getpid()}\n")
         return (self.number,)
 
     def calls(self) -> Counter[str]:
-        """What was written, and how often."""
         return Counter(self._log.read_text().splitlines())
 
 
@@ -297,7 +295,6 @@ def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark, wait: Any) ->
 
 
 async def lately(user: int | None) -> tuple[int | None]:
-    """Answer a moment later, with null for null."""
     await asyncio.sleep(0.01)
     return (user,)
 
@@ -315,7 +312,6 @@ def test_values_that_are_no_keys_need_one(spark: EmbeddedSpark) -> None:
 
 
 def blocking(value: int) -> tuple[int]:
-    """Answer from a thread."""
     return (value,)
 
 
@@ -323,7 +319,6 @@ class Blocking:
     """The same."""
 
     def __call__(self, value: int) -> tuple[int]:
-        """Answer."""
         return (value,)
 
 

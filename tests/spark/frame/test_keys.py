@@ -41,18 +41,14 @@ SPAN = {"P1D": timedelta(days=1), "PT1.5S": timedelta(seconds=1.5), "0": timedel
 
 
 def instant(text: str) -> datetime:
-    """One with a time zone."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def clock(text: str) -> datetime:
-    """One without."""
     return datetime.fromisoformat(text).replace(tzinfo=None)
 
 
 def fixed(unit: str) -> Callable[[str], Decimal]:
-    """Reads decimals with as many places as a unit has."""
-
     def read(text: str) -> Decimal:
         return Decimal(int(Decimal(text) / Decimal(unit))) * Decimal(unit)
 
@@ -97,7 +93,6 @@ class Nothing:
     """Stands for a journal in which there is nothing."""
 
     def outcomes(self, keys: Sequence[bytes]) -> list[None]:
-        """Find nothing."""
         return [None] * len(keys)
 
 
@@ -111,7 +106,6 @@ def keys_of(
     nullable: bool = True,
     **options: Any,
 ) -> list[bytes]:
-    """The keys of a column's values, as the function is given them."""
     shape = Shape((name,) if as_row else name, (), results)
     nothing: Any = Nothing()
     rows = FrameRows(shape, Keys(nothing, shape, set_to, **options).look)
@@ -120,7 +114,6 @@ def keys_of(
 
 
 def columns_of_all_types() -> Iterator[tuple[tuple[str, str], pa.Array]]:
-    """Each type, nested in each way, with all texts that are values of it."""
     for (leaf, (kind, read)), nest in product(LEAVES.items(), [*NESTS, "keys"]):
         wrap, hold = NESTS.get(nest, KEYED)
         if (leaf, nest) == ("null", "keys"):
@@ -252,7 +245,6 @@ SPARK_TYPES: list[sql.DataType] = [
 
 
 def spark_nests(kind: sql.DataType) -> list[sql.DataType]:
-    """A type, and others that have it in them."""
     return [
         kind,
         sql.ArrayType(kind),

@@ -43,7 +43,6 @@ class Rows:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Note it."""
         self.closed = True
 
 
@@ -57,8 +56,6 @@ async def called(fn: Any, limits: Any, rows: Rows, **options: Any) -> list[Any]:
 
 
 def run(*args: Any, **options: Any) -> list[Any]:
-    """Do it on the virtual clock."""
-
     async def main(_: SpinWatch) -> list[Any]:
         return await called(*args, **options)
 

@@ -38,7 +38,6 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 @pytest.fixture
 def cities(spark: EmbeddedSpark) -> DataFrame:
-    """A hundred rows in three partitions."""
     return spark.session.range(0, 100, 1, 3).selectExpr("id", "concat('c', id) AS city")
 
 
@@ -48,7 +47,6 @@ async def twice(row: Row) -> dict[str, int]:
 
 
 def block(value: int) -> tuple[int]:
-    """Answer from a thread."""
     return (2 * value,)
 
 
@@ -203,7 +201,6 @@ class Needy:
         raise NotImplementedError(what)
 
     async def __call__(self, row: Row) -> Row:
-        """Answer with the row."""
         return row
 
 
@@ -383,7 +380,6 @@ def test_settings_that_differ_share_no_result(spark: EmbeddedSpark, tmp_path: Pa
 
 @contextmanager
 def in_zone(session: Any, name: str | None) -> Iterator[None]:
-    """Have a session another time zone for a while."""
     before = session.conf.get("spark.sql.session.timeZone")
     session.conf.set("spark.sql.session.timeZone", name or before)
     try:

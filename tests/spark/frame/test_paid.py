@@ -53,7 +53,6 @@ class Service:
         self.fails_at = fails_at
 
     async def __call__(self, value: int) -> tuple[int]:
-        """Answer."""
         if value == self.fails_at:
             raise LookupError(value)
         self.calls.append(value)
@@ -70,7 +69,6 @@ def rows_of(
     batch_size: int = 4,
     **options: Any,
 ) -> list[Any]:
-    """What comes out of a partition of these values."""
     journal.prepare()
     table = pa.table({"id": pa.array(values, kind)})
     batches: Iterator[pa.RecordBatch] = iter(table.to_batches(batch_size))
@@ -82,7 +80,6 @@ def rows_of(
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
-    """A new one."""
     return Journal(str(tmp_path / "journal"), "job", "1")
 
 
@@ -239,13 +236,10 @@ class None_called:  # noqa: N801 - reads like a value
     """A function that nobody may call."""
 
     async def __call__(self, value: int) -> Any:
-        """Fail."""
         raise AssertionError(value)
 
 
 def asking(model: str) -> Any:
-    """A function that is built with something plain."""
-
     async def ask(value: int) -> tuple[str]:
         return (f"{model} says {value}",)
 
@@ -253,12 +247,10 @@ def asking(model: str) -> Any:
 
 
 def below(limit: int) -> Any:
-    """A predicate of results."""
     return lambda result: result[0] < limit
 
 
 async def fetch(value: int) -> tuple[int]:
-    """Answer."""
     return (value,)
 
 
@@ -322,7 +314,6 @@ class Failing(Service):
     """Raises another error for each of some values."""
 
     async def __call__(self, value: int) -> tuple[int]:
-        """Fail, or answer."""
         errors = {1: ConnectionError(value), 2: LookupError(value), 3: TimeoutError(value)}
         if value in errors:
             self.calls.append(value)

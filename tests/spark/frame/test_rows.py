@@ -42,7 +42,6 @@ def enriched(
     failed: FailedRows | None = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """The rows that come out, in the order in which they do."""
     batches: Iterator[pa.RecordBatch] = iter(TABLE.to_batches(batch_size))
     shape = Shape(given, tuple(carried), results, tuple(key))
     defaults: dict[str, Any] = {
@@ -60,13 +59,11 @@ def enriched(
 
 
 async def double(value: int) -> dict[str, int]:
-    """Answer later for a smaller value."""
     await asyncio.sleep(0.001 * (10 - value))
     return {"twice": 2 * value}
 
 
 def block(value: int) -> tuple[int]:
-    """Answer from a thread."""
     return (2 * value,)
 
 
@@ -132,16 +129,13 @@ class Client:
     log: ClassVar[list[str]] = []
 
     def open(self) -> None:
-        """Begin."""
         self.log.append("open")
 
     async def __call__(self, value: int) -> tuple[int]:
-        """Answer."""
         self.log.append(f"call {value}")
         return (value,)
 
     def close(self) -> None:
-        """End."""
         self.log.append("close")
 
 
@@ -153,8 +147,6 @@ def test_a_client_lives_as_long_as_its_task(fn: Any) -> None:
 
 
 def failing(*numbers: int) -> Callable[[int], Any]:
-    """A function that raises for some values."""
-
     async def fn(value: int) -> tuple[int]:
         if value in numbers:
             raise LookupError(f"no {value}")
@@ -173,7 +165,6 @@ def test_an_error_names_the_row(key: Any, name: str) -> None:
 
 
 def instead(value: int, error: OperatorError) -> dict[str, int]:
-    """Give a result in place of an error."""
     assert isinstance(error.__cause__, LookupError)
     return {"twice": -value}
 

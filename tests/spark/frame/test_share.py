@@ -26,7 +26,6 @@ class Service:
         self.calls: list[int] = []
 
     async def __call__(self, value: int) -> tuple[int]:
-        """Refuse, or answer."""
         self.calls.append(value)
         if self.fails(value):
             raise LookupError(f"no {value}\n::error::")
@@ -37,7 +36,6 @@ class Blocking(Service):
     """The same in a thread."""
 
     def __call__(self, value: int) -> tuple[int]:  # type: ignore[override]
-        """Refuse, or answer."""
         self.calls.append(value)
         if self.fails(value):
             raise LookupError(value)
@@ -48,13 +46,11 @@ class Batches(Service):
     """The same for a list."""
 
     async def __call__(self, values: list[int]) -> list[Any]:  # type: ignore[override]
-        """Refuse some, and answer the others."""
         self.calls += values
         return [LookupError(value) if self.fails(value) else (value,) for value in values]
 
 
 def run(fn: Any, share: float, of: int, rows: int = 1_000, **options: Any) -> list[Any]:
-    """What comes out of a task of so many rows."""
     batches: Iterator[pa.RecordBatch] = iter(pa.table({"id": range(rows)}).to_batches(100))
     asked: dict[str, Any] = {"retry": None, "on_error": "skip", **options}
     mode, capacity = asked.pop("mode", "ordered"), asked.pop("capacity", 1)
@@ -124,14 +120,12 @@ def test_failures_that_a_journal_keeps_count(journal: Journal) -> None:
 
 @pytest.fixture
 def journal(tmp_path: Any) -> Journal:
-    """A new one."""
     made = Journal(str(tmp_path / "journal"), "job", "1")
     made.prepare()
     return made
 
 
 async def echo(value: int) -> tuple[int]:
-    """Answer."""
     return (value,)
 
 

@@ -30,24 +30,20 @@ class Counted:
         self.calls = calls
 
     async def __call__(self, value: int) -> dict[str, int]:
-        """Answer."""
         self.calls.add(1)
         return {"opposite": -value}
 
 
 async def opposite(value: int) -> dict[str, int]:
-    """Give the opposite of a number."""
     return {"opposite": -value}
 
 
 @pytest.fixture
 def counted(spark: EmbeddedSpark) -> Counted:
-    """The function."""
     return Counted(spark.session.sparkContext.accumulator(0))
 
 
 def waits(spark: EmbeddedSpark, fn: Counted, **options: Any) -> DataFrame:
-    """A DataFrame of four partitions behind the operator."""
     df = spark.session.range(0, ROWS, 1, 4)
     return ordered_wait(df, fn, "opposite long", columns="id", **options)
 
@@ -99,7 +95,6 @@ class Failing(Counted):
     """Fails for every tenth number, as a service that is busy; another one takes for ever."""
 
     async def __call__(self, value: int) -> dict[str, int]:
-        """Answer, maybe."""
         self.calls.add(1)
         if value == 1:
             await asyncio.sleep(1_000)

@@ -218,7 +218,6 @@ LEAVES: dict[Any, st.SearchStrategy[Any]] = {
 
 @st.composite
 def kinds_and_values(draw: st.DrawFn, depth: int = 2) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
-    """A type, nested or not, and a strategy for its values, null among them."""
     shape = draw(st.sampled_from(["leaf", "leaf", "list", "map", "struct"] if depth else ["leaf"]))
     if shape == "leaf":
         kind = draw(st.sampled_from(list(LEAVES)))

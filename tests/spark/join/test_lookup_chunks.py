@@ -39,21 +39,17 @@ class Noted:
         self.log: list[Any] = []
 
     async def open(self) -> None:
-        """Note it."""
         self.log.append("open")
 
     async def close(self) -> None:
-        """Note it."""
         self.log.append("close")
 
     async def get_many(self, keys: Sequence[Any]) -> dict[Any, Any]:
-        """Note it, and answer."""
         self.log.append(list(keys))
         return {key: self.rows.get(key, [(f"town {key}", 1)]) for key in keys}
 
     @property
     def asked(self) -> list[Any]:
-        """What it was asked for, request by request."""
         return [keys for keys in self.log if isinstance(keys, list)]
 
 
@@ -61,7 +57,6 @@ class Readable(Noted):
     """A table that can be read whole."""
 
     async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
-        """Note it, and give all rows."""
         self.log.append("read")
         for key, rows in self.rows.items():
             for row in rows:
@@ -95,7 +90,6 @@ def _work(table: Any, changes: dict[str, Any]) -> Join:
 
 
 def row(user: Any, town: Any, size: Any = 1, **others: Any) -> dict[str, Any]:
-    """A row that comes out."""
     return {"user": user, "town": town, "size": size, **others}
 
 
@@ -395,7 +389,6 @@ def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> N
 
 
 def _run(table: Any, users: list[Any], identity: bytes, cache: Any = CACHE) -> list[Any]:
-    """What comes out of a task."""
     work = _work(table, {"identity": identity, "cache": cache})
     batches = iter([pa.RecordBatch.from_pydict({"user": users})])
     return [each for batch in work.run(batches) for each in batch.to_pylist()]

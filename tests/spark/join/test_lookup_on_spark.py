@@ -45,7 +45,6 @@ async def towns(keys: Sequence[int]) -> dict[int, Any]:
 
 
 def expected(*, is_left: bool, least: int = 0) -> list[Row]:
-    """What is expected of orders and towns whose size is so much at least."""
     rows = []
     for order in range(12):
         user = order % 6 if order % 6 < 5 else None
@@ -118,20 +117,16 @@ class Written:
             file.writelines(f"{line} of {os.getpid()}\n" for line in lines)
 
     async def open(self) -> None:
-        """Write it down."""
         self._write("open")
 
     async def close(self) -> None:
-        """Write it down."""
         self._write("close")
 
     async def get_many(self, keys: Sequence[int]) -> dict[int, Any]:
-        """Write it down, and answer."""
         self._write(*(f"asked for {key}" for key in keys))
         return {key: [(f"town {key}", self._number)] for key in keys}
 
     def lines(self, begin: str) -> Counter[str]:
-        """What was written that begins so, and how often."""
         lines = self._log.read_text().splitlines()
         return Counter(line for line in lines if line.startswith(begin))
 

@@ -21,7 +21,6 @@ def nothing_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Time as the tally reads it, which the test sets."""
     now = [0.0]
     monkeypatch.setattr(_tally, "monotonic", lambda: now[0])
 

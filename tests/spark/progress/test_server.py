@@ -20,14 +20,12 @@ from asyncwait.backends.spark.progress._wire import LONGEST
 
 
 def hung_up(stream: socket.socket) -> bool:
-    """Wait until the server ends a connection."""
     with suppress(ConnectionError):
         return stream.recv(1) == b""
     return True
 
 
 def refused(progress: Progress, data: bytes) -> bool:
-    """Whether the server ends a connection on which this comes, and heeds nothing of it."""
     with connected(progress) as stream:
         with suppress(ConnectionError):
             stream.sendall(data)

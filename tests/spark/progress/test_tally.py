@@ -17,7 +17,6 @@ def said(
 
 
 def of(report: Report, stage: int, action: str, operator: bytes = b"it") -> Report:
-    """The same by a task of a stage that evaluates an operator for an action."""
     return replace(report, name=replace(report.name, stage=stage, action=action), operator=operator)
 
 

@@ -246,7 +246,6 @@ class Output:
         pass
 
     def clear_output(self, *, wait: bool) -> None:
-        """Show nothing any more."""
         self._shown.clear()
 
 

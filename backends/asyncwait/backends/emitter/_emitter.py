@@ -166,7 +166,6 @@ class Outlet:
         return output
 
     def _close(self) -> None:
-        """Let go of everything, and of the tasks that wait."""
         self._ahead.clear()
         self._requested.clear()
         for bell in (self._news, self._taken, self._passed):

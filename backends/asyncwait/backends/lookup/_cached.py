@@ -185,7 +185,6 @@ class Cached(OpenTable):
 
 
 def _rows_of(places: Sequence[Any], times: Sequence[int] | None) -> dict[Any, int]:
-    """Return how many rows have each key, by stand-in."""
     if times is None:
         return Counter(places)
     rows_of = Counter[Any]()

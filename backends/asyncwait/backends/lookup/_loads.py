@@ -156,7 +156,6 @@ class Loads:
             self._go(load)
 
     def _go(self, load: Load) -> None:
-        """Let no further key into a load."""
         load.full.set()
         if self._gathering is load:
             self._gathering = None

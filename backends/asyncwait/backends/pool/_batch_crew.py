@@ -230,7 +230,6 @@ class BatchCrew(Crew):
         return not self._permit.is_waiting
 
     def _answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
-        """Take the answer to a request that had to wait."""
         assert self._limited is not None
         if error is not None or not (self._core.pending and self._is_due()):
             self._permit = None

@@ -235,7 +235,6 @@ class Core(State):
         return is_idle and not comes_out and self.is_full
 
     def _refill(self) -> None:
-        """Admit as many waiting elements as there is room for."""
         backlog = self._backlog
         while backlog and self._has_room():
             element = backlog.popleft()

@@ -65,7 +65,6 @@ class Worker:
 
 
 def _cancelling() -> Callable[[], int]:
-    """Return what counts the cancellations of the present task."""
     task = None if running_loop().call_at is None else asyncio.current_task()
     return int if task is None else task.cancelling
 
@@ -160,7 +159,6 @@ class Crew(ABC):
         return bool(self._core.pending)
 
     def _worker(self) -> Worker:
-        """Return who serves in the task that has just begun."""
         return Worker()
 
     @abstractmethod

@@ -222,7 +222,6 @@ class Retries(Sweep):
         self._resume_before(time)
 
     def _overrun(self, entry: Entry, limit: float) -> None:
-        """End a call that has taken too long."""
         self._cancel(entry)
         self.forget(entry)
         self._on_failure(entry, attempt_timed_out(self._core.record(entry), self._limit), limit)

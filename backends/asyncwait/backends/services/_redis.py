@@ -210,7 +210,6 @@ class _AtRedis:
             self._ahead, self._trip = ahead, heard - sent
 
     def _of_ours(self, costs: Sequence[Any]) -> list[Any]:
-        """Return the costs of those limits that the server keeps."""
         return [costs[place] for place in self._places]
 
     def _reply(self, said: dict[str, Any], asked: Sequence[int]) -> Reply:

@@ -148,7 +148,6 @@ class Crew:
         self._threads.discard(threading.current_thread())
 
     def _rest(self, gate: threading.Lock) -> None:
-        """Wait until there may be work, or none any more."""
         self._idle.append(gate)
         # A call that came before that found nobody idle, and maybe as many threads as calls.
         if self._waiting or self._closed:

@@ -125,7 +125,6 @@ class _Threads(AbstractAsyncContextManager[R]):
 
 
 def _run_on(values: list[Any]) -> str:
-    """Say that calls run on."""
     named = ", ".join(map(shown, values[:_MOST_NAMED]))
     more = f" and {len(values) - _MOST_NAMED} more" if len(values) > _MOST_NAMED else ""
     calls = "1 call runs on in a thread, and nothing can end it"

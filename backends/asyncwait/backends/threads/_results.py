@@ -56,7 +56,6 @@ class Results(Iterator[Any]):
             self._reading.release()
 
     def _take(self) -> None:
-        """Wait until there is a next result."""
         if self._final is not None:
             raise self._final.with_traceback(None)
         if self._closed:

@@ -386,7 +386,6 @@ def play_command(
 
 
 def _play_apart(backend: str, planned: Sequence[Scenario]) -> Word:
-    """Play in a process of its own."""
     gate = gate_of_one(backend)
     with open_backend(backend, folder=gate.folder(backend)) as opened:
         cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]

@@ -123,7 +123,6 @@ def _failure_lines(report: Report) -> Iterator[str]:
 
 
 def _matrix(report: Report, *, every: bool) -> Table:
-    """Return the table of rules by runs."""
     table = Table(title="rules by run", title_justify="left")
     table.add_column("rule", overflow="fold")
     for title in titles(report):

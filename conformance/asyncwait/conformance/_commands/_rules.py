@@ -121,7 +121,6 @@ class Page:
 
 
 def _departures(rule: str) -> Iterator[str]:
-    """Yield the departures whose text names a rule."""
     named = re.compile(rf"\b{rule}\b")
     for each in departures():
         if named.search(f"{each.ours} {each.why}"):
@@ -144,7 +143,6 @@ def _run(rule: Rule, examples: Iterable[Example], played_on: Served) -> Iterator
 
 
 def _violation(rule: str, scenario: Scenario, trace: Trace) -> Violation | None:
-    """Return the first spot where a trace breaks a rule."""
     return dict(judge(scenario, trace, {rule: CHECKS[rule]}).violations()).get(rule)
 
 

@@ -284,7 +284,6 @@ def verify_command(
 
 
 def _refuse_beside_a_mailbox(context: click.Context) -> None:
-    """Refuse backends, and options that are for backends only."""
     alike = {"mailbox", "stages", "count", "seed", "patience"}
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -370,7 +369,6 @@ def _report(
 
 
 def _write(verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None) -> None:
-    """Write the report to where it is wanted."""
     step = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if folder is None and not step:
         return

@@ -63,7 +63,6 @@ class _Player:
         return Played(len(self._past), batch, self._lane_class, self._terms, self._states)
 
     def _batch(self, batch: Batch) -> None:
-        """Play a batch until it is over."""
         for trouble in (*batch.troubles, *[None] * MOST_ATTEMPTS):
             if trouble in BETWEEN:
                 self._between(trouble)

@@ -116,7 +116,6 @@ class World:
         return answer
 
     def _pass(self, until: float) -> None:
-        """Let time pass until a call ends, or until then."""
         while self._ends and self._ends[0][1] not in self._under_way:
             heapq.heappop(self._ends)
         late = self.now >= until

@@ -88,7 +88,6 @@ def _set_up(
     plans: tuple[Plan, ...],
     sinks: Sequence[tuple[SinkStep, ...]] = ((), LATE),
 ) -> Iterator[Scenario]:
-    """Yield a stream in all settings."""
     for mode, capacity, timeout, sink in product(modes, CAPACITIES, DEADLINES, sinks):
         yield Scenario(
             mode=mode,
@@ -102,7 +101,6 @@ def _set_up(
 
 
 def _streams(ways: Sequence[_Way]) -> Iterator[_Stream]:
-    """Yield all inputs, each with all plans of its calls."""
     for length in range(MOST_INPUTS + 1):
         for kinds in _words(length):
             values = sorted(set(kinds) & set("abc"))

@@ -109,7 +109,6 @@ def _results(rng: Random, name: str) -> tuple[str, ...]:
 
 
 def _ticks(*choices: int) -> Durations:
-    """Return a draw among so many ticks."""
     return lambda rng: rng.choice(choices) * GRID
 
 
@@ -455,8 +454,6 @@ _ALIKE: Sequence[Mapping[str, Any]] = [
 
 
 def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
-    """Have values be others."""
-
     def named(element: Any) -> Any:
         is_other = isinstance(element, Record) and element.value in names
         return replace(element, value=names[element.value]) if is_other else element
@@ -532,7 +529,6 @@ def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
 
 
 def _breaker(rng: Random) -> PlannedLimit:
-    """Return a breaker, whose times end beside all else."""
     return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
 
 

@@ -517,7 +517,6 @@ def _in_thread(job: Callable[[], object]) -> None:
 
 
 def _given(recorder: Recorder, handler: Handler | None) -> Any:
-    """Return what a handler gives, or raise what it raises."""
     handler = handler or Handler("none")
     recorder.block(handler.blocks)
     match handler.does:

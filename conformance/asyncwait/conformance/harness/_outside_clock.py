@@ -56,7 +56,6 @@ class _OutsideLoop(asyncio.BaseEventLoop):
     def _make_awaited(
         self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
     ) -> asyncio.Task[Any]:
-        """Return a task for whose answer somebody outside waits."""
         raise NotImplementedError  # as asyncio has it: its loops are no ABCs that would check
 
 
@@ -140,7 +139,6 @@ class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
                 continue
 
     async def _settled(self) -> None:
-        """Wait until nothing is left to do in this instant."""
         future = self.create_future()
         self._settling.append(future)
         await future

@@ -83,7 +83,6 @@ def no_call_outlives_its_value(history: HedgeHistory) -> Iterator[Finding]:
 
 
 def _allowed(history: HedgeHistory, until: int) -> bool:
-    """Say whether one more hedge may begin."""
     begun = [event for at, event in history.of("begins") if at < until]
     hedges = sum(event.call > 0 for event in begun)
     return hedges + 1 <= history.plan.at_most * (len(begun) - hedges)

@@ -97,7 +97,6 @@ def _requests(facts: Facts) -> Mapping[Moment, Sequence[Request]]:
 
 
 def _asked_at_deadlines(facts: Facts) -> Sequence[Request]:
-    """Return the requests that tell of a deadline."""
     if facts.scenario.handled:
         return facts.seen(HandlerAsked)
     return [each for each in facts.seen(FailureAsked) if each[1].error == "CallTimedOut"]

@@ -221,7 +221,6 @@ def _waiting(leg: LegHistory, line: _Line) -> Iterator[tuple[Span, Span]]:
 
 
 def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
-    """Count what has happened so far."""
     repeated = [call for item in leg.records for call in item.attempts[1:]]
     late = [item for item in leg.records if item.timed_out]
     failed = (item for item in leg.records if item.failure and not item.cause)

@@ -309,13 +309,11 @@ def search(likeliest: Way, until: Moment, goes_well: GoesWell) -> History | None
 
 
 def _affordable(readings: Sequence[Reading]) -> int:
-    """Return how many explanations are tried, the likeliest included."""
     records = sum(len(reading.facts.inputs) for reading in readings)
     return max(FEWEST_WAYS, min(MOST_WAYS, MOST_RECORDS // max(1, records)))
 
 
 def _known(settled: Sequence[Explanation]) -> tuple[tuple[frozenset[int], ...], ...]:
-    """Return what tells an explanation from others."""
     return tuple(tuple(map(frozenset, leg)) for leg in settled)
 
 

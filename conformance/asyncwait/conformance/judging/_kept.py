@@ -154,7 +154,6 @@ def _add(
 
 
 def _used(store: Store, key: str) -> Store:
-    """Return a store in which a key was asked for."""
     own = [each for each in store if each[0] == key]
     return (*(each for each in store if each[0] != key), *own)
 

@@ -243,7 +243,6 @@ class _Leg:
         self._ordinals[key] += 1
 
     def _step(self, call: int) -> Step:
-        """Return what a call does, be it together with others."""
         batch, planned = self._calls[call].batch, self._scenario.batch
         if batch is None or planned is None:
             return self._steps[call]

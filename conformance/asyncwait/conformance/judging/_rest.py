@@ -221,7 +221,6 @@ def _changes(there: Sequence[Stay], moments: int) -> list[tuple[list[int], list[
 
 
 def _at(places: Sequence[int], items: dict[int, Item], number: int) -> Item | None:
-    """Return the record that waits behind so many others."""
     number = max(0, number)
     return items[places[number]] if number < len(places) else None
 
@@ -357,7 +356,6 @@ def _present(
 def _room(
     facts: Facts, there: Sequence[Stay], first_uncalled: Sequence[Item | None], slots: list[Slots]
 ) -> _Answers:
-    """Tell whether there is room, and who waits for it."""
     capacity, free = facts.leg.capacity, facts.scenario.max_held or 0
     is_keyed, limits = facts.leg.mode == "key-ordered", facts.scenario.limits
     if is_keyed or facts.scenario.batch is not None or limits:

@@ -231,7 +231,6 @@ class _Player:
     # The owner
 
     async def _own(self) -> None:
-        """Be the task that owns the mailbox."""
         while True:
             while self._todo:
                 await self._do_own(self._todo.popleft())
@@ -274,7 +273,6 @@ class _Player:
         return None, ()
 
     async def _live_beside(self) -> None:
-        """Be another task of the loop, which wants its turn."""
         for _ in range(TURNS):
             await checkpoint()
             with self._acting("a"):
@@ -349,7 +347,6 @@ class _Player:
         task.wait(ASKED if step.does in {"has_mail", "count"} else HELD)
 
     def _outlast(self) -> None:
-        """Wait for what a section has kept out."""
         while self._late:
             self._late.pop().wait(ENDS_WITHIN)
 

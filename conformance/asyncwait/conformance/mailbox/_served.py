@@ -167,7 +167,6 @@ class ServedMailbox:
         return MailboxTrace(ending=ending)
 
     def _start(self) -> ChildProcess:
-        """Start the child."""
         self._child = child = ChildProcess(self._command)
         try:
             refused = msgspec.json.decode(child.wait_for_line(STARTS_WITHIN), type=str)

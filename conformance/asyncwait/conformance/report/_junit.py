@@ -127,5 +127,4 @@ def _counted(suite: ET.Element) -> ET.Element:
 
 
 def _clean(text: str) -> str:
-    """Return a text of one line, for an attribute."""
     return one_line(text, LONGEST)

@@ -45,7 +45,6 @@ def with_code(text: str) -> str:
 
 
 def _spaced(part: str) -> str:
-    """Return a part plain, with the space at its ends."""
     before, after = " " * part.startswith(" "), " " * part.endswith(" ")
     return f"{before}{plain(part)}{after}" if part.strip() else part
 

@@ -355,7 +355,6 @@ def merged(reports: Sequence[Report], header: Header) -> Report:
 
 
 def _runs(reports: Iterable[Report]) -> Iterator[Run]:
-    """Yield the runs of each backend, the oldest first."""
     found: dict[str, list[Run]] = {}
     for report in reports:
         for run in report.runs:

@@ -142,7 +142,6 @@ def _handler(handler: Handler) -> str:
 
 
 def _surroundings(scenario: Scenario) -> Iterator[str]:
-    """Yield what is unusual about source, function and company."""
     if scenario.source != "iterator":
         yield f"the source is {_A[scenario.source]}"
     if scenario.source_error:

@@ -94,7 +94,6 @@ def _named(result: RuleResult) -> str:
 
 
 def _drawn(failure: Failure) -> Iterator[str]:
-    """Yield the scenario of a failure and its timeline."""
     yield f"{failure.case.label}: {failure.violation.text} (at {failure.violation.at:g} ms)"
     yield from excerpt(describe_scenario(failure.case.scenario))
     yield from draw_lanes(failure.case.scenario, failure.trace, failure.violation)
@@ -212,7 +211,6 @@ def area_cell(verdict: Verdict, area: str) -> Text:
 
 
 def _share(results: Sequence[RuleResult]) -> Text:
-    """Return how many of the rules that apply pass."""
     statuses = [r.status for r in results if r.status != "not-applicable"]
     if not statuses:
         return Text("-", style="dim")

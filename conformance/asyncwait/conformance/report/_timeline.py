@@ -104,7 +104,6 @@ _UNTOLD = (SourceAsked, SinkWaits, Closed)
 
 
 def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
-    """Return what an event puts into the columns."""
     match event:
         case SourceAsked():
             return "(asked)", "", ""

@@ -294,7 +294,6 @@ class _Server:
             self._line.tell(told)
 
     def _runs(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
-        """Play on what is known to be an operator."""
         if not self._is_probed:
             assert isinstance(self._backend, StreamBackend)
             probe(self._backend)

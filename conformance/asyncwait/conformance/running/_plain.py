@@ -151,7 +151,6 @@ def plain_opener(waits: Mapping[Mode, Any], *, single: bool, at_once: bool = Fal
 
 
 def _of_records(retry: Retry, *, single: bool) -> Retry:
-    """Return the same for results that are records."""
     if (predicate := retry.on_result) is None:
         return retry
     if single:

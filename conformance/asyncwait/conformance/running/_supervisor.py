@@ -94,7 +94,6 @@ def _wake_on_signals() -> int:
 
 
 def _become(command: list[str], memory: int, supervisor: int) -> NoReturn:
-    """Turn into the child."""
     try:
         os.setsid()
         for number in _MAYBE_IGNORED:

@@ -185,7 +185,6 @@ def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
 
 
 def _shown(chart: Chart, most: int) -> Sequence[int]:
-    """Return the numbers of the columns that are shown."""
     count = len(chart.columns)
     if count <= most:
         return range(count)
@@ -221,7 +220,6 @@ def _kept(found: Sequence[_At], places: dict[int, int]) -> tuple[_At, ...]:
 
 
 def _spans(lane: Lane, shown: Sequence[int]) -> tuple[Span[int], ...]:
-    """Return the spans as far as they are seen."""
     found = (
         replace(
             span, since=bisect_left(shown, span.since), until=bisect_right(shown, span.until) - 1

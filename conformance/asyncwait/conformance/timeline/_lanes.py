@@ -136,7 +136,6 @@ def _last(leg: Leg, lane: DraftLane, call: Call, decided: Point | None) -> None:
 
 
 def _ends(leg: Leg, lane: DraftLane, call: Call) -> tuple[Point | None, Point | None]:
-    """Mark where a call is cancelled, and where it ends."""
     ended, cancelled = _ended(leg, lane, call), leg.cancelled(call, lane.row)
     if cancelled is not None:
         lane.mark("cancelled", cancelled, f"call #{call.number} cancelled")
@@ -335,7 +334,6 @@ def _consumer(leg: Leg, row: int) -> DraftLane:
 
 
 def _operator(leg: Leg, row: int) -> DraftLane:
-    """Return the lane of all else."""
     lane = DraftLane("track", "operator", row)
     timely = {item.decided_seq for item in leg.history.records}
     for seq, event in enumerate(leg.history.events):

@@ -234,7 +234,6 @@ def _block(rows: Sequence[int], since: int, until: int, first: int) -> str:
 
 
 def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:
-    """Yield the lines below, each behind its kind."""
     yield "ms", chart.ending
     if chart.hidden:
         yield "ms", f"{counted(chart.hidden, 'more lane is', 'more lanes are')} not shown"
@@ -245,7 +244,6 @@ def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:
 
 
 def _bands(chart: Chart, first: int, foot: int) -> Iterator[str]:
-    """Yield a band for each instant, with its time above."""
     height = foot - first
     free = 0.0
     for number, (since, until) in enumerate(instants(chart.columns)):
@@ -273,7 +271,6 @@ def _vertical(vertical: Vertical[int], first: int, foot: int) -> str:
 
 
 def _in_flight(chart: Chart, top: int) -> Iterator[str]:
-    """Yield how many records are in flight behind each column."""
     yield from labelled(f"in flight, of {chart.capacity}", top)
     most = ROW - 6
     for number, column in enumerate(chart.columns):
@@ -347,7 +344,6 @@ def svg_of(timeline: Sequence[Chart], *, title: str, alone: bool = True) -> str:
 
 
 def _described(charts: Sequence[Chart]) -> str:
-    """Return what a picture shows, in words."""
     parts = []
     for chart in charts:
         lanes = counted(sum(lane.kind != "track" for lane in chart.lanes), "lane")

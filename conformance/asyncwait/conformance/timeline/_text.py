@@ -140,7 +140,6 @@ class _Sheet:
         yield from wrap(said, self._most, subsequent_indent=f"    {texts.MARK}")
 
     def _hidden(self) -> str:
-        """Return how much is not shown."""
         steps = sum(column.skipped for column in self.chart.columns)
         parts = [counted(steps, "step")] if steps else []
         parts += [counted(self.chart.hidden, "lane")] if self.chart.hidden else []

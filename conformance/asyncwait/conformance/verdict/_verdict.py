@@ -248,7 +248,6 @@ class Verdict(Struct, frozen=True):
 
     @property
     def _newer(self) -> str:
-        """What became of the rules that do not decide."""
         if not self.newer:
             return ""
         ids: dict[str, list[str]] = defaultdict(list)
@@ -265,7 +264,6 @@ class Verdict(Struct, frozen=True):
 
     @property
     def _hint(self) -> str:
-        """What the author may want to declare."""
         names = self.lacks or self.seems
         if not names:
             return ""
@@ -324,7 +322,6 @@ def _conclude(
 
 
 def _why_untested(count: Count) -> str:
-    """Return why nothing is known of a rule."""
     if not count.applied:
         return "it never applied"
     return "wherever it applied it was broken, behind failures that are expected"

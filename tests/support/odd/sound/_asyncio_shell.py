@@ -149,7 +149,6 @@ class TimingShell(AsyncioShell):
         """Decide what is late."""
 
     def _cancel(self, entry: Called, call: "asyncio.Future[None]") -> None:
-        """Cancel a late call, and decide its record."""
         entry.is_late = True
         call.cancel()
         entry.timer = self._loop.call_later(self.grace, self._look, call, self.turns)

@@ -133,7 +133,6 @@ class Shell(ABC):
         """Wait for the next element, and take it out in the step in which it is returned."""
 
     def _final(self) -> BaseException:
-        """Return what every read gets from now on."""
         assert self._end is not None
         return StopAsyncIteration() if self._end[0] is None else self._end[0]
 
@@ -167,7 +166,6 @@ class Shell(ABC):
         return 0.0
 
     def _records(self) -> list[bool]:
-        """Say of each record in flight whether it is decided."""
         records = (entry for entry in self._inside if isinstance(entry.element, Record))
         return [entry.outputs is not None for entry in records]
 
@@ -184,7 +182,6 @@ class Shell(ABC):
         self._tell()
 
     def _tell(self) -> None:
-        """Have the consumer look again."""
         raise NotImplementedError  # How a consumer waits is each operator's own.
 
     def _held(self) -> tuple[Stored, ...]:
@@ -193,11 +190,9 @@ class Shell(ABC):
     # What is decided, and comes out
 
     def _answered(self, entry: Entry) -> None:
-        """Decide a record by its answer."""
         self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
 
     def _expire(self, entry: Entry) -> None:
-        """Decide a record at its deadline."""
         self._timeouts += 1
         self._decide(entry, lambda record: outputs_at_deadline(record, self._parts, self._config))
 
@@ -214,7 +209,6 @@ class Shell(ABC):
         """Go on with a record that was decided."""
 
     def _part_of(self, entry: Entry) -> Element:
-        """Take the next element out of what is decided."""
         assert entry.outputs
         entry.is_begun = True
         return entry.outputs.popleft()

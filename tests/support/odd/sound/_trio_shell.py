@@ -116,7 +116,6 @@ class TrioShell(Shell):
     async def _judge(
         self, ended: Callable[[], Awaitable[object]], has_ended: Callable[[], bool]
     ) -> None:
-        """Count a cancelled call that runs on."""
         with trio.move_on_after(self.grace):
             await ended()
         for _ in range(self.turns):
@@ -149,7 +148,6 @@ class TrioShell(Shell):
             reply.give(self._now(), lambda: returned)
 
     async def _late_answer(self, record: Record, reply: Reply) -> None:
-        """Call the function in callback form."""
         assert self._parts.invoke is not None
         answered = trio.Event()
 

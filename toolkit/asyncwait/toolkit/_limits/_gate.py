@@ -156,7 +156,7 @@ class Gate(Asker):
         line = self.lines.get(keys) or self.line(keys)
         order = (not is_retry, next(ARRIVALS) if arrival is None else arrival)
         permit = Permit(line, amounts, answer, order, subject, is_free)
-        if keys is None and line.stop is None and self._is_plain:
+        if keys is None and self._is_plain:
             permit.since = now = self.clock()
             with LOCK:
                 if line.stop is None and self.spent is None and line.takes(permit, now):

@@ -177,7 +177,6 @@ def _add_all(walk: Walk, scope: Mapping[str, Any]) -> None:
 
 
 def _add_used(walk: Walk, module: ModuleType, chains: set[Chain]) -> None:
-    """Add what is taken of a module."""
     if (origin := origin_of(module)) is not None:
         walk.tag("installed", origin, module.__name__)
         for chain in sorted(chains):

@@ -133,7 +133,6 @@ class HostClient:
         return found
 
     def _started(self) -> socket.socket:
-        """Start the process, and wait until it answers."""
         folder = self._folder
         folder.sweep()
         try:
@@ -226,7 +225,6 @@ def end_host(folder: HostFolder) -> None:
 
 
 def _end_of(log: BinaryIO) -> str:
-    """Return the last that a host has printed."""
     log.seek(max(0, log.seek(0, os.SEEK_END) - 2_000))
     return log.read().decode(errors="replace")
 

@@ -123,7 +123,6 @@ class CallHost:
         return [*self._table.answer(served).items()]
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until something is completed, at most so long."""
         changed = self._changed
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -168,7 +167,6 @@ class CallHost:
         return rows
 
     async def _run(self) -> None:
-        """Run the operator for as long as the host lives."""
         try:
             opening = self._work.opening(self._attempt)
             async with opening.on(self._feed) as results:
@@ -198,7 +196,6 @@ class CallHost:
         self._tell()
 
     def _tell(self) -> None:
-        """Wake whoever waits for something to be completed."""
         self._changed.set()
         self._changed = asyncio.Event()
 

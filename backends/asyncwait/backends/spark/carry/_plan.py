@@ -204,7 +204,6 @@ class CarryPlan(FramePlan):
         return repr((self._version(), plain, retry, cache, functions, journal, zone, lease))
 
     def _told(self, given: Any) -> str:
-        """Return what tells a function of the settings from others."""
         if isinstance(given, type | tuple) or not callable(given):
             return repr(given)
         if self._carry.version is None:

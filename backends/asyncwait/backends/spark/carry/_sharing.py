@@ -142,7 +142,6 @@ class SharedCalls(Around):
             self._forget(place, call)
 
     def _as_given(self, results: tuple[Any, ...]) -> Any:
-        """Return results as the function gives them."""
         return results if self._many else results[0]
 
     def _forget(self, place: Any, call: _Call) -> None:

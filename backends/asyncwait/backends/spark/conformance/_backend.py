@@ -96,11 +96,9 @@ class SparkBackend:
         return play_legs(embedded_spark(), legs, **options)
 
     def _of_the_data_path(self) -> dict[str, Scenario]:
-        """Return what is about the data path."""
         return OF_THE_DATA_PATH
 
     def _name(self, _scenario: Scenario, record: Record) -> str:
-        """Return how an error names a record."""
         return str(record)
 
     def _play_in_real_time(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:

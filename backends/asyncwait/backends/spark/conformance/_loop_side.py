@@ -130,7 +130,6 @@ class LoopSide:
         self._withdraw()
 
     def _withdraw(self) -> None:
-        """Cancel what the consumer waits for, which frees it."""
         loop = self.loop
         waits = loop.awaited if isinstance(loop, OutsideVirtualLoop) else asyncio.all_tasks(loop)
         for task in waits:

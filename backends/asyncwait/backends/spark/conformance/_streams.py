@@ -280,7 +280,6 @@ def _rows(
 
 
 def _table(lanes: Sequence[tuple[int, bytes]]) -> pa.Table:
-    """Return rows of lanes, as they travel."""
     numbers, rows = zip(*lanes, strict=True)
     return pa.table({"lane": pa.array(numbers, pa.int64()), "rows": pa.array(rows, pa.binary())})
 

@@ -98,7 +98,6 @@ class Results:
 
 
 def _taking(columns: Sequence[Column], end: tuple[None, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what makes cells of the fields of a result."""
     ways = [(column.fits, column.take) for column in columns]
 
     def several(fields: Any) -> tuple[Any, ...]:

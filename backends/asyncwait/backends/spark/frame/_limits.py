@@ -107,7 +107,6 @@ class Ceilings(Struct, frozen=True):
         return self._share(df, asked, capacity)
 
     def _spelled(self) -> list[AnyLimit]:
-        """Return the ceilings that have options of their own."""
         limits: list[AnyLimit] = []
         if self.max_in_flight is not None:
             limits.append(InFlight(self.max_in_flight))
@@ -143,7 +142,6 @@ def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:
 
 
 def _share(limit: AnyLimit, tasks: int) -> AnyLimit:
-    """Return what one of so many tasks may do."""
     if isinstance(limit, Limit) and limit.up_to is not None:
         return replace(limit, up_to=limit.up_to / tasks)
     if isinstance(limit, Limit | InFlight):

@@ -104,7 +104,6 @@ class FramePlan:
         return getattr(self.fn, "__name__", type(self.fn).__name__)
 
     def _travels(self) -> tuple[str, ...]:
-        """Return the columns that somebody needs."""
         shape = self._shape
         given = {shape.given} if isinstance(shape.given, str) else {*shape.given}
         used = given | {*shape.carried, *shape.key}

@@ -116,7 +116,6 @@ class FrameRows:
         return rows
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[Any]:
-        """Return what the function is given of each row."""
         given = self._shape.given
         if isinstance(given, str):
             return iter(self._python_values(batch, given))

@@ -159,7 +159,6 @@ _NO_KEYS = (sql.StructType, sql.ArrayType, sql.VariantType)
 
 
 def _all_types(kind: Any) -> Iterable[sql.DataType]:
-    """Yield a type, and all that it is made of."""
     yield kind
     match kind:
         case sql.StructType():

@@ -92,7 +92,6 @@ def _python_of(value: Any) -> Any:
 
 
 def _taker(kind: pa.DataType, zone: tzinfo | None) -> Taker:
-    """Return what takes values of an Arrow type."""
     if types.is_integer(kind):
         return _whole(kind.bit_width)
     if types.is_floating(kind):

@@ -270,7 +270,6 @@ def _held(max_held: Any, capacity: Any) -> Any:
 
 
 def _require(fn: Any, on_error: Any, progress: Any) -> None:
-    """Refuse what is wrong in itself, by name."""
     _require_function(fn)
     require_on_error(on_error)
     require_progress(progress)
@@ -288,7 +287,6 @@ def _require_fail_after(fail_after: Any, on_error: Any, fn: Any) -> None:
 
 
 def _require_batches(batch: Batch, journal: Journal | None) -> None:
-    """Refuse what batches don't go with."""
     if journal is not None and journal.failures:
         expected = "None for a journal with failures=True: of a batch that raises no row is known"
         raise InvalidConfig.of("batch", batch, expected)
@@ -298,7 +296,6 @@ def _require_batches(batch: Batch, journal: Journal | None) -> None:
 
 
 def _require_once(once: Any, journal: Any, cache: Any) -> None:
-    """Refuse what goes without a journal in a temporary place."""
     if not isinstance(once, bool):
         raise InvalidConfig.of("once", once, "True or False")
     if journal is not None:
@@ -308,7 +305,6 @@ def _require_once(once: Any, journal: Any, cache: Any) -> None:
 
 
 def _require_cache(cache: Cache, fn: Any, journal: Any) -> None:
-    """Refuse what a cache doesn't go with."""
     Store(cache)
     if is_plain_function(fn.__call__ if isinstance(fn, type) else FunctionParts.of(fn).call):
         expected = "a coroutine function with `cache`; await asyncio.to_thread(...) in one"
@@ -322,7 +318,6 @@ def _require_cache(cache: Cache, fn: Any, journal: Any) -> None:
 
 
 def _require_carry(carry: Any, given: dict[str, Any]) -> None:
-    """Refuse what calls that stay in flight don't go with."""
     if not isinstance(carry, Carry):
         raise InvalidConfig.of("carry", carry, "a Carry, or None")
     for name, value in given.items():
@@ -382,7 +377,6 @@ def require_on_error(on_error: Any) -> None:
 
 
 def _waiting(plan: "Callable[Concatenate[Mode, P], FramePlan]", mode: Mode) -> FrameWait[P]:
-    """Return what makes a DataFrame of what is planned."""
     planned: Any = partial(plan, mode)
     planned.__name__ = planned.__qualname__ = f"{mode.replace('-', '_')}_wait"  # for errors
     planned.__doc__, planned.__module__ = plan.__doc__, plan.__module__

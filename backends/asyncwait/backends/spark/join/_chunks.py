@@ -110,7 +110,6 @@ def _structs(schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> pa.StructArr
 
 
 def _listed(sizes: Iterable[int], values: pa.Array) -> pa.ListArray:
-    """Return lists of so many values each."""
     offsets = pa.array(accumulate(sizes, initial=0), pa.int32())
     item = pa.field("element", values.type, nullable=False)
     return pa.ListArray.from_arrays(offsets, values, pa.list_(item))

@@ -213,6 +213,5 @@ def _counts(attempts: list[_Attempt]) -> tuple[tuple[int, ...], Counter[str]]:
 
 
 def _latest(attempts: list[_Attempt]) -> list[_Attempt]:
-    """Return those that stand among the attempts of one stage."""
     latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
     return [each for each in attempts if each.stands and each.name.attempt == latest]

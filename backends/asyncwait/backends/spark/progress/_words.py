@@ -85,7 +85,6 @@ def _costs(figures: JobFigures) -> str:
 
 
 def _causes(figures: JobFigures) -> str:
-    """Say what errors are mostly, behind their number."""
     said = ", ".join(tell_causes(most_frequent(figures.causes, _SAID)))
     return f" ({said})" if said else ""
 

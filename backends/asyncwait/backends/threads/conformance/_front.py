@@ -278,7 +278,6 @@ class _Front(AbstractAsyncContextManager[_Read]):
         await self._leave(error)
 
     async def _leave(self, error: BaseException | None) -> None:
-        """Leave the stream, and let the thread go."""
         try:
             leaving = self._reader.ask(lambda: self._stream.__exit__(None, error, None))
             await _end_of(leaving)

@@ -226,7 +226,6 @@ async def _rest(call: Coroutine[Any, Any, None], awaited: Any) -> None:
 
 @coroutine
 def _go_on(call: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """Await the rest of a call that awaits something already."""
     step: Callable[[Any], Any] = call.send
     while True:
         try:

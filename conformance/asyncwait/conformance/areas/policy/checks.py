@@ -69,7 +69,6 @@ def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Fi
 
 
 def _planned(leg: LegHistory, item: Item) -> str:
-    """Return what the failure handler does about a record."""
     assert item.last is not None
     handler = leg.scenario.failure_handler(item.last.value)
     does = "none" if handler is None else handler.does

@@ -49,7 +49,6 @@ def there_are_no_more_attempts_than_allowed(leg: LegHistory) -> Iterator[Finding
 
 
 def _calls_of(leg: LegHistory) -> dict[Item, list[Call]]:
-    """Return all calls of each record, those without reason included."""
     calls: dict[Item, list[Call]] = defaultdict(list)
     for item in leg.records:
         calls[item] += item.attempts

@@ -181,7 +181,6 @@ def _number(outcome: Outcome) -> int:
 
 
 def _in_turn(visit: Visit, finished: set[Identity]) -> set[Identity]:
-    """Return the records that are finished and in their turn."""
     found, held_up = set[Identity](), set[object]()
     for item in visit.wanted:
         group = {"ordered": "", "key-ordered": item.key}.get(visit.terms.mode, item.identity)

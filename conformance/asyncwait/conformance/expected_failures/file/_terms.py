@@ -113,7 +113,6 @@ def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
 
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with an entry."""
     old = {key: value for key, value in table.items() if key in _EARLIER}
     yield from slips_in_table({key: table[key] for key in table if key not in old}, _KEYS)
     yield from slips_in_table(old, _EARLIER)

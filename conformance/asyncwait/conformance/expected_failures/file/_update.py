@@ -132,7 +132,6 @@ def _listed(case: Case) -> str:
 
 
 def _wanted(played: Played) -> tuple[str, ...]:
-    """Return the rules that have to have an entry."""
     verdict, old = played.verdict, played.settled.entries
     deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
     runs = [(case.scenario, broken) for case, broken in played.tally.broken]
@@ -250,14 +249,12 @@ def _new(
 
 
 def _seen(result: RuleResult) -> str:
-    """Return what was seen of a broken rule."""
     first = result.failures[0]
     seen = counted(result.broken, "scenario")
     return f"seen in {seen}: {first.violation.text}, in {first.case.label}"
 
 
 def _written(entry: Entry) -> str:
-    """Return an entry as TOML."""
     lines = [
         "[[expected-failure]]",
         f"rule = {_quoted(entry.rule)}",
