@@ -166,7 +166,8 @@ def test_each_metric_of_a_job_is_one_of_its_figures() -> None:
     collected.provider.shutdown()
     assert not names - OF_OPERATORS
     lacking = (
-        "records.max_in_flight records.max_held records.oldest cache.refreshes cache.evictions"
+        "records.max_in_flight records.max_held records.oldest records.waiting_for_permits "
+        "cache.refreshes cache.evictions"
     )
     assert {f"asyncwait.{name}" for name in lacking.split()} == OF_OPERATORS - names
 
