@@ -72,8 +72,12 @@ def test_two_budgets_of_one_list_have_two_files(tmp_path: Path) -> None:
             r"expected a cost in USD from Cost.used, got .*EUR",
         ),
         (lambda value: Cost(value, {}), r"expected a cost in USD from Cost.used, got {}"),
+        (
+            lambda value: Cost(value, {"USD": 1, "eur": 1}),
+            "expected a cost in EUR, got one in 'eur'",
+        ),
     ],
-    ids=["none", "text", "negative", "null", "another unit", "no unit"],
+    ids=["none", "text", "negative", "null", "another unit", "no unit", "misspelt unit"],
 )
 def test_a_call_that_tells_no_cost_fails_and_is_not_repeated(gives: Any, said: str) -> None:
     calls = []
@@ -82,8 +86,9 @@ def test_a_call_that_tells_no_cost_fails_and_is_not_repeated(gives: Any, said: s
         calls.append(value)
         return gives(value)
 
+    limits = [Budget(9.0, "USD"), Budget(9.0, "EUR", cost=lambda _: 1)]
     with pytest.raises(CallFailed, match=said):
-        run(fn, range(1), limits=[Budget(9.0, "USD")], retry=Retry(initial=0.01))
+        run(fn, range(1), limits=limits, retry=Retry(initial=0.01))
     assert calls == [0]
 
 

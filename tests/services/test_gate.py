@@ -321,3 +321,16 @@ def test_a_record_backs_off_while_a_refund_may_pay_for_its_next_call() -> None:
 
     budget = Budget(12, "USD", cost=lambda value: 2 if value == "a" else 10, then="stop")
     assert run(ask, "ab", limits=[budget], retry=Retry(initial=3)) == ["a", "b"]
+
+
+def test_calls_that_wait_for_abandoned_calls_alone_are_named() -> None:
+    async def ask(value: int) -> int:
+        try:
+            await anyio.sleep(60 if value == 1 else 1)
+        except asyncio.CancelledError:
+            await anyio.sleep(60)
+        return value
+
+    options: dict[str, Any] = {"timeout": 5, "on_error": lambda value, _: -value}
+    with pytest.warns(RuntimeWarning, match=r"1 abandoned call\(s\) take all room of InFlight"):
+        assert run(ask, range(4), limits=[InFlight(1)], **options) == [0, -1, 2, 3]

@@ -279,7 +279,7 @@ class BudgetSpent(NotCalled):
     """A budget is spent: no further call starts.
 
     Attributes:
-        stopped: values, in input order, that the operator has read and not called.
+        stopped: values, in input order, that the operator has read and that have no results.
     """
 
     stopped: tuple[Any, ...] = ()

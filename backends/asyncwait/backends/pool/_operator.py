@@ -161,6 +161,8 @@ class _Pool(OperatorContext[R]):
         function = self.function.call or self.function.invoke
         common = self._core, self.group, self._sweep, function, opened
         limited = None if self._gate is None else Limited(self._core, self._gate, self._fn)
+        if self._gate is not None:
+            self._sweep.on_abandoned = self._gate.note_abandoned
         if limited is not None and limited.has_budget and isinstance(self._sweep, Retries):
             limited.refusals.paused = self._sweep.paused
             self._sweep.on_back_off = limited.refusals.look_at_budgets

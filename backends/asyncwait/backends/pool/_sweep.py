@@ -82,6 +82,8 @@ class Sweep:
         self._abandoned: list[_Cancelled] = []
         self.forget: Callable[[Entry], object] = lambda _: None
         """Called with a record that its deadline decides: it may wait for a call of several."""
+        self.on_abandoned: Callable[[int], object] = lambda _: None
+        """Called with the number of abandoned calls that run, when one more is found."""
         self.before: Callable[[], object] = lambda: None
         """Called before a record is decided by its deadline: it may have been answered in time."""
 
@@ -203,12 +205,13 @@ class Sweep:
                 self._core.abandoned += 1
                 self._abandoned.append(call)
                 self.release(call.worker)
+                self.on_abandoned(sum(each.runs() for each in self._abandoned))
             else:
                 self._cancelled.append(call)
         self._abandoned = [call for call in self._abandoned if call.runs()]
         if len(self._abandoned) > self._most_calls:
             reason = (
                 f"{len(self._abandoned)} calls run on after they were cancelled, and at most "
-                f"{self._most_calls} may run at a time; do they swallow their cancellation?"
+                f"{self._most_calls} may run at a time: give the client a time limit of its own"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))

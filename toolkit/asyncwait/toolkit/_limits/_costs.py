@@ -125,6 +125,11 @@ class Costs:
             used = _require_told(given.used, given)
             return [used if _has_unit(limit) else None for limit in self._limits]
         used_by = given.used
+        known = {unit.casefold(): unit for unit in self._known}
+        for unit in used_by:
+            meant = known.get(f"{unit}".casefold(), unit)
+            if unit not in self._known and meant != unit:
+                raise CostMistold(f"expected a cost in {meant}, got one in {shown(unit)}")
         return [
             _require_told(used_by[limit.unit], given)
             if _has_unit(limit) and limit.unit in used_by

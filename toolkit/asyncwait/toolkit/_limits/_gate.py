@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from math import inf
 from threading import Lock, get_ident
 from typing import Any
+from warnings import warn
 
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.limits import (
@@ -113,7 +114,7 @@ class Gate(Asker):
         self._alarms: dict[Stop, float] = {}
         self._due = inf
         self._bell = Bell()
-        self._is_closed = False
+        self._is_closed = self._has_warned = False
         self.defers = defers
         self._left: dict[Parking, None] = {}
         """Meters with room that the gate has not given to waiting calls yet."""
@@ -290,6 +291,25 @@ class Gate(Asker):
         if isinstance(error, NotCalled):
             error.gate = self
         return error
+
+    def note_abandoned(self, count: int) -> None:
+        """Warn if calls wait for the end of calls of which all have been abandoned.
+
+        Args:
+            count: abandoned calls that still run.
+        """
+        with LOCK:
+            lines = [*self.lines.values()]
+            parked = [each.stop for each in lines if each.stop is not None]
+            is_idle = any(stop.meter.due == inf for stop in parked)
+            if self._has_warned or not is_idle or sum(each.open for each in lines) > count:
+                return
+        self._has_warned = True
+        text = (
+            f"{count} abandoned call(s) take all room of {self.limits[parked[0].place]}: no call "
+            "starts before one of them ends; give the client a time limit of its own"
+        )
+        warn(text, RuntimeWarning, stacklevel=2)
 
     # Answers.
 
