@@ -409,6 +409,7 @@ def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) 
 
 @click.command()
 def extra_command() -> None:
+    """Say more."""
     click.echo("more")
 
 

@@ -334,3 +334,63 @@ def test_calls_that_wait_for_abandoned_calls_alone_are_named() -> None:
     options: dict[str, Any] = {"timeout": 5, "on_error": lambda value, _: -value}
     with pytest.warns(RuntimeWarning, match=r"1 abandoned call\(s\) take all room of InFlight"):
         assert run(ask, range(4), limits=[InFlight(1)], **options) == [0, -1, 2, 3]
+
+
+def test_a_line_that_leaves_a_meter_lets_the_lines_behind_it_go_on() -> None:
+    """A further attempt of one operator moves its line from the tokens to the calls at a time."""
+    tokens, starts = Limit(cost=lambda v: v[1], up_to=100, per=3600, latency=1), []
+    failing = {"retried"}
+
+    async def ask(value: tuple[str, int, float]) -> tuple[str, int, float]:
+        starts.append((value[0], anyio.current_time()))
+        await anyio.sleep(value[2])
+        if value[0] in failing:
+            failing.discard(value[0])
+            raise ConnectionError("refused")
+        return value
+
+    async def read(after: float, values: Any, **options: Any) -> None:
+        await anyio.sleep(after)
+        async with pool.ordered_wait(values, ask, **options) as results:
+            assert [value async for value in results] == values
+
+    async def main(_: object) -> float:
+        began = anyio.current_time()
+        long = [("retried", 10, 5), ("a", 10, 1800), ("b", 10, 2000), ("big", 90, 5)]
+        limits, retry = [tokens, InFlight(2)], Retry(initial=20)
+        one = read(0, long, limits=limits, retry=retry)
+        await asyncio.gather(one, read(10, [("cheap", 1, 1)], limits=[tokens]))
+        return began
+
+    began = run_virtual(main)
+    assert dict(starts)["cheap"] - began == pytest.approx(25)
+
+
+def test_max_wait_counts_from_the_request_of_each_record_in_key_order() -> None:
+    ends: list[tuple[str, float]] = []
+
+    async def ask(value: str) -> str:
+        await anyio.sleep(50)
+        return value
+
+    def late(value: str, _: OperatorError) -> str:
+        ends.append((value, anyio.current_time()))
+        return value
+
+    limits = [Limit(calls=1, per=600, max_wait=60)]
+    options: dict[str, Any] = {"key": lambda value: value[0], "limits": limits, "on_error": late}
+    run(ask, ["a1", "a2", "b1"], "asyncio", pool.key_ordered_wait, **options)
+    assert [value for value, _ in ends] == ["b1", "a2"]
+    assert ends[1][1] - ends[0][1] == pytest.approx(50)
+
+
+def test_an_error_whose_properties_raise_leaves_its_permit() -> None:
+    class Unready(Exception):
+        @property
+        def response(self) -> Any:
+            raise RuntimeError("the response is not there yet")
+
+    async def ask(_: int) -> int:
+        raise Unready
+
+    assert run(ask, range(4), limits=[InFlight(1)], on_error="skip") == []

@@ -159,6 +159,8 @@ BEYOND_SCHEMAS = (
     "where results are cached",
     "as many as there are values",
     "None with a `batch`",
+    "must be False but for a budget",
+    "burst must be None but for a window",
 )
 """What the code says where fields, each right by itself, don't go together."""
 

@@ -1,5 +1,6 @@
 """The server of the suite hides nothing: what threads do with calls is what is judged."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -54,3 +55,15 @@ def broken(crew: type[Hired], seed: int) -> set[str]:
 def test_threads_that_do_wrong_are_convicted(seed: int) -> None:
     assert "ORD-4" in broken(HiredLastFirst, seed)
     assert "FAIL-8" in broken(Silent, seed)
+
+
+def test_a_call_that_no_thread_has_begun_gives_its_permit_back() -> None:
+    class Busy(Crew):
+        def _see_to(self, waiting: int) -> None:
+            pass
+
+    crew, given_back = Busy(), list[int]()
+    for number in range(3):
+        crew.ask(Call(number, lambda: str, math.inf, partial(given_back.append, number)))
+    crew.withdraw()
+    assert given_back == [2, 1, 0]

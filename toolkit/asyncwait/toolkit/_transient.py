@@ -88,7 +88,15 @@ def causes(error: Any) -> Iterator[BaseException]:
             return
         yield error
         cause = error.__cause__
-        error = getattr(error, "reason", None) if cause is None else cause
+        error = attribute_of(error, "reason") if cause is None else cause
+
+
+def attribute_of(thing: Any, name: str) -> Any:
+    """Return an attribute; None without such an attribute, or if its property raises."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:
+        return None
 
 
 def _answer(error: BaseException) -> bool | RetryAfter | None:
@@ -104,9 +112,9 @@ def _answer(error: BaseException) -> bool | RetryAfter | None:
 
 def status_of(error: BaseException) -> int | None:
     """Return the HTTP status with which a service has answered; None if the error has none."""
-    for place in (error, getattr(error, "response", None)):
+    for place in (error, attribute_of(error, "response")):
         for name in ("status", "status_code", "code"):
-            status = getattr(place, name, None)
+            status = attribute_of(place, name)
             if isinstance(status, int) and 100 <= status < 600:  # noqa: PLR2004 - HTTP's own
                 return status
     return None
@@ -126,8 +134,8 @@ def _by_class(error: BaseException) -> bool | None:
 
 def _told(error: BaseException) -> float | None:
     """Return in how many seconds a service wants to be called again; None if it does not say."""
-    for place in (error, getattr(error, "response", None)):
-        get: Callable[[str], Any] | None = getattr(getattr(place, "headers", None), "get", None)
+    for place in (error, attribute_of(error, "response")):
+        get: Callable[[str], Any] | None = attribute_of(attribute_of(place, "headers"), "get")
         if get is not None:
             for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
                 text = get(name) or get(name.title())

@@ -44,6 +44,12 @@ class PoolResultFuture:
             return function(value)
         return self._gate.call_in_thread(permit, function, value)
 
+    def give_back(self) -> None:
+        """Give the permit back if the call has not started, and never will."""
+        permit, self._permit = self._permit, None
+        if permit is not None and self._gate is not None:
+            self._gate.give_back(permit)
+
     def ended(self, error: BaseException) -> None:
         """Note that the call has failed."""
         permit, self._permit = self._permit, None

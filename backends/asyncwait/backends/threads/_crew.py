@@ -24,12 +24,20 @@ class Call(RunningCall):
         value: the argument; None when it is over.
         run: runs it, wherever that is, and returns what tells of it.
         due: when its time is over, in seconds of the loop's clock.
+        give_back: called when the call is over; gives the permit back that no thread has used.
     """
 
-    __slots__ = ("context", "due", "run", "value")
+    __slots__ = ("context", "due", "give_back", "run", "value")
 
-    def __init__(self, value: Any, run: Callable[[], Told], due: float) -> None:
+    def __init__(
+        self,
+        value: Any,
+        run: Callable[[], Told],
+        due: float,
+        give_back: Callable[[], object] | None = None,
+    ) -> None:
         self.is_over = False
+        self.give_back = give_back
         self.value = value
         self.run: Callable[[], Told] | None = run
         self.context: Context | None = copy_context()
@@ -173,7 +181,10 @@ class Crew:
         call.is_over = True
         self._keeping.discard(call)
         self.present.pop(call, None)
-        call.value = call.context = call.run = None
+        give_back = call.give_back
+        call.value = call.context = call.run = call.give_back = None
+        if give_back is not None:
+            give_back()
         self.on_over()
 
     def running(self) -> list[Any]:

@@ -87,7 +87,8 @@ class Threaded:
             self._crew = self._hire()
             self._clock = running_loop().time
         due = self._clock() + self._most
-        call = Call(value, lambda: self._run(value, result), due)
+        give_back = getattr(result, "give_back", None)  # A batch has its permit elsewhere.
+        call = Call(value, lambda: self._run(value, result), due, give_back)
         self._crew.ask(call)
         return call
 

@@ -17,6 +17,7 @@ from asyncwait.spec.limits import (
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._keys import stand_in
 from asyncwait.toolkit._limits._meters import ROUNDING, says_too_many
+from asyncwait.toolkit._transient import attribute_of
 
 
 class Costs:
@@ -139,7 +140,7 @@ class Costs:
 
     def told_by(self, error: BaseException) -> Sequence[float | None]:
         """Return the actual amounts of a call that has failed; None for the estimate."""
-        given = getattr(error, "cost", None)
+        given = attribute_of(error, "cost")
         if isinstance(given, Cost):
             try:
                 return self._told(given)

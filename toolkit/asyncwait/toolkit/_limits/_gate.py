@@ -3,6 +3,7 @@
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from math import inf
 from threading import Lock, get_ident
@@ -378,6 +379,10 @@ class Gate(Asker):
             self._alarms[stop] = when
         if when < self._due:
             self._due = when
+            self._ring()
+
+    def _ring(self) -> None:
+        with suppress(RuntimeError):  # The loop is closed: no call starts there.
             if get_ident() == self._thread:
                 self._bell.ring()
             else:
@@ -412,10 +417,7 @@ class Gate(Asker):
             super().left_room(parking, answers)
             return
         self._left[parking] = None
-        if get_ident() == self._thread:
-            self._bell.ring()
-        else:
-            self._loop.call_from_thread(self._bell.ring)
+        self._ring()
 
     def _give_away(self) -> None:
         answers: Answers = []
@@ -440,14 +442,11 @@ class Gate(Asker):
             for line in lines:
                 for permit in (*line.retries, *line.first_calls):
                     permit.is_waiting = False
-                stop = line.stop
                 line.advance(answers)
-                if stop is not None:
-                    pump(stop.meter, answers)
         self.hand_out(answers)
         while self._posted:
             self.give_back(self._posted.popleft()[0])
-        self._bell.ring()
+        self._ring()
 
     def forget(self) -> None:
         """Let go of the ledger, when no call runs any more."""

@@ -177,6 +177,7 @@ class Asker:
             was_first = line.first()
             if calls and permit.order < calls[-1].order:
                 insort(calls, permit, key=lambda each: each.order)
+                line.is_mixed = True
             else:
                 calls.append(permit)
             if was_first is None or permit.order < was_first.order:
@@ -191,10 +192,7 @@ class Asker:
         permit.is_waiting = False
         answers: Answers = []
         with LOCK:
-            stop = permit.line.stop
             permit.line.advance(answers)
-            if stop is not None:
-                pump(stop.meter, answers)
         return [*answers, *self.end(permit)]
 
     def begin(self, permit: Permit, now: float) -> Answers:
@@ -323,8 +321,8 @@ class Line:
     """Calls of one operator that need the same meters."""
 
     __slots__ = (
-        "asker", "first_calls", "keys", "open", "order", "parked_at", "parked_since", "retries",
-        "stamp", "steps", "stop", "stops",
+        "asker", "first_calls", "is_mixed", "keys", "open", "order", "parked_at", "parked_since",
+        "retries", "stamp", "steps", "stop", "stops",
     )  # fmt: skip
 
     def __init__(self, asker: Asker, keys: Any, stops: Sequence[Stop]) -> None:
@@ -339,6 +337,8 @@ class Line:
         """Where it is parked; None while no call waits."""
         self.order: Order = (False, 0)
         """That of its first call when it was parked."""
+        self.is_mixed = False
+        """Whether some calls wait behind calls that came later: they had waited for their keys."""
         self.open = 0
         """Calls with permits."""
         self.parked_at, self.parked_since = -1, 0.0
@@ -358,6 +358,13 @@ class Line:
         return None
 
     def advance(self, answers: Answers) -> None:
+        """Go on, and let the lines behind this one go on at the meter that it leaves."""
+        left = self.stop
+        self.go_on(answers)
+        if left is not None and left.meter.first() is not self:
+            pump(left.meter, answers)
+
+    def go_on(self, answers: Answers) -> None:
         """Grant permits to the first calls until one lacks room, and park the line there."""
         now = self.asker.clock()
         while (permit := self.first()) is not None:
@@ -456,7 +463,9 @@ class Line:
         if parking.due < inf and parking.first() is self:
             self.asker.wake_at(stop, parking.due - stop.offset)
         if stop.max_wait is not None:
-            oldest = min(calls[0].since for calls in (self.retries, self.first_calls) if calls)
+            heads = (calls[0] for calls in (self.retries, self.first_calls) if calls)
+            waiting = (*self.retries, *self.first_calls) if self.is_mixed else heads
+            oldest = min(each.since for each in waiting if each.is_waiting)
             self.asker.wake_at(stop, max(oldest, self.parked_since) + stop.max_wait)
 
     def _pop(self, permit: Permit) -> None:
@@ -468,10 +477,12 @@ class Line:
         stop = self.stop
         assert stop is not None
         assert stop.max_wait is not None
-        last = now - stop.max_wait if self.parked_since <= now - stop.max_wait else -inf
         for calls in (self.retries, self.first_calls):
-            while calls and (not calls[0].is_waiting or calls[0].since <= last):
-                permit = calls.popleft()
+            for permit in calls:
+                if max(permit.since, self.parked_since) + stop.max_wait > now:
+                    if self.is_mixed:
+                        continue
+                    break
                 if permit.is_waiting:
                     permit.is_waiting = False
                     limit = self.asker.limits[stop.place]
@@ -499,7 +510,7 @@ class Watch(Line):
         self.order, self.stop = _LAST, stop
         stop.meter.park(self)
 
-    def advance(self, answers: Answers) -> None:
+    def go_on(self, answers: Answers) -> None:
         """Answer if the budget is spent and no running call may cost less than its estimate."""
         [stop] = self.stops
         purse = stop.meter.meter
@@ -521,6 +532,6 @@ def pump(parking: Parking, answers: Answers) -> None:
     """Let the parked lines of a meter go on, in their order, until the first one lacks room."""
     parking.due = inf
     while (line := parking.first()) is not None:
-        line.advance(answers)
+        line.go_on(answers)
         if line.stop is not None and line.stop.meter is parking and parking.first() is line:
             return

@@ -36,7 +36,7 @@ class Parked(Protocol):
     order: Order
     stamp: int
 
-    def advance(self, answers: list[Any]) -> None:
+    def go_on(self, answers: list[Any]) -> None:
         """Grant permits to the first calls until one lacks room."""
 
 
