@@ -9,8 +9,6 @@ def item(name: str, key: bytes = b"") -> InFlight:
 
 
 class Call:
-    """A call of a record."""
-
     def __init__(self, name: str, version: str) -> None:
         self.name, self.version = name, version
 

@@ -181,8 +181,6 @@ def test_what_flink_can_not_store_is_read_as_input() -> None:
 
 
 class Odd:
-    """A key that can't be looked up."""
-
     def __hash__(self) -> int:
         raise ValueError("odd")
 

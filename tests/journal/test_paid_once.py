@@ -32,8 +32,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 class Service:
-    """Counts its calls."""
-
     def __init__(self) -> None:
         self.calls: list[int] = []
 

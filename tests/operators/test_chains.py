@@ -32,8 +32,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
 
 
 class Counted(Source):
-    """Counts what was read of it."""
-
     read = 0
 
     async def __anext__(self) -> Any:

@@ -122,8 +122,6 @@ async def test_calls_that_run_on_are_told_with_their_number(open_operator: OpenO
 
 
 class Hidden:
-    """What can't be shown."""
-
     def __repr__(self) -> str:
         raise AssertionError("shown")
 

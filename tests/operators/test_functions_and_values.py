@@ -15,8 +15,6 @@ pytestmark = pytest.mark.anyio
 
 
 class Doubling:
-    """A function that is an object."""
-
     async def __call__(self, value: Any) -> list[Any]:
         await anyio.sleep(1)
         return [value, value]
@@ -77,8 +75,6 @@ async def test_a_function_is_whatever_returns_an_awaitable(
 
 
 class Hostile:
-    """A value that nobody may look at."""
-
     __hash__ = None  # type: ignore[assignment]
 
     def _refuse(self, *_: Any) -> Any:

@@ -184,8 +184,6 @@ async def test_what_a_handler_gives_stands_for_what_the_function_gives(
 
 
 class InCallbackForm:
-    """Not for the plain form."""
-
     def async_invoke(self, value: Any, result: Any) -> None:
         """Never called."""
 

@@ -18,8 +18,6 @@ OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open =
 
 
 class Seen:
-    """What a page does besides being shown."""
-
     def __init__(self, page: Page) -> None:
         self.said: list[str] = []
         self.asked: list[str] = []

@@ -109,8 +109,6 @@ def test_a_service_that_bears_everything_is_given_the_capacity() -> None:
 
 
 class Refusal(Exception):
-    """An error as HTTP clients make it."""
-
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
 

@@ -226,8 +226,6 @@ def test_a_partition_that_nobody_reads_is_closed_like_any_other() -> None:
 
 
 class Unopened:
-    """A client that can't connect."""
-
     __call__ = staticmethod(echo)
 
     async def open(self) -> None:

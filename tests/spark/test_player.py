@@ -98,8 +98,6 @@ def test_what_never_ends_is_a_hang() -> None:
 
 
 class Unclosable(InMemorySource):
-    """An input that can't be closed."""
-
     async def aclose(self) -> None:
         raise LookupError("no door")
 

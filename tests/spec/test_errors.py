@@ -83,8 +83,6 @@ def test_a_wrong_argument_shows_its_value_and_type() -> None:
 
 
 class Shy:
-    """What can't be shown."""
-
     def __repr__(self) -> str:
         raise LookupError("no text")
 

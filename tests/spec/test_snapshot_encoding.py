@@ -180,8 +180,6 @@ def test_another_kind_of_argument_is_refused(act: Any, given: Any) -> None:
 
 
 class Colour(IntEnum):
-    """Encodes as its number."""
-
     RED = 1
 
 
@@ -276,8 +274,6 @@ def test_values_are_read_with_the_codec_that_wrote_them() -> None:
 
 
 class ReversedCodec:
-    """Writes what JSON can't read."""
-
     def encode(self, value: str) -> bytes:
         return repr(value)[::-1].encode()
 

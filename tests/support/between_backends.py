@@ -129,5 +129,4 @@ def violations(
 
 
 def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Every ordered pair of two different names."""
     return [(first, other) for first in names for other in names if first != other]

@@ -71,7 +71,6 @@ class Gated:
         self.open_for(*opened)
 
     def __call__(self, value: Any) -> Any:
-        """Wait."""
         with self._lock:
             self.began.append(value)
             self.threads.add(threading.current_thread())
@@ -103,7 +102,6 @@ class Gated:
                 gate.set()
 
     def until_began(self, count: int) -> None:
-        """Wait until so many calls have begun."""
         wait_until(lambda: len(self.began) >= count)
 
     @contextmanager

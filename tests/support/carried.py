@@ -47,7 +47,6 @@ class Service:
         self.ended: list[int] = []
 
     async def __call__(self, row: Any) -> dict[str, str]:
-        """Be asked."""
         self.asked.append(row.id)
         try:
             await asyncio.sleep(row.id)
@@ -58,7 +57,6 @@ class Service:
 
 
 def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Play on the virtual clock."""
     return run_virtual(lambda _: scene())
 
 
@@ -88,7 +86,6 @@ def wanted(made: CarryWork, *ids: int) -> tuple[InFlight, ...]:
 
 
 def visit(made: CarryWork, *ids: int, lane: str = "0") -> Visit:
-    """Return a visit that wants these rows."""
     return Visit(lane, made.terms, wanted(made, *ids))
 
 

@@ -69,7 +69,6 @@ def server(folder: Path) -> Generator[str]:
 
 
 def main(folder: Path) -> None:
-    """Run it."""
     from pyspark.sql import Row, SparkSession
 
     from asyncwait.backends.lookup import FunctionTable

@@ -27,7 +27,6 @@ class Counting:
         self.most = self._open = 0
 
     async def __call__(self, value: Any) -> Any:
-        """Serve a call."""
         self._open += 1
         self.most = max(self.most, self._open)
         self.came.append((anyio.current_time(), self._costs(value)))
@@ -44,8 +43,6 @@ class Counting:
 
 
 def run(fn: Any, values: Any, loop: Any = "asyncio", wait: Any = None, **options: Any) -> list[Any]:
-    """The results of the pool."""
-
     async def main(_: SpinWatch) -> list[Any]:
         async with (wait or pool.ordered_wait)(values, fn, **options) as results:
             return [value async for value in results]

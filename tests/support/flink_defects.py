@@ -109,7 +109,6 @@ def _is(how: str, rule: str) -> bool:
 
 
 def section(defect: Defect) -> Iterator[str]:
-    """Yield the lines on one defect."""
     known, failure, rule = defect.known, defect.failure, rules()[defect.rule]
     left = next(each for each in departures() if each.flink == known.flink)
     yield f"## {known.flink}: {known.shows}"
@@ -157,14 +156,12 @@ class Page(Struct, frozen=True):
     listed: Mapping[str, Listed]
 
     def defects(self) -> Iterator[Defect]:
-        """Yield all of them."""
         for name, listed in self.listed.items():
             operator = Operator(name, listed.backend())
             for known, example in listed.planned:
                 yield smallest(operator, known, example)
 
     def head(self) -> str:
-        """Return what stands above the defects."""
         return HEAD.format(name=self.name, flink=self.flink, operators=self.operators, run=self.run)
 
     def sections(self) -> list[dict[str, str]]:
@@ -173,7 +170,6 @@ class Page(Struct, frozen=True):
         return [found.groupdict() for found in SECTION.finditer(text)]
 
     def names(self) -> list[str]:
-        """Return a name for each section."""
         return [f"{n}-{each['flink']}-{each['rule']}" for n, each in enumerate(self.sections())]
 
     def plays(self, section: Mapping[str, str]) -> list[list[str]]:

@@ -62,7 +62,6 @@ TAG = re.compile(r"<[^>]*>")
 
 
 def steadied(text: str, folder: str = "") -> str:
-    """Return a text without what varies."""
     text = text.replace(f"{folder}/", "") if folder else text
     for varying, instead in VARYING:
         text = varying.sub(instead, text)
@@ -176,7 +175,6 @@ GOLDEN: Mapping[str, Callable[[], str]] = {
 
 
 def recorded(name: str) -> str:
-    """Return what a file holds now."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 

@@ -13,7 +13,6 @@ SOME = declared(["unordered", "timeouts"])
 
 
 def verdicts() -> tuple[Verdict, ...]:
-    """Return one of each kind."""
     passes = result("ORD-1", "pass")
     conformant = Verdict(
         "sound", (passes, result("SNAP-8", "not-applicable", "needs snapshots")), 2, 2

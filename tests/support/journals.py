@@ -7,14 +7,12 @@ from asyncwait.backends.journal import Attempt, Journal, key_of
 
 
 def prepared(path: str, **options: Any) -> Journal:
-    """Make a journal, and prepare it."""
     made = Journal(path, "job", "1", **options)
     made.prepare()
     return made
 
 
 def add_all(attempt: Attempt, entries: dict[bytes, bytes]) -> None:
-    """Add payloads by their keys."""
     for key, payload in entries.items():
         attempt.add(key, payload)
 

@@ -40,15 +40,12 @@ class Scripted:
         self.log: list[Any] = []
 
     async def open(self) -> None:
-        """Note it."""
         self.log.append("open")
 
     async def close(self) -> None:
-        """Note it."""
         self.log.append("close")
 
     async def get_many(self, keys: Sequence[Any]) -> dict[Any, Any]:
-        """Take the time, and answer."""
         self.log.append((seconds_now(), list(keys)))
         trouble = self.trouble
         try:
@@ -65,7 +62,6 @@ class Scripted:
 
     @property
     def asked(self) -> list[Any]:
-        """When it was asked for what."""
         return [entry for entry in self.log if isinstance(entry, tuple)]
 
 
@@ -98,7 +94,6 @@ class Values:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Count it."""
         self.closed += 1
 
 
@@ -120,7 +115,6 @@ def counts(opened: OpenTable) -> dict[str, int]:
 
 
 async def outcome(opened: OpenTable, key: Any) -> Any:
-    """What a lookup comes to, and when."""
     try:
         rows: Any = list(await opened.get(key))
     except Exception as error:
@@ -187,12 +181,10 @@ class RedisServer:
             return
 
     def kill(self) -> None:
-        """End it without a warning."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """End it, and leave nothing behind."""
         self.client.close()
         self.kill()
         shutil.rmtree(self._folder)
@@ -249,19 +241,16 @@ class Cluster:
             client.cluster("SETSLOT", slot, "NODE", self._ids[to])
 
     def close(self) -> None:
-        """End both."""
         for node in self._nodes:
             node.close()
 
 
 async def rows_of(table: Table, *keys: Any) -> list[Any]:
-    """What a table has for keys."""
     async with open_table(table) as opened:
         return [list(rows) for rows in await opened.get_many(keys)]
 
 
 async def failure_of(table: Table, key: Any) -> str:
-    """What a lookup fails with."""
     with pytest.raises(CallFailed) as caught:
         await rows_of(table, key)
     return str(caught.value)

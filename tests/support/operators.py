@@ -102,7 +102,6 @@ async def read_timed(results: AsyncIterator[Element]) -> list[tuple[float, Any]]
 
 
 def shown(element: Element) -> Any:
-    """What a test compares an output with."""
     return element.value if isinstance(element, Record) else element
 
 
@@ -151,7 +150,6 @@ class Source:
             raise
 
     async def aclose(self) -> None:
-        """Take time, note it, and raise."""
         if self.clean_up:
             await anyio.sleep(self.clean_up)
         self.log.append("closed")
@@ -179,7 +177,6 @@ class Sleeper:
         self.running: list[str] = []
 
     async def __call__(self, value: str) -> list[str]:
-        """Sleep."""
         self.running.append(value)
         try:
             await anyio.sleep(float(value[1:]))
@@ -205,7 +202,6 @@ class Callbacks:
         self._invoke = invoke
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
-        """Keep the future, and call."""
         self.futures[value] = result
         self._invoke(value, result)
 

@@ -48,7 +48,6 @@ class Folder:
     search: Path | None = None
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file into the folder."""
         file = self.path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(dedent(text), encoding="utf-8")
@@ -100,7 +99,6 @@ class Folder:
         return self._run(sys.executable, "-P", "-m", "pytest", "-q", *namespace, *arguments)
 
     def python(self, *arguments: str) -> Done:
-        """Run the interpreter."""
         return self._run(sys.executable, *arguments)
 
     @property
@@ -108,7 +106,6 @@ class Folder:
         return {**os.environ, **_ENVIRONMENT, "PYTHONPATH": str(self.search or self.path)}
 
     def run(self, *command: str) -> Done:
-        """Run any other command."""
         return self._run(*command)
 
     def _run(self, *command: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Done:

@@ -27,12 +27,10 @@ class Module:
 
     @cached_property
     def text(self) -> str:
-        """The source."""
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The syntax tree."""
         return ast.parse(self.text, str(self.path))
 
     @cached_property

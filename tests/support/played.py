@@ -18,7 +18,6 @@ class Played:
         self.trouble: Exception | None = None
 
     def statistics(self) -> Any:
-        """Return what the test says."""
         if self.trouble is not None:
             raise self.trouble
         return self.figures

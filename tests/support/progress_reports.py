@@ -24,12 +24,10 @@ def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
 
 
 def connected(progress: Progress) -> socket.socket:
-    """Connect as whoever finds the port."""
     return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
 
 
 def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
-    """A report as it travels."""
     fields: dict[str, Any] = {
         "secret": progress.endpoint.secret if secret is None else secret,
         "run": b"run",

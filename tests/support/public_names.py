@@ -38,7 +38,6 @@ def public_modules(modules: Iterable[Module]) -> list[Module]:
 
 
 def told(modules: Iterable[Module]) -> str:
-    """Return the text of the file."""
     return "".join(
         f"{line}\n"
         for module in sorted(modules, key=lambda each: each.name)

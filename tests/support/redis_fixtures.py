@@ -16,7 +16,6 @@ def shared_redis() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def redis_server(shared_redis: RedisServer) -> RedisServer:
-    """The same, empty."""
     shared_redis.client.flushall()
     return shared_redis
 

@@ -30,7 +30,6 @@ def wait_until_gone(mark: str) -> None:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that another process does."""
     give_up = time.monotonic() + SECONDS
     while not is_so():
         assert time.monotonic() < give_up

@@ -18,7 +18,6 @@ FAILURE = Failure(CASE, play(open_operator, SCENARIO), Violation("it is wrong", 
 
 
 def result(rule: str, status: Status, note: str = "", failure: Failure = FAILURE) -> RuleResult:
-    """What is said of one rule."""
     failures = (failure,) if status in {"fail", "expected-fail"} else ()
     return RuleResult(rules()[rule], status, 7, len(failures), failures, note)
 
@@ -33,5 +32,4 @@ def verdict(
 
 
 def report(*verdicts: Verdict, created: str = THEN) -> Report:
-    """A report on some verdicts."""
     return report_of(verdicts, created)

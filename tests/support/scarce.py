@@ -40,7 +40,6 @@ HERE = Path(__file__).parents[1] / "faulty"
 
 @cache
 def scenarios(seed: int) -> tuple[Scenario, ...]:
-    """Return the scenarios of a seed."""
     return generate(SCENARIOS, seed)
 
 

@@ -48,7 +48,6 @@ class Cluster:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -110,7 +109,6 @@ def _java_home(folder: Path) -> Path:
 
 
 def free_port() -> int:
-    """Find a port that nobody has."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

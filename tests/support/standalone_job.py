@@ -6,7 +6,6 @@ from pathlib import Path
 
 
 def main(master: str, folder: Path) -> None:
-    """Run it."""
     from asyncwait.backends.journal import Journal
     from asyncwait.backends.spark import Progress, embedded_spark, ordered_wait
 

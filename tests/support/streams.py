@@ -44,7 +44,6 @@ class Started:
         self._query = writer.start()
 
     def exception(self) -> Any:
-        """Return what has ended it."""
         error = self._query.exception()
         if error is None or "worker failed to connect back" not in str(error):
             return error
@@ -65,7 +64,6 @@ def until(holds: Callable[[], bool], query: StreamingQuery | Started) -> None:
 
 
 def feed(folder: Path, number: int, ids: range) -> None:
-    """Bring a file of rows, whole."""
     fresh = folder / f".{number}"
     fresh.write_text("\n".join(json.dumps({"id": each}) for each in ids))
     fresh.rename(folder / f"{number}.json")
@@ -87,7 +85,6 @@ class Stream:
         self.carry = Carry(pause=0.2, budget=0.1, restore=restore)
 
     def start(self, interval: str = "100 milliseconds") -> Started:
-        """Start it, or go on."""
         goes, notes = self.goes, self.notes
 
         async def fn(row: Any) -> dict[str, int]:
@@ -123,11 +120,9 @@ class Stream:
             query.stop()
 
     def begun(self) -> int:
-        """Return the last micro-batch that has begun."""
         return max(int(each.name) for each in (self.kept / "offsets").glob("[0-9]*"))
 
     def committed(self) -> int:
-        """Return the last micro-batch that is committed."""
         return max(int(each.name) for each in (self.kept / "commits").glob("[0-9]*"))
 
 

@@ -7,17 +7,14 @@ from rich.console import Console
 
 
 def terminal(width: int = 120) -> Console:
-    """Make a terminal without colours."""
     return Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
 
 
 def log(width: int = 120) -> Console:
-    """Make what is no terminal."""
     return Console(file=io.StringIO(), force_terminal=False, width=width)
 
 
 def written(console: Console) -> str:
-    """Return what was written, as it was."""
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()

@@ -88,8 +88,6 @@ def test_the_first_of_several_interruptions_comes_out() -> None:
 
 
 class Closing(Raising):
-    """Another, which can't be closed."""
-
     def close(self) -> None:
         raise OSError("no line")
 

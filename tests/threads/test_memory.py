@@ -13,8 +13,6 @@ pytestmark = pytest.mark.usefixtures("no_collector")
 
 
 class Value:
-    """A value that can be watched."""
-
     def __init__(self, number: int) -> None:
         self.number = number
 

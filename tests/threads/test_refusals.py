@@ -17,8 +17,6 @@ async def on_a_loop(value: Any) -> Any:
 
 
 class OnALoop:
-    """An object that is one."""
-
     async def __call__(self, value: Any) -> Any:
         return value
 

@@ -19,8 +19,6 @@ def failure(error: BaseException) -> CallFailed:
 
 
 class Sized(Exception):
-    """An error that counts as false."""
-
     def __len__(self) -> int:
         return 0
 

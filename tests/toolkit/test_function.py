@@ -83,8 +83,6 @@ def test_a_part_that_is_no_function_is_refused(part: str) -> None:
 
 
 class Doubling:
-    """A coroutine function that is an object."""
-
     async def __call__(self, value: Any) -> list[Any]:
         return [value, value]
 
@@ -97,8 +95,6 @@ def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: An
 
 
 class OldSequence:
-    """Iterable by index only."""
-
     def __getitem__(self, index: int) -> int:
         return [1, 2][index]
 
@@ -129,8 +125,6 @@ def test_what_is_no_collection_is_an_invalid_result(returned: Any) -> None:
 
 
 class RefusesIteration:
-    """A collection whose own code is broken."""
-
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("broken")
 

@@ -119,8 +119,6 @@ def test_what_is_no_element_is_said_in_a_line(output: Any, text: str) -> None:
 
 
 class Nameless:
-    """A value without a text."""
-
     def __repr__(self) -> str:
         raise LookupError("no name")
 
@@ -255,8 +253,6 @@ def test_a_text_of_an_error_is_bounded_and_can_be_told(text: str) -> None:
 
 
 class Mute(Exception):
-    """An error whose text raises."""
-
     def __str__(self) -> str:
         raise LookupError("no words")
 

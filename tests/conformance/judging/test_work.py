@@ -46,8 +46,6 @@ MOST_GROWTH = 1.5
 
 
 class Work:
-    """How many instructions were done."""
-
     instructions = 0
 
 

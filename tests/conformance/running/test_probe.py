@@ -34,8 +34,6 @@ def three(config: Any, fn: Any, elements: Any) -> Any:
 
 
 class Lists:
-    """Results in lists."""
-
     def __init__(self, results: Any) -> None:
         self._results = results
         self.statistics = results.statistics

@@ -12,8 +12,6 @@ from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message,
 
 
 class Connection:
-    """Takes what a server writes."""
-
     def __init__(self) -> None:
         self.written = bytearray()
         self.write = self.written.extend

@@ -75,15 +75,11 @@ def test_a_batch_may_tell_what_it_has_cost(*, limited: bool) -> None:
 
 
 class ByValue(Service):
-    """Answers by value."""
-
     async def __call__(self, values: Sequence[int]) -> Any:
         return dict(zip(values, await super().__call__(values), strict=True))
 
 
 class Blocking(Service):
-    """Answers from a thread."""
-
     def __call__(self, values: Sequence[int]) -> Any:
         assert threading.current_thread() is not threading.main_thread()
         self.calls.append([*values])

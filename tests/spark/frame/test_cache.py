@@ -316,8 +316,6 @@ def blocking(value: int) -> tuple[int]:
 
 
 class Blocking:
-    """The same."""
-
     def __call__(self, value: int) -> tuple[int]:
         return (value,)
 

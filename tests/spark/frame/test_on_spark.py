@@ -74,8 +74,6 @@ def test_rows_stay_in_their_partitions(cities: DataFrame) -> None:
 
 @dataclass
 class Place:
-    """Where something is."""
-
     lat: float | None
     names: dict[str, int]
 
@@ -88,8 +86,6 @@ class Spot(msgspec.Struct):
 
 
 class Both(TypedDict):
-    """A place and when."""
-
     place: Place | None
     seen: datetime
 
@@ -195,8 +191,6 @@ async def echo(row: Row) -> Row:
 
 
 class Needy:
-    """Can't be made without knowing more."""
-
     def __init__(self, what: str) -> None:
         raise NotImplementedError(what)
 
@@ -205,8 +199,6 @@ class Needy:
 
 
 class Callback:
-    """In callback form."""
-
     def async_invoke(self, value: Any, result: Any) -> None:
         """Answer."""
 

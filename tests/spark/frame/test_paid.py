@@ -233,8 +233,6 @@ def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: An
 
 
 class None_called:  # noqa: N801 - reads like a value
-    """A function that nobody may call."""
-
     async def __call__(self, value: int) -> Any:
         raise AssertionError(value)
 

@@ -33,8 +33,6 @@ class Service:
 
 
 class Blocking(Service):
-    """The same in a thread."""
-
     def __call__(self, value: int) -> tuple[int]:  # type: ignore[override]
         self.calls.append(value)
         if self.fails(value):
@@ -43,8 +41,6 @@ class Blocking(Service):
 
 
 class Batches(Service):
-    """The same for a list."""
-
     async def __call__(self, values: list[int]) -> list[Any]:  # type: ignore[override]
         self.calls += values
         return [LookupError(value) if self.fails(value) else (value,) for value in values]

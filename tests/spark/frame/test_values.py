@@ -36,22 +36,16 @@ def took(kind: pa.DataType, value: Any) -> Any:
 
 @dataclass
 class Point:
-    """A point."""
-
     x: int
     y: float | None = None
 
 
 class PointStruct(msgspec.Struct):
-    """A point."""
-
     x: int
     y: float | None = None
 
 
 class PointTuple(NamedTuple):
-    """A point."""
-
     x: int
     y: float | None = None
 

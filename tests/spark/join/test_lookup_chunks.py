@@ -54,8 +54,6 @@ class Noted:
 
 
 class Readable(Noted):
-    """A table that can be read whole."""
-
     async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
         self.log.append("read")
         for key, rows in self.rows.items():

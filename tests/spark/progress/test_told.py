@@ -235,8 +235,6 @@ def test_a_bar_that_breaks_leaves_the_job_alone(monkeypatch: pytest.MonkeyPatch)
 
 
 class Output:
-    """Stands for a widget of a notebook."""
-
     def __init__(self, shown: list[Any]) -> None:
         self._shown = shown
 
