@@ -46,8 +46,8 @@ class Limit(Struct, frozen=True, kw_only=True, weakref=True):
         by: function of a value that returns a key, say the host; each key has a window of its own.
             Not with `batch`.
         burst: calls, or cost, that may start together; the rest follows at an even pace.
-        max_wait: longest time in seconds that a call waits for this limit; then its record fails
-            with `PermitTimedOut`. None for no bound.
+        max_wait: longest time in seconds that a call waits for this limit without a break; then
+            its record fails with `PermitTimedOut`. None for no bound.
 
     Raises:
         InvalidConfig: neither `calls` nor both `cost` and `up_to` are given, or an argument is out
