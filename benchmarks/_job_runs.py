@@ -303,7 +303,8 @@ def _wrong_calls(job: Job, run: Run) -> Iterator[str]:
         if times not in (0, min(work.fails + 1, most)) if is_exact else times > most:
             yield f"calls: value {work.index} was called {times} times"
     last: dict[tuple[int, int], float] = {}
-    is_checked = job.mode == "key-ordered" and not (run.in_threads and is_cut)
+    # A call in a thread, or for a batch, runs on when the time of one of its records is over.
+    is_checked = job.mode == "key-ordered" and not (is_cut and (run.in_threads or job.batch))
     for call in run.calls if is_checked else ():
         for work in call.works:
             line = work.index % job.operators, work.key
