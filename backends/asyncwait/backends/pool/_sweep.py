@@ -212,6 +212,7 @@ class Sweep:
         if len(self._abandoned) > self._most_calls:
             reason = (
                 f"{len(self._abandoned)} calls run on after they were cancelled, and at most "
-                f"{self._most_calls} may run at a time: give the client a time limit of its own"
+                f"{self._most_calls} may run at a time; give the client a time limit of its own, "
+                "or let the function end with its cancellation"
             )
             self._core.fail(TooManyAbandonedCalls(None, reason))
