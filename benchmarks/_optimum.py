@@ -20,7 +20,7 @@ SLACK = 1e-6
 
 
 class Gauge:
-    """What counts in one window, or is in flight if `per` is None; its time only goes forward."""
+    """Calls or costs in one window, or in flight if `per` is None; time only goes forward."""
 
     def __init__(self, rule: Rule, most: float, per: float | None, latency: float = 0.0) -> None:
         self.rule, self.by, self._most, self._per, self._latency = rule, rule.by, most, per, latency

@@ -1,4 +1,4 @@
-"""What no rule sees: the lock between source and consumer, and what the operator refuses."""
+"""Parts without a rule: the lock between source and consumer, and refused options."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -86,6 +86,7 @@ BLOCKED = "the loop is blocked "
 DEBUGGED = "breakpoint.. was reached .*asyncwait play --here"
 EVIL = "class Evil(BaseException): __str__ = lambda self: sys.exit(0)"
 
+# A child shares its user with the process that started it, so it can kill or stop its parent.
 ALL = (
     ("module", "os._exit(0)", f"{ENDED}exit code 0"),
     ("module", "raise KeyboardInterrupt", f"{IMPORTED}KeyboardInterrupt"),

@@ -91,7 +91,7 @@ class Permit:
 
     @property
     def order(self) -> tuple[bool, int]:
-        """Its place among those that wait: first calls go in the order of their records."""
+        """Place among the waiting calls: first calls go in the order of their records."""
         places = [0] if self.is_retry else [handler.place for handler in self.caller.handlers]
         return not self.is_retry, min(places, default=0)
 

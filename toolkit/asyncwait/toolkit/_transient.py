@@ -95,7 +95,7 @@ def attribute_of(thing: Any, name: str) -> Any:
     """Return an attribute; None without such an attribute, or if its property raises."""
     try:
         return getattr(thing, name, None)
-    except Exception:
+    except Exception:  # the property is the client's, and may raise anything
         return None
 
 

@@ -90,7 +90,7 @@ class Timers:
 
 
 class Records:
-    """What becomes of records that were called: each is answered, failed or late, and that once.
+    """Decisions of called records: the answer, failure or deadline of each record, exactly once.
 
     Whatever was due before an answer is decided before it: it may be that very record.
 

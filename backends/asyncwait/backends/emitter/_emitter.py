@@ -109,7 +109,7 @@ class Outlet:
         self._news.ring()
 
     def put_first(self, snapshot: Snapshot) -> None:
-        """Put a snapshot out ahead of all but those that were requested before (SNAP-8)."""
+        """Emit a snapshot ahead of all elements, behind earlier requested snapshots (SNAP-8)."""
         self._requested.append(snapshot)
         self._news.ring()
 
@@ -121,7 +121,7 @@ class Outlet:
     # Of the consumer
 
     async def take(self) -> Element:
-        """Return the next element; wait for it if there is none.
+        """Return the next element; wait until the queue has an element.
 
         Raises:
             RuntimeError: another task is waiting here (END-14).

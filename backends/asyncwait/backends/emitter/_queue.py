@@ -189,8 +189,8 @@ class UnorderedQueue(ElementQueue):
 
     Entries stand in sets, one for the records between two fences and one for each fence: the first
     set, those behind it, and the last set, which takes new records. Only a completed entry of the
-    first set moves on to the line of those that may come out. When the first set is empty, the next
-    one becomes the first, with all that was completed in it before.
+    first set moves on to the line of finished records. When the first set is empty, the next set
+    becomes the first, with all entries that were completed in it before.
     """
 
     def __init__(self, capacity: int) -> None:

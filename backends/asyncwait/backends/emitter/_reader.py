@@ -45,7 +45,7 @@ class Intake:
         self.taken = 0
         """Elements taken from the source."""
         self.waiting: deque[Stored] = deque(stored)
-        """What waits for room: an element, and what is still to be restored."""
+        """Elements that wait for room: elements to restore, then the last element read."""
         self.queue = queue
         self.outlet = outlet
         self.lock = lock

@@ -9,7 +9,7 @@ LACKS = (
     *("key-ordered", "retry", "failure-handler", "max-held", "statistics"),
     *("batches", "cache", "limits", "callbacks"),
 )
-"""What this operator leaves out, so that its design is all there is to read."""
+"""Profiles that the emitter omits, so that its code shows the original design alone."""
 
 asyncio_backend = partial(stream_backend, open_operator, lacks=LACKS)
 """Returns the emitter's operator on asyncio."""

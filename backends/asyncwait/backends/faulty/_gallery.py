@@ -160,7 +160,7 @@ class Variation(Change, frozen=True):
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """What it does not have: of the reference nothing, of the emitter what that lacks."""
+        """Profiles that this operator lacks; a changed emitter lacks those of the emitter."""
         own: tuple[str, ...] = getattr(self.change, "lacks", ())
         changes = (self.change, *self.also)
         if all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes):

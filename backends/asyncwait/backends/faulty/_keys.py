@@ -244,7 +244,7 @@ class StoresOneRecordOfEachKey(KeyOrderedQueue):
 
 @breaks("SNAP-4")
 class StoresTheRunningRecordFirst(KeyOrderedQueue):
-    """Stores the record of a key that runs ahead of those that are finished and held (KO-12)."""
+    """Stores the running record of a key before finished records that are held (KO-12)."""
 
     def elements(self) -> Iterator[Stored]:
         running = {id(entry.element) for entry in self.called if entry.outputs is None}

@@ -13,7 +13,18 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.generation._random import TICK, Chance, scenario
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
-from asyncwait.spec.scenario import Handler, Plan, PlannedRetry, Scenario, Step, key_of
+from asyncwait.spec.scenario import (
+    GRID,
+    Handler,
+    Plan,
+    PlannedBatch,
+    PlannedCache,
+    PlannedLimit,
+    PlannedRetry,
+    Scenario,
+    Step,
+    key_of,
+)
 
 _ATTEMPTS = [3, 2, 3, 4, 2, 3, 1, 9]
 _PAUSES = [1, 1, 1, 2, 3, 10]
@@ -222,6 +233,93 @@ def with_copies(chance: Chance, scenario: Scenario) -> Scenario:
     if scenario.retry is not None:
         plans = [replace(plan, steps=tuple(map(_uncopied, plan.steps))) for plan in plans]
     return replace(scenario, copies=True, plans=tuple(plans))
+
+
+def maybe(rng: Random, chance: float) -> bool:
+    """Return True with a probability."""
+    return rng.random() < chance
+
+
+def batch_of(rng: Random, base: Scenario) -> PlannedBatch:
+    """Return batches that fit the capacity and the retries of a scenario."""
+    return PlannedBatch(
+        max_size=rng.randint(1, min(4, base.capacity)),
+        max_wait=rng.choice([0, 1, 1, 2, 5, 100]) * GRID,
+        in_flight=rng.choice([1, 2, 2, 8]),
+        split=base.retry is not None and maybe(rng, 0.6) and base.retry.max_attempts > 1,
+        answers=rng.choice(["list", "mapping"]),
+    )
+
+
+def with_batches(rng: Random, scenario: Scenario) -> Scenario:
+    """Return a scenario with batches, some of which fail or answer as a whole."""
+    plans = tuple(_shared(rng, plan) for plan in scenario.plans)
+    return replace(scenario, plans=plans, batch=batch_of(rng, scenario))
+
+
+def _shared(rng: Random, plan: Plan) -> Plan:
+    """Have some calls of a value end their whole batch, or be left out of its answers."""
+    shares = {"raise": 0.4, "reply": 0.1}
+    wholes = [maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
+    steps = tuple(
+        replace(step, whole=whole, by_others=False, after_end=None)
+        for step, whole in zip(plan.steps, wholes, strict=True)
+    )
+    return replace(plan, steps=steps)
+
+
+def cache_of(rng: Random, values: int) -> PlannedCache:
+    """Return a cache for the keys of some values; an entry ages half a step beside all calls."""
+    refresh_ahead = rng.choice([None, None, None, 30, 50])
+    stale_if_error = rng.choice([None, None, None, 2 * GRID, 20 * GRID])
+    is_bounded = refresh_ahead is None and stale_if_error is None
+    return PlannedCache(
+        max_keys=rng.choice([1, 2, values]) if is_bounded else values,
+        ttl=rng.choice([1, 2, 4, 10, 30]) * GRID + GRID // 2,
+        missing_ttl=rng.choice([None, GRID + GRID // 2, 5 * GRID + GRID // 2]),
+        refresh_ahead=refresh_ahead,
+        stale_if_error=stale_if_error,
+    )
+
+
+def with_limits(rng: Random, scenario: Scenario) -> Scenario:
+    """Return a scenario with one or two limits, and with costs of its values."""
+    number = rng.choice([1, 1, 2])
+    limits = tuple(_limit(rng, keyed=scenario.batch is None) for _ in range(number))
+    plans = tuple(_costing(rng, plan, limits) for plan in scenario.plans)
+    return replace(scenario, plans=plans, limits=limits)
+
+
+def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
+    """Return a limit; a window ends half a step behind all else, so that there are no ties."""
+    if maybe(rng, 0.1):
+        return _breaker(rng)
+    costs = maybe(rng, 0.4)
+    most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
+    by = keyed and maybe(rng, 0.25)
+    wait = rng.choice([None] * 9 + [3 * GRID + GRID // 4])
+    if maybe(rng, 0.4):
+        return PlannedLimit("in-flight", most, costs=costs, by=by, max_wait=wait)
+    burst = most - 1 if not costs and most > 1 and maybe(rng, 0.3) else None
+    per, latency = rng.choice([2, 3, 5]) * GRID + GRID // 2, rng.choice([0, 0, GRID])
+    window = PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
+    return replace(window, max_wait=wait)
+
+
+def _breaker(rng: Random) -> PlannedLimit:
+    return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
+
+
+def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
+    most = min((limit.most for limit in limits if limit.costs), default=1)
+    handler = Handler("raise", error="ValueError") if maybe(rng, 0.1) else plan.handler
+    cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
+    if maybe(rng, 0.04):
+        cost = most + 1
+    # To be given no copy counts as a call, which no limit counts.
+    steps = tuple(replace(step, uncopied=False) for step in plan.steps)
+    changes = {"steps": steps, "uncopied": False, "handler": handler}
+    return replace(plan, cost=cost, group=group, **changes)
 
 
 QUICK, FULL = 700, 10_000

@@ -11,8 +11,7 @@ flaky   calls that fail or hang, and are repeated after milliseconds, before the
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
 batched records that share calls, with all that other profiles bring
-limited records that wait for permits, with nearly all that other profiles bring, but no budgets,
-        which end streams in the middle
+limited records that wait for permits, without budgets, which end streams in the middle
 cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
 A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
@@ -27,10 +26,15 @@ from msgspec.structs import replace
 from asyncwait.conformance.generation._generate import (
     KEYS,
     QUICK,
+    batch_of,
+    cache_of,
+    maybe,
+    with_batches,
     with_copies,
     with_failure_handlers,
     with_figures,
     with_keys,
+    with_limits,
     with_retries,
 )
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark, WatermarkStatus
@@ -39,9 +43,6 @@ from asyncwait.spec.scenario import (
     Crash,
     Handler,
     Plan,
-    PlannedBatch,
-    PlannedCache,
-    PlannedLimit,
     PlannedRetry,
     Scenario,
     SinkStep,
@@ -81,7 +82,7 @@ def _element(rng: Random, number: int, values: int, fence: float, barrier: float
     if chance < barrier:
         return Barrier(number)
     if chance < barrier + fence:
-        return WatermarkStatus(_maybe(rng, 0.5)) if _maybe(rng, 0.2) else Watermark(number)
+        return WatermarkStatus(maybe(rng, 0.5)) if maybe(rng, 0.2) else Watermark(number)
     # Some are equal to one that came before, key and time included.
     return Record(f"v{rng.randrange(values)}", number // 8, rng.choice([None, "k", number]))
 
@@ -110,10 +111,6 @@ def _results(rng: Random, name: str) -> tuple[str, ...]:
 
 def _ticks(*choices: int) -> Durations:
     return lambda rng: rng.choice(choices) * GRID
-
-
-def _maybe(rng: Random, chance: float) -> bool:
-    return rng.random() < chance
 
 
 def _mode(rng: Random) -> Any:
@@ -184,7 +181,7 @@ def _dense(rng: Random, size: int) -> Scenario:
         handled=timeout is not None,
         form=_form(rng),
         inputs=_stream(rng, size // 3, 30, fence=0.15, barrier=0.1),
-        plans=_plans(rng, 30, _ticks(0, 1, 1), thread=_maybe(rng, 0.2)),
+        plans=_plans(rng, 30, _ticks(0, 1, 1), thread=maybe(rng, 0.2)),
         sink=rng.choice([(), (SinkStep("pause", GRID),), (SinkStep("give_up", GRID),) * 3]),
     )
 
@@ -217,7 +214,7 @@ def _fine(rng: Random, size: int) -> Scenario:
 
 def _stalls(rng: Random, size: int) -> Scenario:
     def blocks(chance: float) -> int:
-        return rng.choice([1, 7, GRID, 3 * GRID]) if _maybe(rng, chance) else 0
+        return rng.choice([1, 7, GRID, 3 * GRID]) if maybe(rng, chance) else 0
 
     timeout = rng.choice([None, GRID, 2 * GRID])
     inputs = _stream(rng, size // 5, 6, gap=_ticks(0, 0, 1, 2), fence=0.1)
@@ -279,18 +276,18 @@ def _slip(rng: Random, limit: int | None) -> Step:
         return Step(after=after, results=("no", "never"), twice=True, again=rng.choice([0, 2]))
     if kind == "told":
         return Step("raise", after, error="RetryAfter", retry_after=rng.choice([0, 1, 4]))
-    return Step("raise", after, error="ValueError", blocks=blocks, thread=_maybe(rng, 0.1))
+    return Step("raise", after, error="ValueError", blocks=blocks, thread=maybe(rng, 0.1))
 
 
 def _spared(rng: Random, size: int) -> Scenario:
     timeout = rng.choice([None, GRID, 3 * GRID])
-    retry = PlannedRetry(max_attempts=2) if _maybe(rng, 0.3) else None
+    retry = PlannedRetry(max_attempts=2) if maybe(rng, 0.3) else None
     values = max(1, size // 10)
     plans = tuple(
         replace(
             plan,
             steps=tuple(_failing(rng, step, late=timeout is not None) for step in plan.steps),
-            handler=plan.handler if _maybe(rng, 0.5) else Handler("none"),
+            handler=plan.handler if maybe(rng, 0.5) else Handler("none"),
             failure=_instead(rng, f"{plan.value}!"),
         )
         for plan in _plans(rng, values, _ticks(0, 1, 1, 2))
@@ -300,12 +297,12 @@ def _spared(rng: Random, size: int) -> Scenario:
         capacity=rng.choice([1, 3, 8]),
         timeout=timeout,
         retry=retry,
-        handled=timeout is not None and _maybe(rng, 0.5),
+        handled=timeout is not None and maybe(rng, 0.5),
         failures_handled=True,
         form=_form(rng),
         inputs=_stream(rng, size // 4, values, gap=_ticks(0, 0, 0, 1)),
         plans=plans,
-        crashes=(Crash(3 * GRID),) if _maybe(rng, 0.2) else (),
+        crashes=(Crash(3 * GRID),) if maybe(rng, 0.2) else (),
     )
 
 
@@ -332,7 +329,7 @@ def _lines(rng: Random, size: int) -> Scenario:
         inputs=inputs,
         plans=plans,
         sink=(SinkStep("read", size // 5), SinkStep("pause", 4 * GRID)),
-        crashes=(Crash(6 * GRID, mode=_mode(rng)),) if _maybe(rng, 0.2) else (),
+        crashes=(Crash(6 * GRID, mode=_mode(rng)),) if maybe(rng, 0.2) else (),
     )
 
 
@@ -343,7 +340,7 @@ def _batched(rng: Random, size: int) -> Scenario:
         mode=_mode(rng),
         capacity=rng.choice([2, 3, 5, records]),
         timeout=timeout,
-        handled=timeout is not None and _maybe(rng, 0.6),
+        handled=timeout is not None and maybe(rng, 0.6),
         max_held=rng.choice([None, None, None, 2]),
         inputs=_stream(rng, records, max(1, records // 2), gap=_ticks(0, 0, 0, 1, 2)),
         plans=_plans(rng, records, _ticks(0, 1, 1, 2, 4), steps=1),
@@ -352,42 +349,20 @@ def _batched(rng: Random, size: int) -> Scenario:
         cancel_at=rng.choice([None] * 6 + [3 * GRID]),
         requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
         crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
-        contexts=_maybe(rng, 0.2),
-        unshielded=_maybe(rng, 0.2),
-        reuses=_maybe(rng, 0.2),
+        contexts=maybe(rng, 0.2),
+        unshielded=maybe(rng, 0.2),
+        reuses=maybe(rng, 0.2),
     )
     layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
     for put_on, share in zip(layers, (0.6, 0.4, 0.3, 0.3, 0.3), strict=True):
-        if _maybe(rng, share):
+        if maybe(rng, share):
             base = put_on(rng, base)
-    plans = tuple(_shared(rng, plan) for plan in base.plans)
-    return replace(base, plans=plans, batch=_batch(rng, base))
-
-
-def _batch(rng: Random, base: Scenario) -> PlannedBatch:
-    return PlannedBatch(
-        max_size=rng.randint(1, min(4, base.capacity)),
-        max_wait=rng.choice([0, 1, 1, 2, 5, 100]) * GRID,
-        in_flight=rng.choice([1, 2, 2, 8]),
-        split=base.retry is not None and _maybe(rng, 0.6) and base.retry.max_attempts > 1,
-        answers=rng.choice(["list", "mapping"]),
-    )
-
-
-def _shared(rng: Random, plan: Plan) -> Plan:
-    """Have some calls of a value end their whole batch, or be left out of its answers."""
-    shares = {"raise": 0.4, "reply": 0.1}
-    wholes = [_maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
-    steps = tuple(
-        replace(step, whole=whole, by_others=False, after_end=None)
-        for step, whole in zip(plan.steps, wholes, strict=True)
-    )
-    return replace(plan, steps=steps)
+    return with_batches(rng, base)
 
 
 def _cached(rng: Random, size: int) -> Scenario:
     records, values = max(2, size // 5), rng.choice([1, 2, 3, 5])
-    cache = _cache(rng, values)
+    cache = cache_of(rng, values)
     # Whether a load is late or just in time tells what there is to be given later on.
     off = 0 if cache.refresh_ahead is None and cache.stale_if_error is None else _OFF_THE_GRID
     timeout = rng.choice([None, None, 3 * GRID + off, 6 * GRID + off])
@@ -395,7 +370,7 @@ def _cached(rng: Random, size: int) -> Scenario:
         mode=_mode(rng),
         capacity=rng.choice([2, 3, 5, records]),
         timeout=timeout,
-        handled=timeout is not None and _maybe(rng, 0.6),
+        handled=timeout is not None and maybe(rng, 0.6),
         max_held=rng.choice([None, None, None, 2]),
         inputs=_stream(rng, records, values, gap=_ticks(0, 0, 1, 1, 2)),
         plans=_plans(rng, values, _ticks(0, 1, 1, 2, 4), steps=6),
@@ -404,13 +379,13 @@ def _cached(rng: Random, size: int) -> Scenario:
         cancel_at=rng.choice([None] * 6 + [3 * GRID]),
         requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
         crashes=rng.choice([(), (), (Crash(4 * GRID),)]),
-        contexts=_maybe(rng, 0.2),
-        unshielded=_maybe(rng, 0.2),
-        reuses=_maybe(rng, 0.2),
+        contexts=maybe(rng, 0.2),
+        unshielded=maybe(rng, 0.2),
+        reuses=maybe(rng, 0.2),
     )
     layers = with_retries, with_failure_handlers, with_keys, with_figures
     for put_on, share in zip(layers, (0.5, 0.4, 0.2, 0.6), strict=True):
-        if _maybe(rng, share):
+        if maybe(rng, share):
             base = put_on(rng, base)
     if off and base.retry is not None and base.retry.attempt_timeout is not None:
         limit = base.retry.attempt_timeout + off + 1
@@ -429,19 +404,6 @@ What is kept gets old half a step behind some other event: where it is asked for
 tie, to which nobody can be held. With the least numbers that differ it takes three limits or four
 calls that end one after the other until these make half a step; with others it took two.
 """
-
-
-def _cache(rng: Random, values: int) -> PlannedCache:
-    refresh_ahead = rng.choice([None, None, None, 30, 50])
-    stale_if_error = rng.choice([None, None, None, 2 * GRID, 20 * GRID])
-    is_bounded = refresh_ahead is None and stale_if_error is None
-    return PlannedCache(
-        max_keys=rng.choice([1, 2, values]) if is_bounded else values,
-        ttl=rng.choice([1, 2, 4, 10, 30]) * GRID + GRID // 2,
-        missing_ttl=rng.choice([None, GRID + GRID // 2, 5 * GRID + GRID // 2]),
-        refresh_ahead=refresh_ahead,
-        stale_if_error=stale_if_error,
-    )
 
 
 _ALIKE: Sequence[Mapping[str, Any]] = [
@@ -475,7 +437,7 @@ def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
         for step in plan.steps
     )
     handler, failure = (replace(each, blocks=0) for each in (plan.handler, plan.failure))
-    if _maybe(rng, 0.1):
+    if maybe(rng, 0.1):
         handler = Handler("raise", error="ValueError")
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
@@ -487,7 +449,7 @@ def _limited(rng: Random, size: int) -> Scenario:
         mode=_mode(rng),
         capacity=rng.choice([2, 3, 5, records, records]),
         timeout=timeout,
-        handled=timeout is not None and _maybe(rng, 0.6),
+        handled=timeout is not None and maybe(rng, 0.6),
         max_held=rng.choice([None, None, None, 2]),
         form=_form(rng),
         inputs=_stream(rng, records, values, gap=_ticks(0, 0, 0, 1, 2)),
@@ -497,64 +459,29 @@ def _limited(rng: Random, size: int) -> Scenario:
         cancel_at=rng.choice([None] * 6 + [3 * GRID]),
         requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
         crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
-        contexts=_maybe(rng, 0.1),
-        unshielded=_maybe(rng, 0.1),
-        reuses=_maybe(rng, 0.1),
+        contexts=maybe(rng, 0.1),
+        unshielded=maybe(rng, 0.1),
+        reuses=maybe(rng, 0.1),
     )
     layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
     for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3, 0.2), strict=True):
-        if _maybe(rng, share):
+        if maybe(rng, share):
             base = put_on(rng, base)
-    batch = _batch(rng, base) if base.form == "coroutine" and _maybe(rng, 0.15) else None
-    number = rng.choice([1, 1, 2])
-    limits = tuple(_limit(rng, keyed=batch is None) for _ in range(number))
-    plans = tuple(_costing(rng, plan, limits) for plan in base.plans)
-    return replace(base, plans=plans, batch=batch, limits=limits)
-
-
-def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
-    """Return a limit; a window ends half a step behind all else, so that there are no ties."""
-    if _maybe(rng, 0.1):
-        return _breaker(rng)
-    costs = _maybe(rng, 0.4)
-    most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
-    by = keyed and _maybe(rng, 0.25)
-    wait = rng.choice([None] * 9 + [3 * GRID + GRID // 4])
-    if _maybe(rng, 0.4):
-        return PlannedLimit("in-flight", most, costs=costs, by=by, max_wait=wait)
-    burst = most - 1 if not costs and most > 1 and _maybe(rng, 0.3) else None
-    per, latency = rng.choice([2, 3, 5]) * GRID + GRID // 2, rng.choice([0, 0, GRID])
-    window = PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
-    return replace(window, max_wait=wait)
-
-
-def _breaker(rng: Random) -> PlannedLimit:
-    return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
-
-
-def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
-    most = min((limit.most for limit in limits if limit.costs), default=1)
-    handler = Handler("raise", error="ValueError") if _maybe(rng, 0.1) else plan.handler
-    cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
-    if _maybe(rng, 0.04):
-        cost = most + 1
-    # To be given no copy counts as a call, which no limit counts.
-    steps = tuple(replace(step, uncopied=False) for step in plan.steps)
-    changes = {"steps": steps, "uncopied": False, "handler": handler}
-    return replace(plan, cost=cost, group=group, **changes)
+    batch = batch_of(rng, base) if base.form == "coroutine" and maybe(rng, 0.15) else None
+    return with_limits(rng, replace(base, batch=batch))
 
 
 def _at_last(rng: Random, plan: Plan) -> Plan:
     """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
-    steps = (slip if _maybe(rng, 0.5) else step for step in plan.steps[:-1])
+    steps = (slip if maybe(rng, 0.5) else step for step in plan.steps[:-1])
     return replace(plan, steps=(*steps, plan.steps[-1]))
 
 
 def _of_a_line(rng: Random, element: Element, keys: Sequence[Any], number: int) -> Element:
     if not isinstance(element, Record):
         return element
-    key = f"own {number}" if _maybe(rng, 0.1) else rng.choice(keys)
+    key = f"own {number}" if maybe(rng, 0.1) else rng.choice(keys)
     return replace(element, key=key)
 
 
@@ -581,39 +508,22 @@ def _instead(rng: Random, name: str) -> Handler:
             return Handler("reply", _results(rng, name), blocks=rng.choice([0] * 19 + [GRID]))
 
 
-SHAPES: Mapping[str, Callable[[Random, int], Scenario]] = {
-    "wide": _wide,
-    "long": _long,
-    "deep": _deep,
-    "dense": _dense,
-    "sparse": _sparse,
-    "fine": _fine,
-    "stalls": _stalls,
-    "flaky": _flaky,
-    "spared": _spared,
-    "lines": _lines,
-    "batched": _batched,
-    "cached": _cached,
-    "limited": _limited,
+SHAPES: Mapping[str, tuple[Callable[[Random, int], Scenario], int]] = {
+    "wide": (_wide, 5),
+    "long": (_long, 1),
+    "deep": (_deep, 12),
+    "dense": (_dense, 20),
+    "sparse": (_sparse, 12),
+    "fine": (_fine, 8),
+    "stalls": (_stalls, 30),
+    "flaky": (_flaky, 20),
+    "spared": (_spared, 30),
+    "lines": (_lines, 20),
+    "batched": (_batched, 40),
+    "cached": (_cached, 40),
+    "limited": (_limited, 40),
 }
-"""What draws each shape, by its name."""
-
-SHARES: Mapping[str, int] = {
-    "wide": 5,
-    "long": 1,
-    "deep": 12,
-    "dense": 20,
-    "sparse": 12,
-    "fine": 8,
-    "stalls": 30,
-    "flaky": 20,
-    "spared": 30,
-    "lines": 20,
-    "batched": 40,
-    "cached": 40,
-    "limited": 40,
-}
-"""How many of each shape go with the small scenarios of a quick run."""
+"""Function that draws each shape, and its number among the scenarios of a quick run, by name."""
 
 LARGEST = 100
 """Size at which each shape is as large as it gets."""
@@ -621,7 +531,8 @@ LARGEST = 100
 
 def shape(name: str, size: int, seed: int) -> Scenario:
     """Return the scenario of a shape that belongs to `size` (1 to `LARGEST`) and `seed`."""
-    scenario = SHAPES[name](Random(f"{name} {seed}"), size)
+    draw, _ = SHAPES[name]
+    scenario = draw(Random(f"{name} {seed}"), size)
     called = {identity(each.value) for each in scenario.elements if isinstance(each, Record)}
     plans = tuple(plan for plan in scenario.plans if identity(plan.value) in called)
     return replace(scenario, plans=plans)
@@ -632,7 +543,7 @@ def shapes(count: int, seed: int) -> Iterator[tuple[str, Scenario]]:
 
     They depend on both, as those do. A long one is a third as long in a quick run.
     """
-    for name, share in SHARES.items():
+    for name, (_, share) in SHAPES.items():
         size = LARGEST if name != "long" or count > QUICK else LARGEST // 3
         for number in range(max(1, round(share * count / QUICK))):
             own = seed * 1_000_003 + number

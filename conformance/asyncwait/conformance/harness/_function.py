@@ -11,105 +11,13 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.conformance.harness._cancelling import present_task
+from asyncwait.conformance.harness._planned_errors import Planned, planned_error
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import loop_door
-from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
-    InvalidConfig,
-    Record,
-    ResultFuture,
-    RetryAfter,
-)
+from asyncwait.spec import ResultFuture
 from asyncwait.spec.limits import Cost
 from asyncwait.spec.scenario import Handler, HookRun, PlannedBatch, Scenario, Step
 from asyncwait.spec.texts import shown
-
-
-class Planned(ConnectionError, TimeoutError):
-    """The error that a plan asks for: one that somebody may be tempted to repeat a call for."""
-
-    def __bool__(self) -> bool:
-        """Be an error all the same."""
-        return False
-
-
-class PlannedValueError(ValueError):
-    """One that is caught as what it is based on, and told by that name."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return planned_error, ("ValueError",)
-
-
-PlannedValueError.__name__ = PlannedValueError.__qualname__ = "ValueError"
-
-
-class PlannedRetryAfter(RetryAfter):
-    """One that a client has made its own, and called the same."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return planned_error, ("RetryAfter", round(self.seconds * 1000))
-
-
-PlannedRetryAfter.__name__ = PlannedRetryAfter.__qualname__ = "RetryAfter"
-
-
-class Unpicklable(Exception):
-    """An error that can't cross a process border."""
-
-    def __init__(self) -> None:
-        super().__init__("planned")
-        self.lock = threading.Lock()
-
-
-class Chained(Exception):
-    """An error that has a cause, which is to be found behind it still."""
-
-    def __init__(self, said: str) -> None:
-        super().__init__(said)
-        self.__cause__ = self.planned_cause = KeyError(said)
-
-
-class Unprintable(Exception):
-    """An error whose texts raise, as those do that read from what is closed."""
-
-    def __repr__(self) -> str:
-        raise LookupError("what this error would tell of is gone")
-
-    __str__ = __repr__
-
-
-class Panic(BaseException):
-    """An error that is no Exception, as extension modules raise where their own code panics."""
-
-
-_OTHERS = Record("b", 6)
-"""Another record than that of the call, and where examples raise these errors equal to it."""
-
-_ERRORS: dict[str, Callable[[str], BaseException]] = {
-    "ExceptionGroup": lambda said: ExceptionGroup(said, [ValueError(said), OSError(said)]),
-    "Chained": Chained,
-    "Panic": Panic,
-    "CallFailed": partial(CallFailed, _OTHERS),
-    "CallTimedOut": partial(CallTimedOut, _OTHERS),
-    "InvalidConfig": InvalidConfig,
-    "ValueError": PlannedValueError,
-    "StopIteration": StopIteration,
-    "StopAsyncIteration": StopAsyncIteration,
-    "CancelledError": asyncio.CancelledError,
-    "KeyboardInterrupt": KeyboardInterrupt,
-    "SystemExit": SystemExit,
-    "Unprintable": Unprintable,
-    "Unpicklable": lambda _: Unpicklable(),
-}
-
-
-def planned_error(name: str, retry_after: int = 0) -> BaseException:
-    """Return a fresh error of the planned kind; `retry_after` is told in ms."""
-    if name == "RetryAfter":
-        return PlannedRetryAfter(retry_after / 1000)
-    return _ERRORS.get(name, Planned)("planned")
-
 
 _MISRETURNS: dict[str, Any] = {"none": None, "text": "text", "bytes": b"bytes", "number": 7}
 

@@ -307,8 +307,8 @@ class Gate(Asker):
                 return
         self._has_warned = True
         text = (
-            f"{count} abandoned call(s) take all room of {self.limits[parked[0].place]}: no call "
-            "starts before one of them ends; give the client a time limit of its own"
+            f"calls wait for {self.limits[parked[0].place]}, and only {count} abandoned call(s) "
+            "can make room: give the client a time limit of its own"
         )
         warn(text, RuntimeWarning, stacklevel=2)
 

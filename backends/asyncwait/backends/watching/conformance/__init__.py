@@ -12,7 +12,7 @@ from asyncwait.reference import open_operator
 from asyncwait.spec import MissingExtra, OpenOperator
 
 LACKS = ("limits",)
-"""What is shown of an operator does not name the limits that calls wait for."""
+"""Metrics and progress sum waiting calls over all limits, so they can not show `limits`."""
 
 OPERATORS: Mapping[str, OpenOperator] = {"pool": pool.open_operator, "reference": open_operator}
 

@@ -1,4 +1,4 @@
-"""What limits count: the calls of windows, the costs of budgets, the failures of breakers."""
+"""Counts of limits: the calls of windows, the costs of budgets, the failures of breakers."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Which records wait for their permits, and whether limits have room for them."""
+"""Records that wait for their permits, and the room that limits have for them."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict

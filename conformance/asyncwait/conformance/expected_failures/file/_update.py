@@ -26,7 +26,7 @@ MOST_SCENARIOS = 50
 """An entry with more names none: its rule is broken nearly wherever it applies."""
 
 DAYS = 90
-"""How long a new entry counts, unless its author gives it another day."""
+"""Days from the creation of an entry to its expiry, unless the author sets another day."""
 
 _BEGINNING = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))*")
 """The lines of comment at the beginning of a file."""
@@ -53,7 +53,7 @@ class Update(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """What a run of a backend says of rules, by their ids.
+    """Results of one run of a backend, by the ids of rules.
 
     Args:
         broken: the scenarios that break each rule which needs an entry.
@@ -179,7 +179,7 @@ def _kept(entry: Entry, asked: Mapping[str, Shown], today: date) -> Iterator[Ent
 
 
 def _scenarios(entry: Entry, asked: Mapping[str, Shown], today: date) -> tuple[str, ...]:
-    """Return the scenarios of an entry, with those that break its rule now."""
+    """Return the scenarios of an entry, together with the scenarios that break its rule now."""
     if not (entry.scenarios or entry.says_how) or entry.is_over(today):
         return entry.scenarios
     seen = (each for shown in asked.values() for each in shown.broken.get(entry.rule, ()))
