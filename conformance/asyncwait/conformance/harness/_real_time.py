@@ -28,7 +28,7 @@ MOST_INPUTS = 40
 LATEST = (GRID - EARLY) // 2
 """Milliseconds that anything in a run may be late."""
 
-ROUNDS = (1, 2, 4, 8, 16)
+ROUNDS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Runs of a scenario in each round, until one is in time: a busy machine may stall most of them."""
 
 PlayAll: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace]]
