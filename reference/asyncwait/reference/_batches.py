@@ -64,7 +64,7 @@ class BatchCall(TaskCall):
             self.gathered.is_over(self)
 
     async def invoke(self) -> Outcome:
-        """Call the function with the values of all whose time is not over (RETRY-11)."""
+        """Call the function with the values of all whose time is not over (RETRY-18)."""
         self.gathered.has_begun()
         self.has_begun()
         self.began, function = self.operator.clock(), self.operator.function.call

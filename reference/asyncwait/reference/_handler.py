@@ -20,6 +20,7 @@ from asyncwait.toolkit import (
     CallScope,
     attempt_timed_out,
     call_failed,
+    cause_or_self,
     collect_results,
     failure_of,
     outcome_of,
@@ -94,7 +95,7 @@ class Attempt(TaskCall):
         self.permit = permit
         gate, is_late = self.operator.gate, self.operator.clock() > self.handler.due
         if gate is not None and permit is not None and is_late:
-            gate.withdraw(permit)  # Nothing begins after the deadline, which is next (RETRY-11).
+            gate.withdraw(permit)  # Nothing begins after the deadline, which is next (RETRY-18).
         elif self.operator.function.invoke is not None:
             self.start_callback(self.operator.function.invoke)
         else:
@@ -129,7 +130,7 @@ class Attempt(TaskCall):
 
     async def invoke(self) -> Outcome:
         """Call the function, and wait for what it comes to."""
-        # Nothing begins after the deadline, which ends it (RETRY-11).
+        # Nothing begins after the deadline, which ends it (RETRY-18).
         if self.operator.clock() > self.handler.due:
             await anyio.sleep_forever()
         self.begin()
@@ -312,7 +313,7 @@ class ResultHandler:
     def conclude_results(self, results: tuple[Any, ...], at: float) -> None:
         """Decide the record by what a call gave at a time, or have it called again."""
         try:
-            pause = self.pause_after(results)
+            pause = self.pause_after(results, self.due - at)
         except OperatorError as failure:
             self.decide_despite(failure)
         else:
@@ -328,9 +329,9 @@ class ResultHandler:
             OperatorError: it was the last attempt, or is no reason for another, and nobody has
                 results all the same.
         """
-        self.last_error = failure.__cause__ or failure
+        self.last_error = cause_or_self(failure)
         try:
-            pause = None if self.is_decided else self.pause_after_failure(failure)
+            pause = None if self.is_decided else self.pause_after_failure(failure, self.due - at)
         except OperatorError as broken:
             failure, pause = broken, None
         if pause is None:
@@ -352,19 +353,23 @@ class ResultHandler:
         self.operator.failures_handled += 1
         self.decide(results)
 
-    def pause_after(self, results: tuple[Any, ...]) -> float | None:
-        """Return the seconds until the next attempt; None if results are the last word."""
+    def pause_after(self, results: tuple[Any, ...], left: float) -> float | None:
+        """Return the seconds until the next attempt; None if results are the last word.
+
+        A back-off that does not end within the seconds `left` until the deadline does not begin
+        (RETRY-19).
+        """
         back_offs = self.operator.back_offs
         if back_offs is None:
             return None
-        return back_offs.after_results(self.record, results, self.attempts)
+        return back_offs.after_results(self.record, results, self.attempts, left)
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         """Return the seconds until the next attempt; None if a failure is the last word."""
         back_offs = self.operator.back_offs
         if back_offs is None or isinstance(failure.__cause__, NotCalled | CostMistold):
             return None
-        return back_offs.after_failure(failure, self.attempts)
+        return back_offs.after_failure(failure, self.attempts, left)
 
     def on_refused(self, error: NotCalled) -> None:
         """The mail of a call that does not begin: the record fails without it (LIMIT-13).
@@ -400,7 +405,7 @@ class ResultHandler:
         """Call again, when the last call has ended, or is abandoned (RETRY-10).
 
         If the loop was blocked, the deadline may be over, too: then there is nothing to call for,
-        and the timer of that is next (RETRY-11).
+        and the timer of that is next (RETRY-18).
         """
         self.end_pause()
         if self.is_decided or self.operator.clock() > self.due:
@@ -490,12 +495,12 @@ class ResultHandler:
             InvalidResult: it gave something that is no collection of results (RES-3).
             CallFailed: its results raised when they were collected (RES-6).
         """
-        operator = self.operator
-        assert operator.config.timeout is not None
-        return results_at_deadline(self.record, operator.function.timeout, operator.config.timeout)
+        timeout, handler = self.operator.config.timeout, self.operator.function.timeout
+        assert timeout is not None
+        return results_at_deadline(self.record, handler, timeout, self.last_error)
 
     def cancel_deadline(self) -> None:
-        """Leave no timer behind for a decided record (TIME-1, RETRY-11)."""
+        """Leave no timer behind for a decided record (TIME-1, RETRY-18)."""
         if self.pause is not None:
             self.operator.timers.cancel(self.pause)
             self.end_pause()

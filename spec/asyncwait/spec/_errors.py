@@ -6,7 +6,7 @@
     ├── RetryAfter                        raised by a call, to say when the next attempt may begin
     ├── OperatorError                     the stream ends with it; `record` says whose call it was
     │   ├── CallFailed                    the call, or the collection it returned, raised
-    │   ├── CallTimedOut                  the deadline passed and the handler gave no results
+    │   ├── CallTimedOut (TimeoutError)   the deadline passed and the handler gave no results
     │   ├── InvalidResult                 something that is not a collection of results
     │   ├── InvalidKey                    a key can't be compared, in key-ordered mode
     │   └── TooManyAbandonedCalls         more cancelled calls run on than may be waited for
@@ -21,7 +21,7 @@ is of one of these classes. What user code raises for the whole program, Keyboar
 SystemExit, is no error of this family either: it passes, and everything is closed.
 """
 
-from typing import Self
+from typing import Any, Self
 
 from asyncwait.spec._elements import Record
 from asyncwait.spec.texts import shown
@@ -73,6 +73,11 @@ class OperatorError(AsyncWaitError):
         self.attempts = 1
         self.after(attempts)
 
+    @property
+    def value(self) -> Any:
+        """The value of the record; None where there is no record."""
+        return None if self.record is None else self.record.value
+
     def after(self, attempts: int) -> Self:
         """Note how many calls of the record there have been, and return itself."""
         if attempts > 1:
@@ -92,8 +97,11 @@ class CallFailed(OperatorError):
     """
 
 
-class CallTimedOut(OperatorError):
-    """The deadline of a record passed, and there is no handler, or it gave None or raised."""
+class CallTimedOut(OperatorError, TimeoutError):
+    """The deadline of a record passed, and there is no handler, or it gave None or raised.
+
+    The cause is what the handler raised, else the error of the last attempt that has failed.
+    """
 
 
 class InvalidResult(OperatorError):

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
+from math import inf
 from random import Random
 from typing import Any
 
@@ -25,6 +26,9 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
+
+_ROUNDING = 1e-9
+"""Seconds by which a difference of two readings of a clock may be off."""
 
 
 class KeeperLost(AsyncWaitError):
@@ -87,7 +91,10 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
 
 
 def results_at_deadline(
-    record: Record, handler: Callable[[Any], Results | None] | None, timeout: float
+    record: Record,
+    handler: Callable[[Any], Results | None] | None,
+    timeout: float,
+    last_error: BaseException | None = None,
 ) -> tuple[Any, ...]:
     """Ask the timeout handler, once, for results of `record` in place of its call.
 
@@ -95,23 +102,41 @@ def results_at_deadline(
         record: the input record, whose deadline has passed undecided.
         handler: the function's `timeout`, if it has one.
         timeout: in seconds, for the message.
+        last_error: the error of the last attempt that has failed; None if no attempt has.
 
     Raises:
-        CallTimedOut: there is no handler, it gave None, or it raised.
+        CallTimedOut: there is no handler, it gave None, or it raised. The cause is what the handler
+            raised, else `last_error` (RETRY-20).
         InvalidResult: it gave something else that is no collection of results.
         CallFailed: the collection that it gave raised while it was read.
     """
-    late = f"no results after {timeout:g} s"
+    late = timed_out(record, timeout, last_error)
     if handler is None:
-        raise CallTimedOut(record, f"{late}, and there is no timeout handler")
+        raise late from late.__cause__
     try:
         returned = handler(record.value)
     except BaseException as error:
         reraise_fatal(error)
-        raise CallTimedOut(record, f"{late}, and the handler raised {shown(error)}") from error
+        reason = f"{late.reason}, and the timeout handler raised {shown(error)}"
+        raise CallTimedOut(record, reason) from error
     if returned is None:
-        raise CallTimedOut(record, f"{late}, and the handler gave None")
+        late = CallTimedOut(record, f"{late.reason}, and the timeout handler gave None")
+        raise late from last_error
     return collect_results(record, returned)
+
+
+def timed_out(record: Record, timeout: float, last_error: BaseException | None) -> CallTimedOut:
+    """Return the error of a record without results at its deadline.
+
+    Args:
+        record: the input record.
+        timeout: in seconds.
+        last_error: the error of the last attempt that has failed; None if no attempt has.
+    """
+    before = "" if last_error is None else f"; the attempt before failed: {shown(last_error)}"
+    late = CallTimedOut(record, f"no results after {timeout:g} s{before}")
+    late.__cause__ = last_error
+    return late
 
 
 def results_despite(failure: OperatorError, handler: FailureHandler | None) -> tuple[Any, ...]:
@@ -240,16 +265,23 @@ class BackOffs:
         self._retry = retry
         self._chance = Random(retry.seed)
 
-    def after_failure(self, failure: OperatorError, attempts: int) -> float | None:
-        """Return how many seconds to wait before the next attempt; None for none.
+    def after_failure(
+        self, failure: OperatorError, attempts: int, left: float = inf
+    ) -> float | None:
+        """Return how many seconds to wait before the next attempt; None for no further attempt.
 
         Args:
             failure: what the operator would fail with.
             attempts: calls of that record so far.
+            left: seconds until the deadline of the record, before which a back-off has to end
+                (RETRY-19).
 
         Raises:
             CallFailed: the predicate raised.
         """
+        return _within(self._after_failure(failure, attempts), left)
+
+    def _after_failure(self, failure: OperatorError, attempts: int) -> float | None:
         if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
             return None
         error = failure if failure.__cause__ is None else failure.__cause__
@@ -263,14 +295,15 @@ class BackOffs:
         return _seconds_of(error, failure.record, attempts)
 
     def after_results(
-        self, record: Record, results: tuple[Any, ...], attempts: int
+        self, record: Record, results: tuple[Any, ...], attempts: int, left: float = inf
     ) -> float | None:
-        """Return how many seconds to wait before the next attempt; None for none.
+        """Return how many seconds to wait before the next attempt; None for no further attempt.
 
         Args:
             record: whose call gave them.
             results: as they were collected.
             attempts: calls of that record so far.
+            left: see `after_failure`.
 
         Raises:
             CallFailed: the predicate raised.
@@ -280,7 +313,7 @@ class BackOffs:
             return None
         predicate = isolated(predicate, self.context)
         matches = _asked("on_result", predicate, results, record, attempts)
-        return self._wait(attempts) if matches else None
+        return _within(self._wait(attempts), left) if matches else None
 
     def _answer(
         self, error: BaseException, record: Record | None, attempts: int
@@ -294,6 +327,11 @@ class BackOffs:
     def _wait(self, attempts: int) -> float:
         whole, jitter = self._retry.back_off(attempts), self._retry.jitter
         return whole - whole * jitter * self._chance.random() if jitter else whole
+
+
+def _within(seconds: float | None, left: float) -> float | None:
+    """Return the seconds of a back-off; None if it does not end before the deadline."""
+    return None if seconds is None or seconds >= left - _ROUNDING else seconds
 
 
 def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> float:

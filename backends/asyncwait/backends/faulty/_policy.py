@@ -215,9 +215,9 @@ class AsksTheFailureHandlerFirst(ResultHandler):
 class AsksAfterEachAttempt(ResultHandler):
     """Asks the failure handler as soon as a call fails, and calls again only if it has nothing."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         handler = self.operator.function.failure
-        return None if handler is not None else super().pause_after_failure(failure)
+        return None if handler is not None else super().pause_after_failure(failure, left)
 
 
 @breaks("POLICY-1")

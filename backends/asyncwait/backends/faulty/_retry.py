@@ -82,8 +82,8 @@ class CountsRepetitionsAsAttempts(AsyncWaitOperator):
 class BeginsAnewForAll(ResultHandler):
     """Keeps one back-off for all records, and each first failure resets it: Flink's RT-5."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
-        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
         level = 1 if self.attempts == 1 else vars(self.operator)["level"] + 1
         vars(self.operator)["level"] = level
         if pause is None or retry is None or pause > retry.back_off(self.attempts):
@@ -95,8 +95,8 @@ class BeginsAnewForAll(ResultHandler):
 class NeverBeginsAnew(ResultHandler):
     """Keeps one back-off for all records, which only grows: FLINK-33698."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
-        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
         vars(self.operator)["level"] = level = vars(self.operator).get("level", 0) + 1
         return pause if pause is None or retry is None else max(pause, retry.back_off(level))
 
@@ -105,8 +105,8 @@ class NeverBeginsAnew(ResultHandler):
 class LetsTheFirstBackOffPassTheCap(ResultHandler):
     """Takes the initial back-off as it is, however long: Flink's RT-6."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
-        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
         if retry is None or self.attempts != 1 or pause != retry.back_off(1):
             return pause  # What the service asks for stays as it is.
         return retry.initial
@@ -128,8 +128,8 @@ class ForgetsTheCap(AsyncWaitOperator):
 class CountsBackOffsInThirtyTwoBits(ResultHandler):
     """Counts milliseconds in 32 bits, where a back-off of months is over at once."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
-        pause = super().pause_after_failure(failure)
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause = super().pause_after_failure(failure, left)
         return None if pause is None else round(1000 * pause) % 2**32 / 1000
 
 
@@ -148,18 +148,18 @@ class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
 class TakesRetryAfterForAnyError(ResultHandler):
     """Backs off as after any other error, although it was told when to come again."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         if isinstance(failure.__cause__, RetryAfter):
             failure = call_failed(self.record, ValueError("come again"))
-        return super().pause_after_failure(failure)
+        return super().pause_after_failure(failure, left)
 
 
 @breaks("RETRY-5")
 class TakesTellingForYes(ResultHandler):
     """Backs off as ever where `on_error` answers with a time."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
-        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
         if pause is None or retry is None or isinstance(failure.__cause__, RetryAfter):
             return pause
         return retry.back_off(self.attempts)
@@ -169,8 +169,8 @@ class TakesTellingForYes(ResultHandler):
 class RepeatsWhateverFails(ResultHandler):
     """Repeats each call that failed, without a look at what is worth it."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
-        pause, retry = super().pause_after_failure(failure), self.operator.config.retry
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
         if pause is None and retry is not None and self.attempts < retry.max_attempts:
             return retry.back_off(self.attempts)
         return pause
@@ -193,8 +193,8 @@ class PutsOutWhatWasRefused(ResultHandler):
 
     refused: tuple[Any, ...] = ()
 
-    def pause_after(self, results: tuple[Any, ...]) -> float | None:
-        pause = super().pause_after(results)
+    def pause_after(self, results: tuple[Any, ...], left: float) -> float | None:
+        pause = super().pause_after(results, left)
         if pause is not None:
             self.refused += results
         return pause
@@ -265,9 +265,13 @@ class FailsOneCallTooLate(CancelledCalls):
         raise error
 
 
-@breaks("RETRY-11")
+@breaks("RETRY-18")
 class BacksOffBeyondTheDeadline(ResultHandler):
     """Decides a record at its deadline, and calls it again all the same: FLINK-30477."""
+
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        del left
+        return super().pause_after_failure(failure, math.inf)
 
     def cancel_deadline(self) -> None:
         self.pause = None
@@ -283,7 +287,7 @@ class BacksOffBeyondTheDeadline(ResultHandler):
 
 
 @breaks(
-    "RETRY-11",
+    "RETRY-18",
     behind="RETRY-14",
     why="the operator should have failed at the deadline, and calls again",
 )
@@ -298,7 +302,25 @@ class RepeatsAfterTheHandler(ResultHandler):
             self.conclude_failure(failure, due)
 
 
-@breaks("RETRY-11")
+@breaks("RETRY-19")
+class WaitsOutHopelessBackOffs(ResultHandler):
+    """Has a record back off until its deadline: Flink's RT-13."""
+
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        del left
+        return super().pause_after_failure(failure, math.inf)
+
+
+@breaks("RETRY-20")
+class HidesErrorsBehindTheTimeout(ResultHandler):
+    """Makes the timeout error without a look at what the attempts have raised."""
+
+    def results_at_deadline(self) -> tuple[Any, ...]:
+        self.last_error = None
+        return super().results_at_deadline()
+
+
+@breaks("RETRY-18")
 class GivesEachAttemptItsOwnDeadline(ResultHandler):
     """Begins the timeout anew with each attempt."""
 
@@ -357,7 +379,7 @@ class SleepsOnWhenItIsLeft(Attempt):
         try:
             return await super().invoke()
         except Exception as error:
-            pause = self.handler.pause_after_failure(call_failed(record, error))
+            pause = self.handler.pause_after_failure(call_failed(record, error), math.inf)
             if pause is None or function is None:
                 raise
         with anyio.CancelScope(shield=True):
@@ -375,10 +397,10 @@ class SleepsOnWhenItIsLeft(Attempt):
 class StopsRepeatingAtTheEndOfInput(ResultHandler):
     """Takes every outcome for the last one once the input has ended: Flink's EI-4."""
 
-    def pause_after_failure(self, failure: OperatorError) -> float | None:
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         if self.operator.output.task.end is not None:
             return None
-        return super().pause_after_failure(failure)
+        return super().pause_after_failure(failure, left)
 
 
 @breaks("RETRY-15")

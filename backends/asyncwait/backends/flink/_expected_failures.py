@@ -140,12 +140,19 @@ KNOWN = (
         examples=("answers-of-attempts-that-are-over",),
     ),
     Known(
+        "RT-13",
+        ("RETRY-19",),
+        "a record backs off until its deadline, and is decided then",
+        ("retry", "timeouts"),
+        examples=("back-off-beyond-the-deadline",),
+    ),
+    Known(
         "RT-16",
         ("ORD-2", "ORD-3"),
         "the results of a handler don't come out: an outcome of the same instant counts, or is "
         "followed by another attempt",
         ("retry", "timeouts"),
-        ("CAP-4", "ELEM-4", "RES-2", "RETRY-11", "TIME-2", "TIME-4", "TIME-6", "WM-4"),
+        ("CAP-4", "ELEM-4", "RES-2", "RETRY-18", "TIME-2", "TIME-4", "TIME-6", "WM-4"),
         examples=("attempt-fails-at-the-deadline",),
     ),
     Known(
@@ -169,7 +176,7 @@ KNOWN = (
         ("ORD-5", "RETRY-3", "RETRY-15"),
         "at the end of input a record that has backed off is called once more at once",
         ("retry",),
-        examples=("deadline-in-a-back-off", "end-of-input-in-a-second-attempt"),
+        examples=("end-of-input-in-a-second-attempt",),
     ),
 )
 """In the order of Flink's own parts."""

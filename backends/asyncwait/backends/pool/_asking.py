@@ -161,7 +161,7 @@ class Asking:
             if now >= kept.refresh_from and self._running < self._most:
                 kept.refresh_from = inf  # once in its life
                 self._refresh(place, entry.value)
-            if is_light and now <= core.due:  # What follows comes to the same.
+            if is_light:  # What follows comes to the same.
                 if in_bulk and kept.results and (pending or decided):
                     entry.results = kept.results
                     decided.append(entry)
@@ -169,7 +169,7 @@ class Asking:
                     core.decide(entry, kept.results)
             else:
                 entry.worker = _AT_ONCE
-                if not (sweep.watches and sweep.expire_due(entry, now, _AT_ONCE)):
+                if not (sweep.watches and sweep.is_over(entry, now, _AT_ONCE)):
                     core.on_results(entry, kept.results)
         return True
 
@@ -216,7 +216,7 @@ class Asking:
             return
         self._figures.null_keys += 1
         entry.worker = _AT_ONCE
-        if not (self._sweep.watches and self._sweep.expire_due(entry, None, _AT_ONCE)):
+        if not (self._sweep.watches and self._sweep.is_over(entry, self._clock(), _AT_ONCE)):
             self._core.call_raised(entry, error)
 
     def _needs_load(self, entry: Entry, place: Any) -> bool:

@@ -361,7 +361,7 @@ class BatchCrew(Crew):
         """Give each record that waits for the call its own outcome, or that of the whole."""
         core, sweep, now = self._core, self._sweep, self._clock()
         entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
-        is_plain = sweep.is_light and core.single and now <= core.due and not core.closed
+        is_plain = sweep.is_light and core.single and not core.closed
         is_whole = is_plain and worker.staying == len(entries)
         if is_whole and not any(isinstance(answer, BaseException) for answer in answers):
             core.decide_all(entries, answers)  # What follows comes to the same.
@@ -370,7 +370,7 @@ class BatchCrew(Crew):
             if entry.worker is not worker:
                 continue
             is_error = isinstance(answer, BaseException)
-            if sweep.watches and sweep.expire_due(entry, now, worker):
+            if sweep.watches and sweep.is_over(entry, now, worker):
                 continue
             if not has_failed:
                 self._bound((entry,))

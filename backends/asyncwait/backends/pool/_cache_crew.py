@@ -158,5 +158,5 @@ class CacheCrew(Crew):
             if core.closed:
                 return
             is_open = entry.worker is load and entry.results is None
-            if is_open and not (sweep.watches and sweep.expire_due(entry, at, load)):
+            if is_open and not (sweep.watches and sweep.is_over(entry, at, load)):
                 yield entry

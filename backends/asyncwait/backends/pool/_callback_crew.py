@@ -70,5 +70,5 @@ class CallbackCrew(Crew):
             future.ended(error)
             failure = call_failed(self._core.record(entry), error)
             self._inbox.process(self._core)  # What came before goes first, and so may the record.
-            if not (self._sweep.watches and self._sweep.expire_due(entry)):
+            if not (self._sweep.watches and self._sweep.expire_due(entry, self._clock())):
                 self._core.on_failure(entry, failure)

@@ -121,13 +121,12 @@ class CoroutineCrew(Crew):
                     if permit is not None and gate is not None:
                         ended, permit = permit, None
                         returned = gate.result(ended, returned, now)
-                    is_plain = decides_by_one and entry.results is None and not core.closed
-                    if is_plain and now <= core.due:
+                    if decides_by_one and entry.results is None and not core.closed:
                         core.decide(entry, (returned,))  # What follows comes to the same.
                     else:
-                        if not (watches and sweep.expire_due(entry, now, worker)):
+                        if not (watches and sweep.is_over(entry, now, worker)):
                             core.settle(entry, returned)
-                        now = None  # A handler, or reading what was returned, may have taken time.
+                        now = None  # Reading what was returned may have taken time.
                 except BaseException as error:
                     now, may_be_cancelled = None, True
                     if permit is not None and gate is not None:
@@ -176,7 +175,7 @@ class CoroutineCrew(Crew):
             return  # Its time is over, or the operator closed: nobody asks any more.
         if is_own_cancellation(error):
             raise error
-        if not (self._sweep.watches and self._sweep.expire_due(entry)):
+        if not (self._sweep.watches and self._sweep.is_over(entry, self._clock(), worker)):
             self._core.call_raised(entry, error)
 
     async def _returned(self, entry: Entry) -> Any:

@@ -12,7 +12,13 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import OperatorConfig, OperatorError, Retry
-from asyncwait.toolkit import BackOffs, FunctionParts, JoinableTasks, attempt_timed_out
+from asyncwait.toolkit import (
+    BackOffs,
+    FunctionParts,
+    JoinableTasks,
+    attempt_timed_out,
+    cause_or_self,
+)
 
 
 class Retries(Sweep):
@@ -72,8 +78,8 @@ class Retries(Sweep):
         if entry.started is None:
             entry.started = now
             self._core.called.append(entry)
-        elif self._is_over(entry, now):
-            self.forget(entry)
+        elif self._deadline(entry) <= now or entry.results is not None or self._core.closed:
+            self.forget(entry)  # Its deadline, if that is over, decides it.
             return False
         else:
             self._core.retries += 1
@@ -87,31 +93,25 @@ class Retries(Sweep):
             self._wake_before(limit)
         return True
 
-    def _is_over(self, entry: Entry, now: float) -> bool:
-        """Tell whether `entry` is decided, or was to be while it waited for its next call."""
-        if self._deadline(entry) <= now:
-            self.before()
-            self._decide_before(nextafter(now, inf))
-        return entry.results is not None or self._core.closed
-
     # Calls end.
 
-    def expire_due(self, entry: Entry, at: float | None = None, worker: Any = None) -> bool:
-        """Decide what was due before now, or `at`; tell whether an outcome of `entry` is too late.
+    def is_over(self, entry: Entry, at: float, worker: Any) -> bool:
+        """Tell whether an outcome comes too late: behind the deadline, the limit, or another."""
+        self._at = at
+        return worker is not entry.worker or super().is_over(entry, at, worker)
 
-        It is after the deadline, the limit, or another outcome; so is one from an earlier worker.
+    def expire_due(self, entry: Entry, at: float) -> bool:
+        """Decide what was due before `at`; tell whether an outcome of `entry` is too late.
+
+        It is after the deadline, the limit, or another outcome.
         """
-        if worker is not None and worker is not entry.worker:
-            return True
         self._at = at
         is_late = False
-        if self._is_timed:
-            self._at = at = self._clock() if at is None else at
-            if self._core.due < at or (self._limits and self._first_limit() < at):
-                is_late = min(self._deadline(entry), self._limits.get(entry, inf)) < at
-                if is_late:
-                    entry.worker = None  # Its call is over: there is nothing to cancel.
-                self._decide_before(at)  # Its next attempt may begin by that.
+        if self._is_timed and (self._core.due < at or self._first_limit() < at):
+            is_late = min(self._deadline(entry), self._limits.get(entry, inf)) < at
+            if is_late:
+                entry.worker = None  # Its call is over: there is nothing to cancel.
+            self._decide_before(at)  # Its next attempt may begin by that.
         return is_late or entry.worker is None or self._core.closed
 
     def _came_at(self) -> float:
@@ -134,7 +134,8 @@ class Retries(Sweep):
         self._limits.pop(entry, None)
         try:
             record = self._core.record(entry)
-            seconds = self._back_offs.after_results(record, results, entry.attempts)
+            left = self._deadline(entry) - self._came_at()
+            seconds = self._back_offs.after_results(record, results, entry.attempts, left)
         except OperatorError as failure:
             self._core.fail_for(entry, failure)
         else:
@@ -145,22 +146,22 @@ class Retries(Sweep):
 
     def _on_failure(self, entry: Entry, failure: OperatorError, at: float) -> None:
         self._limits.pop(entry, None)
+        entry.error = cause_or_self(failure)
         try:
-            seconds = self._seconds_after(entry, failure)
+            seconds = self._seconds_after(entry, failure, self._deadline(entry) - at)
         except OperatorError as broken:
             self._core.fail_for(entry, broken)
         else:
             if seconds is None:
                 self._core.fail_for(entry, failure)
             else:
-                entry.error = failure.__cause__ or failure
                 self._back_off(entry, at + seconds)
 
-    def _seconds_after(self, entry: Entry, failure: OperatorError) -> float | None:
+    def _seconds_after(self, entry: Entry, failure: OperatorError, left: float) -> float | None:
         # A call in callback form that raises although it has decided its record is not repeated.
         if entry.results is not None:
             return None
-        return self._back_offs.after_failure(failure, entry.attempts)
+        return self._back_offs.after_failure(failure, entry.attempts, left)
 
     # Back-offs.
 

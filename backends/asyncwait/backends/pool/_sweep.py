@@ -6,6 +6,7 @@ from math import inf, nextafter
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
@@ -21,6 +22,9 @@ _CALM = 2
 
 _LATE = 0.001
 """Seconds from which a look is not on time: the call has had no more of the loop than the look."""
+
+_TURNS = 10
+"""Turns of a loop that was blocked at a deadline: available answers reach their calls meanwhile."""
 
 _LOOKS = 8
 """Looks after which it counts in any case; a loop that stalls all the time must not hide it."""
@@ -102,14 +106,21 @@ class Sweep:
         self._core.due = now + self._timeout
         self._wake()
 
-    def expire_due(self, entry: Entry, at: float | None = None, _worker: Any = None) -> bool:
-        """Decide what was due before now, or `at`; tell whether that is true of `entry`.
+    def is_over(self, entry: Entry, _at: float, _worker: Any) -> bool:
+        """Tell whether the outcome of a call, which came on the loop, comes too late for `entry`.
 
-        Where something blocks the loop, a call may end late and yet before the sweep comes. A
-        worker says who it is: where there are retries, its call may be an earlier one of `entry`.
+        An outcome counts that comes before the sweep has noticed the deadline: while something
+        blocks the loop, answers wait as the deadline does.
+
+        Args:
+            entry: the record.
+            _at: when the outcome came, in seconds of the loop's clock.
+            _worker: the worker of the call, which may be an earlier call of the record.
         """
-        if at is None:
-            at = self._clock()
+        return entry.results is not None or self._core.closed
+
+    def expire_due(self, entry: Entry, at: float) -> bool:
+        """Decide what was due before `at`, when an outcome came; tell whether `entry` was due."""
         if at <= self._core.due:
             return False
         is_late = self._deadline(entry) < at
@@ -146,6 +157,9 @@ class Sweep:
                 with anyio.CancelScope(deadline=when) as nap:
                     await self._bell.wait()
                 if nap.cancelled_caught:
+                    if self._clock() > when + _LATE:
+                        for _ in range(_TURNS):
+                            await anyio.lowlevel.checkpoint()
                     self.before()
                     # A timer may come a rounding error early; it is the deadline all the same.
                     now = max(when, self._clock())
@@ -189,7 +203,8 @@ class Sweep:
         self._core.timeouts += 1
         self.forget(entry)
         try:
-            results = results_at_deadline(self._core.record(entry), self._handler, self._timeout)
+            record = self._core.record(entry)
+            results = results_at_deadline(record, self._handler, self._timeout, entry.error)
         except OperatorError as error:
             self._core.fail_for(entry, error)
         else:

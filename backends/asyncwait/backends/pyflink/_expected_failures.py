@@ -87,7 +87,7 @@ KNOWN = (
         (),
         "after a loop that was blocked, an outcome is final that came before the deadline",
         ("retry", "timeouts"),
-        ("FAIL-8", "ORD-5", "RETRY-11", "TIME-10"),
+        ("FAIL-8", "ORD-5", "RETRY-18", "TIME-10"),
     ),
 )
 """In the order of PyFlink's own parts."""

@@ -6,7 +6,7 @@ trace says which record each call is for, as the harness knows the very object t
 
 An attempt ends by what its call comes to, or at its own limit, whichever is first; in the very same
 instant it may be either. If that asks for another attempt, and there may be one, its record backs
-off; else the outcome stands.
+off; else the outcome stands. So does an outcome whose back-off would not end before the deadline.
 """
 
 from bisect import bisect_right
@@ -35,6 +35,7 @@ class Outcome(NamedTuple):
         since: when the next attempt may begin at the earliest, in ms; NEVER if the outcome stands.
         until: when it has to begin at the latest, in ms; NEVER where it may wait for its permit.
         due: when it may begin for sure, as far as its record goes, in ms.
+        is_beyond: it stands only because a back-off would not end before the deadline.
     """
 
     at: float
@@ -42,6 +43,7 @@ class Outcome(NamedTuple):
     since: float = NEVER
     until: float = NEVER
     due: float = NEVER
+    is_beyond: bool = False
 
     @property
     def stands(self) -> bool:
@@ -108,7 +110,9 @@ def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:
     """Return what an attempt may have come to by itself; none if it came to nothing."""
     found: list[Outcome] = []
     ended, retry = call.ended, facts.scenario.retry
-    is_answered = ended is not None and ended.how != "cancelled" and call.ended_at <= call.limit
+    # An answer counts that comes while the loop is blocked at the limit, before that is noticed.
+    noticed = facts.instants(call.limit)[-1] if call.limit < NEVER else NEVER
+    is_answered = ended is not None and ended.how != "cancelled" and call.ended_at <= noticed
     if is_answered:
         pauses = dict.fromkeys(_own_pauses(facts, call, number))
         found += [_outcome(facts, call, call.ended_at, pause) for pause in pauses]
@@ -154,6 +158,8 @@ def _outcome(facts: Facts, call: Call, at: float, pause: _Pause | None) -> Outco
     noticed = facts.instants(at)[-1]
     due = facts.instants(round(noticed + pause[1], 3))[-1]
     since = round(at + pause[0], 3)
+    if since >= call.deadline:
+        return Outcome(at, is_beyond=True)
     # Nobody can tell how long it may wait for its permit then.
     due = max(due, _free_at(facts, call))
     return Outcome(at, since=since, until=NEVER if facts.scenario.limits else due, due=due)

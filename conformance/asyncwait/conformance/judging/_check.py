@@ -154,8 +154,9 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """
     if cause:
         return {cause}
-    if failure == "CallTimedOut":
-        return {"", "TimeoutError"}
+    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 says what is the cause.
+        is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
+        return {"", "TimeoutError"} if is_first else set()
     if failure != "CallFailed" or item.last is None:
         return set()
     error = item.last.step.error

@@ -151,7 +151,7 @@ def _due(
     due: dict[Moment, list[int]] = defaultdict(list)
     for is_tied in (False, True):
         for pos, course in sorted(calls.of.items()):
-            if _is_tied(course) is is_tied:
+            if _is_tied(facts, course) is is_tied:
                 name = name_of(course.first)
                 moments = [(at, name) for at in facts.instants(course.deadline)]
                 free = [each for each in moments if left.get(each)]
@@ -175,7 +175,7 @@ def _joined(
     """
     first: dict[Moment, Moment] = {}
     for course in calls.of.values():
-        if _is_tied(course):
+        if _is_tied(facts, course):
             name = name_of(course.first)
             moments = [(at, name) for at in facts.instants(course.deadline)]
             shared = [each for each in moments if each in asked]
@@ -189,16 +189,22 @@ def _joined(
         requests[joined] += asked.get(moment, ())
         places[joined] += due.get(moment, ())
     for alike in places.values():
-        alike.sort(key=lambda pos: _is_tied(calls.of[pos]) or False)
+        alike.sort(key=lambda pos: _is_tied(facts, calls.of[pos]) or False)
     return {moment: each for moment, each in requests.items() if each}, places
 
 
-def _is_tied(course: Course) -> bool | None:
-    """Whether a record may have been answered, and may not, when its deadline came.
+def noticed_at(facts: Facts, course: Course) -> float:
+    """Return when the deadline of a record is noticed at the latest; until then answers count."""
+    return facts.instants(course.deadline)[-1]
+
+
+def _is_tied(facts: Facts, course: Course) -> bool | None:
+    """Whether a record may have been answered, and may not, when its deadline was noticed.
 
     False if it surely was not, None if it surely was before.
     """
-    in_time = [each.stands and each.at <= course.deadline for each in course.outcomes]
+    noticed = noticed_at(facts, course)
+    in_time = [each.stands and each.at <= noticed for each in course.outcomes]
     if not any(in_time):
         return False
     is_sure = all(in_time) and all(each.at < course.deadline for each in course.outcomes)
@@ -214,15 +220,15 @@ def _unhandled(facts: Facts, calls: Calls) -> Iterator[Tie]:
     ending = facts.leg.ending
     if ending.error == "CallTimedOut":
         same = {pos: each for pos, each in calls.of.items() if _is_named(facts, pos, each)}
-        late = [c.deadline for c in same.values() if _is_tied(c) is False]
+        late = [c.deadline for c in same.values() if _is_tied(facts, c) is False]
         surely = min((at for at in late if at <= ending.at), default=NEVER)
-        answered = _answered_at_deadline(same).items()
+        answered = _answered_at_deadline(facts, same).items()
         alike = sorted(pos for at, each in answered if at < surely for pos in each)
         if alike:  # Where another one surely was late, it may be that one, which came after them.
             is_other = surely < NEVER
             yield Tie(ending.at, tuple(alike), 0 if is_other else 1, is_optional=is_other)
     elif ending.how in {"left", "crashed"}:
-        for at, tied in _answered_at_deadline(calls.of).items():
+        for at, tied in _answered_at_deadline(facts, calls.of).items():
             yield Tie(at, tuple(tied), 0, is_optional=True)
 
 
@@ -234,12 +240,15 @@ def _is_named(facts: Facts, pos: int, course: Course) -> bool:
     return facts.inputs[pos].identity == identity_of(ending.record)
 
 
-def _answered_at_deadline(courses: Mapping[int, Course]) -> Mapping[float, Sequence[int]]:
+def _answered_at_deadline(
+    facts: Facts, courses: Mapping[int, Course]
+) -> Mapping[float, Sequence[int]]:
     """Return the places of those whose call ended in the instant of their deadline, by instant."""
     tied: dict[float, list[int]] = defaultdict(list)
     for pos, course in courses.items():
-        if any(each.stands and each.at == course.deadline for each in course.outcomes):
-            tied[course.deadline].append(pos)
+        due, noticed = course.deadline, noticed_at(facts, course)
+        if any(each.stands and due <= each.at <= noticed for each in course.outcomes):
+            tied[due].append(pos)
     return tied
 
 
@@ -388,7 +397,7 @@ def _decide(
 ) -> Decision:
     """Find the outcome of a record: that of its last attempt, or its deadline's."""
     deadline = course.deadline
-    in_time = own is not None and own.at <= deadline
+    in_time = own is not None and own.at <= noticed_at(facts, course)
     if request is not None or (in_time and blamed):
         return decided_by_deadline(facts, course, request)
     if not in_time and deadline <= facts.leg.ending.at:

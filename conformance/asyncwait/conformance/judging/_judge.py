@@ -39,6 +39,7 @@ from asyncwait.conformance.judging._decide import (
     decided_by_call,
     decided_by_deadline,
     find_ties,
+    noticed_at,
 )
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._link import Candidate, Link, Linker, Rank, link_outputs, turns
@@ -88,7 +89,7 @@ class _Either(NamedTuple):
     def of(cls, facts: Facts, course: Course, pos: int, tie: Tie) -> "_Either":
         """Return the outcomes of the record at `pos`: of its call, if that can be, and deadline."""
         standing = course.standing(by_limit=False)
-        in_time = standing is not None and standing.at <= course.deadline
+        in_time = standing is not None and standing.at <= noticed_at(facts, course)
         own = decided_by_call(facts, course, standing) if in_time else UNDECIDED
         late = decided_by_deadline(facts, course, next(iter(tie.requests), None))
         return cls(own, late, (Candidate.of(facts, pos, own), Candidate.of(facts, pos, late)))

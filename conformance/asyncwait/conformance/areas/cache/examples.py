@@ -10,7 +10,7 @@ a-null-among-the-parts: CACHE-1
     A key of several parts is null if one of them is.
     cache ttl=500; 0: ["x",null] ["x",null]; 80: ["x",1]; 160: ["x",1];
     plan ["x",null]: 40 gives n1, 40 gives n2; plan ["x",1]: 40 gives x1
-a-null-in-the-instant-of-its-deadline: CACHE-1, RETRY-11
+a-null-in-the-instant-of-its-deadline: CACHE-1, RETRY-18
     The back-off of the first ends at 240, as its time is over, and another null comes then.
     cache ttl=500; timeout 200; handled; retry initial=40 multiplier=3 attempt_timeout=40;
     40: null; 80: x; 240: null; plan null: raises own, never, late gives n3; x: gives x1

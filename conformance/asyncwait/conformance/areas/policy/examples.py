@@ -91,9 +91,8 @@ attempts-that-take-too-long-and-are-handled: POLICY-7, RETRY-12
     Both attempts are over after 80 ms; the cause is a TimeoutError.
     failures_handled; retry max_attempts=2 attempt_timeout=80; 0: a@5/k b;
     a: never, late none, failed gives a?
-late-in-a-back-off-and-handled: POLICY-1, POLICY-7, RETRY-11
-    The deadline comes in the back-off: no attempt is left that could be waited for, and what the
-    first one raised is not the cause.
+back-off-beyond-the-deadline-and-handled: POLICY-1, POLICY-7, RETRY-19
+    The handler is asked at 40, about what the first attempt has raised.
     timeout 160; failures_handled; retry initial=400; 0: a@5/k b; a: 40 raises, failed gives a?;
     source_ends_at 800
 many-failures-one-after-the-other: POLICY-1, POLICY-2, CAP-2

@@ -23,7 +23,7 @@ from asyncwait.conformance.judging import (
     first_stray,
     leg_check,
 )
-from asyncwait.spec.scenario import SnapshotAsked, SourceEnded, identity
+from asyncwait.spec.scenario import FailureAsked, SnapshotAsked, SourceEnded, identity
 
 
 @leg_check("RETRY-1")
@@ -214,25 +214,6 @@ def _may_be_abandoned(leg: LegHistory, before: Call, call: Call) -> bool:
     return -1 < before.cancelled_seq < call.seq and before.ended_at > before.cancelled_at
 
 
-@leg_check("RETRY-11")
-def the_deadline_spans_attempts_and_back_offs(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins later than the deadline of its record."""
-    for item, calls in _calls_of(leg).items():
-        due = leg.deadline(item)
-        late = next((call for call in calls[1:] if call.at > due), None)
-        if late is not None:
-            yield f"call {late.number} of {item} began after its deadline", late.at
-        elif len(calls) > 1 and leg.scenario.handled and _is_not_asked(leg, item):
-            yield f"the handler was not asked for {item}, which was called again", due
-        elif item.timed_out and (len(item.attempts) > 1 or leg.outcomes(calls[-1], len(calls))):
-            yield None
-
-
-def _is_not_asked(leg: LegHistory, item: Item) -> bool:
-    """Whether the handler should have been asked for a record."""
-    return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.may_be_over_at
-
-
 @leg_check("RETRY-12")
 def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
     """A call that runs at its limit is cancelled then, if it can be, and not before."""
@@ -342,3 +323,82 @@ def a_call_that_raises_at_once_is_like_any_other(leg: LegHistory) -> Iterator[Fi
 def _raises_at_once(call: Call) -> bool:
     step = call.step
     return step.does == "raise" and step.after == 0 and not step.thread and not step.blocks
+
+
+@leg_check("RETRY-18")
+def the_deadline_spans_all_attempts(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins later than the deadline of its record."""
+    for item, calls in _calls_of(leg).items():
+        due = leg.deadline(item)
+        late = next((call for call in calls[1:] if call.at > due), None)
+        if late is not None:
+            yield f"call {late.number} of {item} began after its deadline", late.at
+        elif len(calls) > 1 and leg.scenario.handled and _is_not_asked(leg, item):
+            yield f"the handler was not asked for {item}, which was called again", due
+        elif item.timed_out and (len(item.attempts) > 1 or leg.outcomes(calls[-1], len(calls))):
+            yield None
+
+
+def _is_not_asked(leg: LegHistory, item: Item) -> bool:
+    """Whether the handler should have been asked for a record."""
+    return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.may_be_over_at
+
+
+@leg_check("RETRY-19")
+def no_back_off_outlasts_the_deadline(leg: LegHistory) -> Iterator[Finding]:
+    """An outcome whose back-off would not end before the deadline is final at once."""
+    late = {id(item) for item in leg.named} if leg.ending.error == "CallTimedOut" else set()
+    for item in leg.records:
+        ends = () if item.last is None else leg.outcomes(item.last, len(item.attempts))
+        if not ends or not all(each.is_beyond and each.at < leg.deadline(item) for each in ends):
+            continue
+        at = ends[0].at
+        waited = id(item) in late or any(
+            leg.facts.numbers.of(asked, identity(asked.value)) == leg.records.index(item)
+            for asked in leg.untimely_handlers
+        )
+        if waited:
+            yield f"{item} waited for its deadline, although no further call could begin", at
+        elif item.decided_at != NEVER:
+            yield None
+
+
+@leg_check("RETRY-20")
+def a_timeout_has_the_last_error_as_its_cause(leg: LegHistory) -> Iterator[Finding]:
+    """At a deadline the cause is what the attempt before raised, unless a handler raised."""
+    if leg.scenario.retry is None:
+        return
+    for item, cause, at in _timeouts(leg):
+        handler = None if item.call is None else leg.scenario.handler(item.call.value)
+        error = _error_before(leg, item)
+        if error and (handler is None or handler.does != "raise"):
+            got = cause or "none"
+            text = f"{item}: an attempt raised {error}, the timeout has as its cause: {got}"
+            yield (text, at) if cause != error else None
+
+
+def _timeouts(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
+    """Yield each record whose `CallTimedOut` is seen, with the cause and the time of that."""
+    for _, event in leg.seen(FailureAsked):
+        number = leg.facts.numbers.of(event, identity(event.value))
+        if event.error == "CallTimedOut" and number is not None and number < len(leg.records):
+            yield leg.records[number], event.cause, event.at
+    if leg.ending.error == "CallTimedOut" and len(leg.named) == 1:
+        yield from ((item, leg.ending.cause, leg.end_at) for item in leg.named)
+
+
+def _error_before(leg: LegHistory, item: Item) -> str:
+    """Return the class of what the attempt before the last one raised; "" where that is open."""
+    if len(item.attempts) < 2 or not item.timed_out:  # noqa: PLR2004 - the last, and one before
+        return ""
+    before, last = item.attempts[-2:]
+    is_plain = before.step.does == "raise" and not (before.step.throws or before.step.supplied)
+    is_cut = last.cancelled_at < NEVER or last.ended_at > leg.deadline(item)
+    if (
+        not is_plain
+        or not is_cut
+        or last.limit <= leg.deadline(item)
+        or before.ended_at >= before.limit
+    ):
+        return ""
+    return {"": "Planned", "ValueError": "ValueError"}.get(before.step.error, "")

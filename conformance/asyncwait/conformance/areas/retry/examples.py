@@ -85,21 +85,34 @@ late-answer-of-an-attempt-that-would-not-end: RETRY-9, RETRY-12, TIME-8
     The first attempt swallows its cancellation, and answers when the second has begun.
     retry initial=80 attempt_timeout=80; 0: a; a: outlives 120 a-late, 80 gives a1;
     source_ends_at 400
-deadline-in-a-back-off: RETRY-11, TIME-1, TIME-3
-    At 120 ms a backs off until 440: the handler decides, and a is not called again.
+back-off-beyond-the-deadline: RETRY-19, TIME-1
+    Record a could be called again at 440, and its deadline is at 120: it fails at 40.
     timeout 120; handled; retry initial=400; 0: a; a: 40 raises, 40 gives a1, late gives a-late;
     source_ends_at 800
+results-refused-just-before-the-deadline: RETRY-19
+    The results at 80 are refused, and a back-off would end at 160: they come out.
+    timeout 120; retry initial=80 on_result=empty; 0: a b; a: 80 gives; b: 80 gives b1
+told-to-come-back-behind-the-deadline: RETRY-19, RETRY-5, POLICY-1
+    The service asks a to come back at 640, and the failure handler is asked at 40.
+    capacity 1; timeout 120; failures_handled; retry; 0: a b;
+    a: 40 raises RetryAfter with retry_after=600, failed gives a?; b: 40 gives b1
 attempt-fails-at-the-deadline: TIME-1 in both modes
     The first attempt fails in the instant of the deadline: nothing is repeated.
     timeout 80; handled; retry max_attempts=5; 0: a; a: 80 raises, late gives late;
     source_ends_at 480
-deadline-in-the-last-attempt: RETRY-11, TIME-2, TIME-5
+deadline-in-the-last-attempt: RETRY-18, TIME-2, TIME-5
     The time of a began with its first call: it is over at 200, in the middle of the third.
     timeout 200; handled; retry multiplier=1; 0: a; a: 2 times 40 raises, never, late gives a-late
-deadline-in-a-back-off-without-a-handler: RETRY-11, RETRY-7, TIME-4, FAIL-10
-    The error is the timeout's, and tells of two attempts.
+back-off-beyond-the-deadline-in-a-second-attempt: RETRY-19, RETRY-7, FAIL-10
+    The second attempt fails at 40, and the third could begin at 440.
     timeout 120; retry multiplier=10; 0: a; a: raises
-handler-that-fails-is-not-repeated: RETRY-11, TIME-4, FAIL-10
+deadline-in-a-second-attempt: RETRY-20, RETRY-18, RETRY-7, TIME-4
+    The deadline comes while the second attempt runs: the cause is what the first has raised.
+    timeout 120; retry; 0: a; a: 40 raises, never
+deadline-in-a-second-attempt-that-is-handled: RETRY-20, RETRY-18, POLICY-7
+    The failure handler is given the same error.
+    timeout 120; failures_handled; retry; 0: a b; a: 40 raises own, never, failed gives a?
+handler-that-fails-is-not-repeated: RETRY-18, TIME-4, FAIL-10
     The handler's error is final, although it would be a reason for another attempt.
     timeout 160; handled; retry; 0: a; a: 40 raises, never, late raises
 attempts-that-hang: RETRY-1, RETRY-4, RETRY-12
@@ -130,12 +143,12 @@ one-call-too-many-runs-on: RETRY-10, TIME-9
     Two calls of a run on, more than the capacity: nothing begins any more.
     capacity 1; retry initial=1 attempt_timeout=10; 0: a;
     a: 2 times never with clean_up=400, gives a1; figures_at 13
-times-beyond-any-clock: RETRY-11
-    Longer than calendars and timers count: the deadline ends the back-off of a, b answers.
-    timeout 80; handled;
+times-beyond-any-clock: RETRY-19
+    Longer than calendars and timers count: a fails at 40, and b answers.
+    timeout 80; failures_handled;
     retry initial=9223372036854775800 multiplier=1 cap=9223372036854775800
     attempt_timeout=9223372036854775800;
-    0: a b; a: 40 raises, gives a1, late gives a?; b: 40 gives b1
+    0: a b; a: 40 raises, gives a1, failed gives a?; b: 40 gives b1
 predicate-of-errors-that-raises: RETRY-13
     The error of the predicate is told at once, with the record.
     retry on_error=breaks; 0: a; a: raises, gives a1
@@ -187,7 +200,7 @@ every-attempt-is-completed-again-and-again: RETRY-1, RETRY-2, RETRY-9 in both mo
     form callback; capacity 8; retry on_result=empty; 0: a b c d e f; a: 40 gives x with twice;
     b: 40 gives with twice; c: 40 gives x with twice; d: 40 gives with twice;
     e: 40 gives x with twice; f: 40 gives with twice
-late-in-the-second-attempt: RETRY-11, TIME-3 in both modes
+late-in-the-second-attempt: RETRY-18, TIME-3 in both modes
     Each call would fail after 80 ms: at 160 the second one has run for 40, and is late.
     timeout 160; handled; retry; 0: a b; 40: c; a b c: 80 raises, late gives -1
 handler-that-fails-in-the-first-attempt: TIME-1, TIME-4 in both modes
@@ -196,10 +209,10 @@ handler-that-fails-in-the-first-attempt: TIME-1, TIME-4 in both modes
 late-though-results-may-be-refused: TIME-2, TIME-4 in both modes
     The call never answers, so there is nothing to refuse, and its deadline is the end.
     timeout 80; retry on_result=empty; 0: a; a: never, late none
-failed-as-the-loop-is-blocked-beyond-the-deadline: RETRY-11, TIME-1, TIME-3
+failed-as-the-loop-is-blocked-beyond-the-deadline: RETRY-18, TIME-1, TIME-3
     a fails at 40, from a thread, as a call blocks the loop until 160: its handler decides.
-    form callback; timeout 80; handled; retry; 0: a b; a: 40 raises with thread, late gives a-late;
-    b: 40 gives b1 with blocks=120, late gives b-late
+    form callback; timeout 80; handled; retry initial=20; 0: a b;
+    a: 40 raises with thread, late gives a-late; b: 40 gives b1 with blocks=120, late gives b-late
 raised-then-refused-then-taken: RETRY-1, RETRY-8
     The first attempt raises, the second one's results are refused, the third one's are not.
     retry on_result=pair; 0: a b; a: 40 raises, 40 gives no never, 40 gives a1;

@@ -53,12 +53,6 @@ RETRY-10: call 1 of Record 'a' (input 0) began, call 0 ran
     breaks: 0: waits, takes 0, calls a; 40: calls a; 200: #0 gives a1, out a1
     plan: retry; 0: a; a: 40 raises, gives a1
     keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
-RETRY-11: call 1 of Record 'a' (input 0) began after its deadline
-    plan: timeout 120; handled; retry initial=400; 0: a;
-        a: 40 raises own, gives a1, late gives late; source_ends_at 800
-    breaks: 0: waits, takes 0, calls a; 40: #0 raises; 120: asks a, out late;
-        440: calls a, #1 gives a1; 800: end, ends finished
-    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 120: asks a, out late; 800: end, ends finished
 RETRY-12: call 0 of Record 'a' (input 0) was not cancelled at its limit
     plan: retry attempt_timeout=80; 0: a; a: never, gives a1
     breaks: 0: waits, takes 0, calls a; 120: calls a, #1 gives a1, out a1
@@ -90,6 +84,26 @@ RETRY-17: Record 'a' (input 0) was given up, and attempts are left: it raised at
     breaks: 0: waits, takes 0, calls a, #0 raises,
         ends failed CallFailed record=a cause=ValueError attempts=1
     keeps: 0: waits, takes 0, calls a, #0 raises; 40: calls a, #1 gives a1, out a1
+RETRY-18: call 2 of Record 'a' (input 0) began after its deadline
+    plan: timeout 120; handled; retry; 0: a; a: 40 raises own, never, late gives late;
+        source_ends_at 800
+    breaks: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
+        120: #1 cancelled, asks a, out late; 440: calls a; 800: end, ends finished
+    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
+        120: #1 cancelled, asks a, out late; 800: end, ends finished
+RETRY-19: Record 'a' (input 0) waited for its deadline, although no further call could begin
+    plan: timeout 120; handled; retry initial=400; 0: a; a: 40 raises own, late gives late;
+        source_ends_at 800
+    breaks: 0: waits, takes 0, calls a; 40: #0 raises; 120: asks a, out late;
+        800: end, ends finished
+    keeps: 0: waits, takes 0, calls a;
+        40: #0 raises, ends failed CallFailed record=a cause=Planned attempts=1
+RETRY-20: Record 'a' (input 0): an attempt raised ValueError, the timeout has as its cause: none
+    plan: timeout 120; retry; 0: a; a: 40 raises, never
+    breaks: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
+        120: #1 cancelled, ends failed CallTimedOut record=a attempts=2
+    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
+        120: #1 cancelled, ends failed CallTimedOut record=a cause=ValueError attempts=2
 """)
 
 NEAR_MISSES = near_misses("""
