@@ -19,6 +19,7 @@ from asyncwait.spec._errors import (
     InvalidResult,
     MissingExtra,
     OperatorError,
+    ResultRejected,
     TooManyAbandonedCalls,
 )
 from asyncwait.spec._function import AsyncFunction, CallbackFunction, FailureHandler, ResultFuture
@@ -49,6 +50,7 @@ __all__ = [
     "OperatorResults",
     "Record",
     "ResultFuture",
+    "ResultRejected",
     "Retry",
     "RetryAfter",
     "Snapshot",

@@ -29,16 +29,20 @@ class RetryAfter(AsyncWaitError):
 
     Args:
         seconds: from now on; 0 for at once.
+        at_least: whether the back-off of `Retry` counts if it is longer.
 
     Raises:
         InvalidConfig: that is no number of seconds, or less than 0.
     """
 
-    def __init__(self, seconds: float) -> None:
+    at_least = False
+
+    def __init__(self, seconds: float, *, at_least: bool = False) -> None:
         if not is_number(seconds) or not seconds >= 0:
             raise InvalidConfig.of("seconds", seconds, "a number >= 0")
         super().__init__(seconds)
         self.seconds = at_most_infinite(seconds)
+        self.at_least = at_least
 
 
 class Retry(Struct, frozen=True, kw_only=True):
@@ -50,7 +54,7 @@ class Retry(Struct, frozen=True, kw_only=True):
         multiplier: each further back-off is this much longer; 1 keeps them all alike.
         cap: no back-off is longer, in seconds.
         jitter: the share of each back-off, from 0 to 1, of which chance leaves out as much as it
-            likes; 0 for none.
+            likes; 0 for none. None for 0, or for 0.5 where an operator is opened for plain values.
         seed: where that chance begins; None for anywhere.
         attempt_timeout: longest time for one attempt, in seconds; None for no such limit.
         on_error: the errors after which there is another attempt: a class or classes of them, or a
@@ -58,6 +62,13 @@ class Retry(Struct, frozen=True, kw_only=True):
         on_result: a plain function that is given the results of a call, collected, and says whether
             there is another attempt; None for never. Where an operator is opened for plain values,
             one for each, it is given that one.
+        rejected: what becomes of results for which `on_result` wants another attempt that there is
+            not: "accept" has them come out, "fail" fails the record with a `ResultRejected` as the
+            cause. None for "accept", or for "fail" where an operator is opened for plain values.
+        retry_after_cap: no back-off that a `RetryAfter` sets is longer, in seconds; None for none.
+        on_retry: a plain function that is called before each back-off with the value, the number of
+            calls so far, the error (a `ResultRejected` for results) and the seconds of the
+            back-off; None for no function.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -67,11 +78,14 @@ class Retry(Struct, frozen=True, kw_only=True):
     initial: float = 0.1
     multiplier: float = 2.0
     cap: float = 60.0
-    jitter: float = 0.0
+    jitter: float | None = None
     seed: int | None = None
     attempt_timeout: float | None = None
     on_error: Any = Exception
     on_result: Any = None
+    rejected: Literal["accept", "fail"] | None = None
+    retry_after_cap: float | None = None
+    on_retry: Any = None
 
     def __post_init__(self) -> None:
         require_whole("max_attempts", self.max_attempts)
@@ -79,8 +93,9 @@ class Retry(Struct, frozen=True, kw_only=True):
         if not is_number(self.multiplier) or not self.multiplier >= 1:
             raise InvalidConfig.of("multiplier", self.multiplier, "a number >= 1")
         require_seconds("cap", self.cap)
-        if not is_number(self.jitter) or not 0 <= self.jitter <= 1:
-            raise InvalidConfig.of("jitter", self.jitter, "a number from 0 to 1")
+        jitter = self.jitter
+        if jitter is not None and not (is_number(jitter) and 0 <= jitter <= 1):
+            raise InvalidConfig.of("jitter", jitter, "a number from 0 to 1, or None")
         if not (self.seed is None or is_whole(self.seed)):
             raise InvalidConfig.of("seed", self.seed, "a whole number or None")
         require_timeout("attempt_timeout", self.attempt_timeout)
@@ -90,9 +105,20 @@ class Retry(Struct, frozen=True, kw_only=True):
         if self.on_result is not None:
             expected = "a plain function that is given the results, or None"
             _require_predicate("on_result", self.on_result, expected)
-        for name in ("initial", "multiplier", "cap", "attempt_timeout"):
+        if self.rejected not in {None, "accept", "fail"}:
+            raise InvalidConfig.of("rejected", self.rejected, '"accept", "fail" or None')
+        require_timeout("retry_after_cap", self.retry_after_cap)
+        if self.on_retry is not None:
+            expected = "a plain function of value, calls, error and seconds, or None"
+            _require_predicate("on_retry", self.on_retry, expected)
+        for name in ("initial", "multiplier", "cap", "attempt_timeout", "retry_after_cap"):
             if (value := getattr(self, name)) is not None:
                 force_setattr(self, name, at_most_infinite(value))
+
+    def of_values(self) -> "Retry":
+        """Return the same with the defaults of operators that are opened for plain values."""
+        jitter = 0.5 if self.jitter is None else self.jitter
+        return replace(self, jitter=jitter, rejected=self.rejected or "fail")
 
     def of_one_result(self) -> "Retry":
         """Return the same for a function that gives one result: `on_result` is given that one."""

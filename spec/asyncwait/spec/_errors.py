@@ -4,6 +4,7 @@
     ├── InvalidConfig (ValueError)        an argument is wrong; raised where it is given
     ├── MissingExtra (ImportError)        an optional dependency is not installed
     ├── RetryAfter                        raised by a call, to say when the next attempt may begin
+    ├── ResultRejected                    `on_result` wants another attempt, and there is none
     ├── OperatorError                     the stream ends with it; `record` says whose call it was
     │   ├── CallFailed                    the call, or the collection it returned, raised
     │   ├── CallTimedOut (TimeoutError)   the deadline passed and the handler gave no results
@@ -55,6 +56,21 @@ class MissingExtra(AsyncWaitError, ImportError):
 
     def __reduce__(self) -> "tuple[type[MissingExtra], tuple[str, str]]":
         return type(self), (self.needs, self.extra)
+
+
+class ResultRejected(AsyncWaitError):
+    """`Retry.on_result` rejects results.
+
+    Args:
+        results: as they were collected; for plain values, one for each, a tuple of that one.
+    """
+
+    def __init__(self, results: tuple[Any, ...]) -> None:
+        super().__init__(results)
+        self.results = results
+
+    def __str__(self) -> str:
+        return f"on_result rejects {', '.join(map(shown, self.results)) or 'no results'}"
 
 
 class OperatorError(AsyncWaitError):

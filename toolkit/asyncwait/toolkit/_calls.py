@@ -2,9 +2,11 @@
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from math import inf
 from random import Random
 from typing import Any
@@ -17,6 +19,7 @@ from asyncwait.spec import (
     InvalidResult,
     OperatorError,
     Record,
+    ResultRejected,
     Retry,
     RetryAfter,
 )
@@ -26,6 +29,11 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
+
+_LOG = logging.getLogger("asyncwait")
+"""Tells of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
+
+_LOG.addHandler(logging.NullHandler())
 
 _ROUNDING = 1e-9
 """Seconds by which a difference of two readings of a clock may be off."""
@@ -113,6 +121,7 @@ def results_at_deadline(
     late = timed_out(record, timeout, last_error)
     if handler is None:
         raise late from late.__cause__
+    _LOG.warning("%s", str(late))  # A log keeps no value alive.
     try:
         returned = handler(record.value)
     except BaseException as error:
@@ -156,6 +165,7 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
     record, attempts, cause = failure.record, failure.attempts, failure.__cause__
     if handler is None or record is None:
         raise failure from cause
+    _LOG.warning("%s", str(failure))
     traceback = getattr(cause, "__traceback__", None)
     try:
         given = handler(record.value, failure)
@@ -263,6 +273,8 @@ class BackOffs:
     def __init__(self, retry: Retry) -> None:
         self.context = copy_context()
         self._retry = retry
+        self._jitter = retry.jitter or 0.0
+        self._longest = inf if retry.retry_after_cap is None else retry.retry_after_cap
         self._chance = Random(retry.seed)
 
     def after_failure(
@@ -277,9 +289,13 @@ class BackOffs:
                 (RETRY-19).
 
         Raises:
-            CallFailed: the predicate raised.
+            CallFailed: the predicate, or `on_retry`, raised.
         """
-        return _within(self._after_failure(failure, attempts), left)
+        seconds = self._after_failure(failure, attempts)
+        if seconds is None or not _ends_within(seconds, left):
+            return None
+        error = failure if failure.__cause__ is None else failure.__cause__
+        return self._begin(failure.record, attempts, error, seconds)
 
     def _after_failure(self, failure: OperatorError, attempts: int) -> float | None:
         if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
@@ -292,7 +308,10 @@ class BackOffs:
             if not isinstance(answer, RetryAfter):
                 return self._wait(attempts) if answer else None
             error = answer
-        return _seconds_of(error, failure.record, attempts)
+        seconds = _seconds_of(error, failure.record, attempts)
+        if error.at_least:
+            seconds = max(seconds, self._wait(attempts))
+        return min(seconds, self._longest)
 
     def after_results(
         self, record: Record, results: tuple[Any, ...], attempts: int, left: float = inf
@@ -306,14 +325,22 @@ class BackOffs:
             left: see `after_failure`.
 
         Raises:
-            CallFailed: the predicate raised.
+            CallFailed: the predicate, or `on_retry`, raised; or the predicate rejects the results,
+                there is no further attempt, and `rejected` is "fail".
         """
-        predicate = self._retry.on_result
-        if predicate is None or attempts >= self._retry.max_attempts:
+        predicate, fails = self._retry.on_result, self._retry.rejected == "fail"
+        is_last = attempts >= self._retry.max_attempts
+        if predicate is None or (is_last and not fails):
             return None
         predicate = isolated(predicate, self.context)
-        matches = _asked("on_result", predicate, results, record, attempts)
-        return _within(self._wait(attempts), left) if matches else None
+        if not _asked("on_result", predicate, results, record, attempts):
+            return None
+        seconds, error = self._wait(attempts), ResultRejected(results)
+        if not is_last and _ends_within(seconds, left):
+            return self._begin(record, attempts, error, seconds)
+        if fails:
+            raise CallFailed(record, str(error)) from error
+        return None
 
     def _answer(
         self, error: BaseException, record: Record | None, attempts: int
@@ -324,14 +351,27 @@ class BackOffs:
         predicate = isolated(wanted, self.context)
         return _asked("on_error", predicate, error, record, attempts)
 
+    def _begin(
+        self, record: Record | None, attempts: int, error: BaseException, seconds: float
+    ) -> float:
+        """Tell the log and `on_retry` of a back-off, and return it."""
+        if _LOG.isEnabledFor(logging.INFO):
+            text = f"{record}: call {attempts} failed, a back-off of {seconds:.3g} s begins"
+            _LOG.info("%s: %s", text, shown(error))
+        if self._retry.on_retry is not None:
+            call = isolated(self._retry.on_retry, self.context)
+            value = None if record is None else record.value
+            _asked("on_retry", partial(call, value, attempts, error), seconds, record, attempts)
+        return seconds
+
     def _wait(self, attempts: int) -> float:
-        whole, jitter = self._retry.back_off(attempts), self._retry.jitter
+        whole, jitter = self._retry.back_off(attempts), self._jitter
         return whole - whole * jitter * self._chance.random() if jitter else whole
 
 
-def _within(seconds: float | None, left: float) -> float | None:
-    """Return the seconds of a back-off; None if it does not end before the deadline."""
-    return None if seconds is None or seconds >= left - _ROUNDING else seconds
+def _ends_within(seconds: float, left: float) -> bool:
+    """Tell whether a back-off ends before the deadline, until which seconds are left."""
+    return seconds < left - _ROUNDING
 
 
 def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> float:

@@ -132,7 +132,9 @@ def plain_wait(
         """
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
-            repeated = retry.of_one_result() if isinstance(retry, Retry) and not many else retry
+            repeated = retry
+            if isinstance(retry, Retry):
+                repeated = retry.of_values() if many else retry.of_values().of_one_result()
             is_paid = getattr(fn, "is_paid", None)
             if is_paid is not None and batch is not None:
                 expected = "None where paid_once keeps results: those of a batch have no key"

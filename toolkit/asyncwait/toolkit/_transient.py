@@ -26,6 +26,9 @@ _OF_CLIENTS: Mapping[str, bool] = {
     "aiohttp.ClientConnectionError": True,
     "aiohttp.ClientPayloadError": True,
     "aiohttp.ClientSSLError": False,
+    "botocore.ConnectionError": True,
+    "botocore.HTTPClientError": True,
+    "botocore.SSLError": False,
     "http.IncompleteRead": True,
     "httpx.NetworkError": True,
     "httpx.RemoteProtocolError": True,
@@ -46,6 +49,14 @@ that an error is an instance of the first counts that is here."""
 _ANYWHERE = {"APIConnectionError", "APITimeoutError"}
 """Classes of clients that are generated alike for many services, as that of OpenAI."""
 
+_BY_CODE = {
+    **dict.fromkeys(("UNAVAILABLE", "DEADLINE_EXCEEDED"), 503),
+    **dict.fromkeys(("RESOURCE_EXHAUSTED", "SlowDown", "LimitExceededException"), 429),
+    **dict.fromkeys(("RequestLimitExceeded", "ProvisionedThroughputExceededException"), 429),
+    **dict.fromkeys(("RequestTimeout", "RequestTimeoutException", "PriorRequestNotComplete"), 408),
+}
+"""The HTTP statuses for codes of gRPC and AWS; AWS sends some of its codes with the status 400."""
+
 _SPENT = {"insufficient_quota"}
 """Codes of services that say 429 where nothing but money helps."""
 
@@ -57,17 +68,20 @@ def transient(error: BaseException) -> bool | RetryAfter:
     """Say whether a call that failed may succeed the next time: `Retry(on_error=transient)`.
 
     An error with an HTTP status may pass if that is 408, 425, 429, 500, 502, 503, 504, 520 to 524
-    or 529; any other status stands, as a 400 does. Without one, lost connections and timeouts may
-    pass, of Python itself and of aiohttp, httpx, redis, requests, trio, urllib and clients like
-    OpenAI's, or where one of these is the cause of an error. All other errors stand: a slip in the
-    function costs one call.
+    or 529; any other status stands, as a 400 does. The same holds for the codes of gRPC
+    (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`, `DEADLINE_EXCEEDED`) and AWS (`SlowDown`, those of
+    throttling). Without a status, lost connections and timeouts may pass, of Python itself and of
+    aiohttp, botocore, httpx, redis, requests, trio, urllib and clients like OpenAI's, or where one
+    of these is the cause of an error. All other errors stand: a slip in the function costs one
+    call.
 
     Args:
         error: as the call has raised it.
 
     Returns:
-        Whether there is to be another attempt; a `RetryAfter` where the service says when, by
-        `Retry-After`, in seconds or as a date, or by `retry-after-ms`.
+        Whether there is to be another attempt; a `RetryAfter` where the service names a time to
+        come, by `Retry-After`, in seconds or as a date, or by `retry-after-ms`. The back-off of
+        `Retry` counts if it is longer.
     """
     errors = list(causes(error))
     if any(isinstance(each, ssl.SSLCertVerificationError) for each in errors):
@@ -104,20 +118,52 @@ def _answer(error: BaseException) -> bool | RetryAfter | None:
     if str(vars(error).get("code")) in _SPENT:  # As a property, aiohttp warns of it.
         return False
     seconds = _told(error)
-    if seconds is not None:
-        return RetryAfter(seconds)
+    if seconds is not None and seconds > 0:
+        return RetryAfter(seconds, at_least=True)
     status = status_of(error)
     return _by_class(error) if status is None else status in _STATUSES
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status with which a service has answered; None if the error has none."""
+    """Return the HTTP status with which a service has answered; None if the error has none.
+
+    For a code of gRPC or AWS that is the status which means the same.
+    """
+    code = _code(error)
+    if code is not None:
+        return _BY_CODE.get(
+            code, 429 if "Throttl" in code else _aws(error, "HTTPStatusCode") or 400
+        )
     for place in (error, attribute_of(error, "response")):
         for name in ("status", "status_code", "code"):
             status = attribute_of(place, name)
             if isinstance(status, int) and 100 <= status < 600:  # noqa: PLR2004 - HTTP's own
                 return status
     return None
+
+
+def _code(error: BaseException) -> str | None:
+    """Return the code of an error of gRPC or AWS; None if the error has none."""
+    of_aws = _item(attribute_of(error, "response"), "Error", "Code")
+    if isinstance(of_aws, str):
+        return of_aws
+    code = attribute_of(error, "code")
+    try:
+        name = code().name if callable(code) else None
+    except Exception:  # the method is the client's, and may raise anything
+        return None
+    return name if isinstance(name, str) else None
+
+
+def _aws(error: BaseException, name: str) -> Any:
+    return _item(attribute_of(error, "response"), "ResponseMetadata", name)
+
+
+def _item(thing: Any, *names: str) -> Any:
+    """Return what nested dicts hold under names; None if they hold nothing."""
+    for name in names:
+        thing = thing.get(name) if isinstance(thing, dict) else None
+    return thing
 
 
 def _by_class(error: BaseException) -> bool | None:
@@ -134,8 +180,12 @@ def _by_class(error: BaseException) -> bool | None:
 
 def _told(error: BaseException) -> float | None:
     """Return in how many seconds a service wants to be called again; None if it does not say."""
-    for place in (error, attribute_of(error, "response")):
-        get: Callable[[str], Any] | None = attribute_of(attribute_of(place, "headers"), "get")
+    places = (error, attribute_of(error, "response"))
+    for headers in (
+        *(attribute_of(each, "headers") for each in places),
+        _aws(error, "HTTPHeaders"),
+    ):
+        get: Callable[[str], Any] | None = attribute_of(headers, "get")
         if get is not None:
             for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
                 text = get(name) or get(name.title())

@@ -46,7 +46,7 @@ ASKED: dict[Capability, Callable[[_Opening], bool]] = {
     Capability.ATTEMPT_TIMEOUT: lambda o: (
         o.config.retry is not None and o.config.retry.attempt_timeout is not None
     ),
-    Capability.JITTER: lambda o: o.config.retry is not None and o.config.retry.jitter > 0,
+    Capability.JITTER: lambda o: o.config.retry is not None and bool(o.config.retry.jitter),
     Capability.CONTEXTS: lambda _: any(
         var.name == "asyncwait.conformance.whose" for var in copy_context()
     ),

@@ -437,6 +437,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             multiplier=self.multiplier,
             cap=self.cap / 1000,
             jitter=self.jitter / 100,
+            rejected="accept",
             seed=0,
             attempt_timeout=None if timeout is None else timeout / 1000,
             on_error=_ON_ERROR[self.on_error],
