@@ -135,7 +135,7 @@ async def test_a_failure_is_of_each_record_that_shares_the_load() -> None:
         values,
         fn,
         cache=Cache(9, 1000, key=lambda text: text[0]),
-        retry=Retry(max_attempts=2),
+        retry=Retry(max_attempts=2, jitter=0),
         on_error=note,
     )
 

@@ -175,6 +175,8 @@ class OperatorConfig(Struct, frozen=True):
         limits: limits of the service and budgets, all of which hold for each call, further attempts
             included; or limits that a ledger counts for several operators. None for no limits. A
             record waits for its permit after its admission, and before its deadline runs.
+        on_failure: "finish" begins no further call after a failure, has the results of the calls
+            that run come out, and raises the failure then. None raises it at once.
 
     Raises:
         InvalidConfig: an argument is wrong; it is named with its value and type.
@@ -189,8 +191,11 @@ class OperatorConfig(Struct, frozen=True):
     batch: Batch | None = None
     cache: Cache | None = None
     limits: Any = None
+    on_failure: Literal["finish"] | None = None
 
     def __post_init__(self) -> None:
+        if self.on_failure not in {None, "finish"}:
+            raise InvalidConfig.of("on_failure", self.on_failure, '"finish" or None')
         if self.mode not in get_args(Mode):
             raise InvalidConfig.of("mode", self.mode, "'ordered', 'unordered' or 'key-ordered'")
         require_whole("capacity", self.capacity)
@@ -226,10 +231,10 @@ class OperatorConfig(Struct, frozen=True):
             supported: names of optional settings that it does know.
 
         Raises:
-            InvalidConfig: one of `retry`, `max_held`, `batch`, `cache`, `limits` is set and not
-                among `supported`.
+            InvalidConfig: one of `retry`, `max_held`, `batch`, `cache`, `limits`, `on_failure` is
+                set and not among `supported`.
         """
-        for name in ("retry", "max_held", "batch", "cache", "limits"):
+        for name in ("retry", "max_held", "batch", "cache", "limits", "on_failure"):
             value = getattr(self, name)
             if value is not None and name not in supported:
                 raise InvalidConfig.of(name, value, f"None: {operator} does not support it")

@@ -82,6 +82,9 @@ class OperatorError(AsyncWaitError):
         attempts: calls of the record that it came to; told where there were several.
     """
 
+    dropped = 0
+    """Finished results that were not taken before the operator failed."""
+
     def __init__(self, record: Record | None, reason: str, attempts: int = 1) -> None:
         super().__init__(reason if record is None else f"{record}: {reason}")
         self.record = record

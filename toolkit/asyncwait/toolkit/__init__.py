@@ -17,6 +17,7 @@ from asyncwait.toolkit._calls import (
     results_at_deadline,
     results_despite,
     run_hook,
+    timed_out,
 )
 from asyncwait.toolkit._context import OperatorContext
 from asyncwait.toolkit._function import (
@@ -162,6 +163,7 @@ __all__ = [
     "status_of",
     "stops_at_budget",
     "supplied",
+    "timed_out",
     "transient",
     "unless_cancelled",
     "unless_keeper_lost",

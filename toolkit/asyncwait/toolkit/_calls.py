@@ -118,7 +118,7 @@ def results_at_deadline(
         InvalidResult: it gave something else that is no collection of results.
         CallFailed: the collection that it gave raised while it was read.
     """
-    late = timed_out(record, timeout, last_error)
+    late = timed_out(record, f"no results after {timeout:g} s", last_error)
     if handler is None:
         raise late from late.__cause__
     _LOG.warning("%s", str(late))  # A log keeps no value alive.
@@ -134,18 +134,18 @@ def results_at_deadline(
     return collect_results(record, returned)
 
 
-def timed_out(record: Record, timeout: float, last_error: BaseException | None) -> CallTimedOut:
+def timed_out(record: Record, late: str, last_error: BaseException | None) -> CallTimedOut:
     """Return the error of a record without results at its deadline.
 
     Args:
         record: the input record.
-        timeout: in seconds.
+        late: a text that says so.
         last_error: the error of the last attempt that has failed; None if no attempt has.
     """
     before = "" if last_error is None else f"; the attempt before failed: {shown(last_error)}"
-    late = CallTimedOut(record, f"no results after {timeout:g} s{before}")
-    late.__cause__ = last_error
-    return late
+    error = CallTimedOut(record, f"{late}{before}")
+    error.__cause__ = last_error
+    return error
 
 
 def results_despite(failure: OperatorError, handler: FailureHandler | None) -> tuple[Any, ...]:

@@ -85,6 +85,7 @@ def plain_wait(
         many: bool = False,
         key: Callable[[Any], Any] | None = None,
         limits: Sequence[AnyLimit] | SharedLimits | None = None,
+        on_failure: Literal["finish"] | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
         """Call `fn` for each value of `source`, many at a time, and give what they come to.
 
@@ -122,6 +123,9 @@ def plain_wait(
                 All of them hold for each call, further attempts included. A value waits for its
                 permit before its deadline runs. Operators that are given the same limit object
                 share it. None for `capacity` alone.
+            on_failure: how a failure that nothing handles ends the stream. None raises the error at
+                once, and drops the finished results behind it. "finish" begins no further call, has
+                the results of all calls that run come out in order, and raises the error then.
 
         Returns:
             An async context manager that gives an async iterator of the results: see
@@ -140,8 +144,11 @@ def plain_wait(
                 expected = "None where paid_once keeps results: those of a batch have no key"
                 raise InvalidConfig.of("batch", batch, expected)
             config = OperatorConfig(
-                mode, capacity, timeout, repeated, max_held, copy, batch, cache, limits
+                mode, capacity, timeout, repeated, max_held, copy, batch, cache, limits, on_failure
             )
+            if cache is not None and cache.missing_ttl and repeated and repeated.on_result:
+                expected = "None with `retry.on_result`: a kept result would be rejected again"
+                raise InvalidConfig.of("cache.missing_ttl", cache.missing_ttl, expected)
             kind = PlainFunction if many else PlainOne
             wrapped = kind(fn, batched=batch is not None, limited=limits is not None)
             if on_error is not None:

@@ -74,6 +74,7 @@ class _Options(TypedDict, Generic[A], total=False):
     max_held: int | None
     copy: Callable[[A], A] | None
     limits: Sequence[AnyLimit] | SharedLimits | None
+    on_failure: Literal["finish"] | None
 
 
 class OneResult(_Options[A], Generic[A, C], total=False):

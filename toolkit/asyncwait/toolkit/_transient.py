@@ -131,9 +131,8 @@ def status_of(error: BaseException) -> int | None:
     """
     code = _code(error)
     if code is not None:
-        return _BY_CODE.get(
-            code, 429 if "Throttl" in code else _aws(error, "HTTPStatusCode") or 400
-        )
+        other = 429 if "Throttl" in code else _aws(error, "HTTPStatusCode") or 400
+        return _BY_CODE.get(code, other)
     for place in (error, attribute_of(error, "response")):
         for name in ("status", "status_code", "code"):
             status = attribute_of(place, name)
@@ -180,11 +179,8 @@ def _by_class(error: BaseException) -> bool | None:
 
 def _told(error: BaseException) -> float | None:
     """Return in how many seconds a service wants to be called again; None if it does not say."""
-    places = (error, attribute_of(error, "response"))
-    for headers in (
-        *(attribute_of(each, "headers") for each in places),
-        _aws(error, "HTTPHeaders"),
-    ):
+    own, response = attribute_of(error, "headers"), attribute_of(error, "response")
+    for headers in (own, attribute_of(response, "headers"), _aws(error, "HTTPHeaders")):
         get: Callable[[str], Any] | None = attribute_of(headers, "get")
         if get is not None:
             for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):

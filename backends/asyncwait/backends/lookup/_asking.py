@@ -13,7 +13,6 @@ from asyncwait.backends.lookup._table import Rows, table_closed
 from asyncwait.spec import (
     Batch,
     CallFailed,
-    CallTimedOut,
     InvalidConfig,
     InvalidResult,
     OperatorError,
@@ -21,7 +20,7 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.checks import at_most_infinite, require_timeout
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import BackOffs, Store, call_failed
+from asyncwait.toolkit import BackOffs, Store, call_failed, cause_or_self, timed_out
 
 
 class Policy:
@@ -73,14 +72,20 @@ class Policy:
         self.takes_misses = retry_missing is None
         """Whether a key that has no row is not asked for again."""
 
-    def after_failure(self, failure: OperatorError, attempts: int) -> float | None:
-        """Return how many seconds to wait before the next attempt; None for none."""
-        return None if self._failed is None else self._failed.after_failure(failure, attempts)
+    def after_failure(self, failure: OperatorError, attempts: int, left: float) -> float | None:
+        """Return how many seconds to wait before the next attempt; None for none.
 
-    def after_miss(self, key: Any, attempts: int) -> float | None:
+        Args:
+            failure: the failure of a key.
+            attempts: requests so far.
+            left: seconds until the deadline, before which the wait has to end.
+        """
+        return None if self._failed is None else self._failed.after_failure(failure, attempts, left)
+
+    def after_miss(self, key: Any, attempts: int, left: float) -> float | None:
         """Return the same for a key that has no row, where that is not the end of it."""
         assert self._missing is not None
-        return self._missing.after_results(LookedUp(key), (), attempts)
+        return self._missing.after_results(LookedUp(key), (), attempts, left)
 
 
 class Asking:
@@ -114,6 +119,8 @@ class Asking:
         self._begun = {place for place in missing if place not in loads.by_key}
         self._attempts_begun = 0
         self._under_way: dict[Any, Load] = {}
+        self._errors: dict[Any, BaseException] = {}
+        """What the last attempts have failed with, by stand-in."""
         self.found: dict[Any, Rows | OperatorError] = {}
         """What it came to, by stand-in."""
         figures.loads += len(self._begun)
@@ -127,14 +134,15 @@ class Asking:
             RuntimeError: the table is closed.
         """
         with anyio.move_on_after(policy.timeout) as scope:
-            await self._attempts(policy, clock)
+            await self._attempts(policy, clock, scope.deadline)
         if scope.cancelled_caught:
             if self._attempts_begun == 1:  # Else it has not waited for these for all that time.
                 self._loads.give_up(self._under_way.values())
             for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
+                    assert policy.timeout is not None
                     late = f"the table gave no answer within {policy.timeout:g} s"
-                    self._fail(place, CallTimedOut(LookedUp(key), late))
+                    self._fail(place, timed_out(LookedUp(key), late, self._errors.get(place)))
 
     def _late(self, policy: Policy) -> dict[Any, Any]:
         """Take the answers that are there, and return all other keys: those without any first."""
@@ -150,26 +158,28 @@ class Asking:
                 retried[place] = key
         return unanswered | retried
 
-    async def _attempts(self, policy: Policy, clock: Any) -> None:
+    async def _attempts(self, policy: Policy, clock: Any, deadline: float) -> None:
         missing, found = self._missing, self.found
         while missing:
             self._attempts_begun += 1
             attempts = self._attempts_begun
             answers = await self._attempt(policy.attempt_timeout)
             back_offs: list[float] = []
+            left = deadline - anyio.current_time()
             for place, answer in answers.items():
                 if type(answer) is tuple and (answer or policy.takes_misses):
                     found[place] = answer
                     del missing[place]
                 elif isinstance(answer, tuple):
-                    again = policy.after_miss(missing[place], attempts)
+                    again = policy.after_miss(missing[place], attempts, left)
                     if again is None:
                         self._decide(place, answer)
                     else:
                         back_offs.append(again)
                 elif not self._give_stale(place, clock()):
                     failure = _failure(LookedUp(missing[place]), answer)
-                    again = policy.after_failure(failure, attempts)
+                    self._errors[place] = cause_or_self(failure)
+                    again = policy.after_failure(failure, attempts, left)
                     if again is None:
                         self._fail(place, failure.after(attempts))
                     else:

@@ -1,5 +1,6 @@
 """What one operator does: admission, decision, emission. Nothing here awaits."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ class Core(State):
     What is done for each record is written out rather than called, where a call would cost as much.
     """
 
-    __slots__ = ("on_failure", "on_results")
+    __slots__ = ("on_failure", "on_final", "on_results")
 
     def __init__(
         self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
@@ -40,6 +41,8 @@ class Core(State):
         """Called with the results of a call."""
         self.on_failure: Callable[[Entry, OperatorError], None] = self.fail_for
         """Called with what the operator fails with because of a call, if that is not repeated."""
+        self.on_final: Callable[[Entry, OperatorError], None] = lambda _, error: self.fail(error)
+        """Called with the failure of a record that no handler decides."""
 
     # From the source.
 
@@ -218,6 +221,23 @@ class Core(State):
                 (behind if entry.number > self.last_called else before).append(entry)
         return behind, before
 
+    def drop_waiting(self) -> int:
+        """Forget what waits for room, and the calls to begin; return the number of records."""
+        dropped = sum(isinstance(each, Record) for each in self._backlog)
+        self._backlog.clear()
+        deque.clear(self.pending)  # a gate has requests for permits behind it
+        return dropped
+
+    def without_call(self) -> list[Entry]:
+        """Return the undecided records for which no call runs, but for those behind their keys."""
+        return [
+            entry
+            for entry in self._line
+            if entry.results is None
+            and (entry.started is None or (entry.attempts and entry.is_idle))
+            and (self._lines is None or entry.line is not None)
+        ]
+
     @property
     def is_full(self) -> bool:
         """Whether there is no room for one more."""
@@ -304,8 +324,9 @@ class Core(State):
 
     def wait_for_call(self, entry: Entry) -> None:
         """Have `entry` called, or called again, as soon as a worker comes to it."""
-        self.pending.append(entry)
-        self.on_pending()
+        if not self.finishing:
+            self.pending.append(entry)
+            self.on_pending()
 
     def _admit_fence(self, fence: Stored) -> None:
         if self.is_cut:
@@ -364,7 +385,7 @@ class Core(State):
         try:
             results = results_despite(failure.after(entry.attempts), handler)
         except OperatorError as final:
-            self.fail(final)
+            self.on_final(entry, final)
         else:
             self.failures_handled += 1
             self.decide(entry, results)

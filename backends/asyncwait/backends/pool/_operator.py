@@ -36,7 +36,7 @@ from asyncwait.toolkit import (
 
 R = TypeVar("R")
 
-_KNOWN = "retry", "max_held", "batch", "cache", "limits"
+_KNOWN = "retry", "max_held", "batch", "cache", "limits", "on_failure"
 """Settings that not every operator knows."""
 
 
@@ -140,6 +140,8 @@ class _Pool(OperatorContext[R]):
         self._core.failure_handler = self.function.failure
         self._watch = anyio.CancelScope()
         self._sweep = self._sweeper()
+        if self._config.on_failure is not None:
+            self._core.on_final = self._sweep.finish
         self._crew = self._hire(opened)
         self._core.on_pending = self._crew.wake_worker
         self._core.on_close = self._dismiss

@@ -67,6 +67,11 @@ class Entry(Struct, eq=False):
     error: BaseException | None = None
     permit: Any = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call runs for a record of which attempts are counted, or its load waits."""
+        return self.worker is None or getattr(self.worker, "worker", self) is None
+
 
 _SLACK = 64
 """So many entries that have left may stay in a queue before it is gone through."""

@@ -134,7 +134,7 @@ class Retries(Sweep):
         self._limits.pop(entry, None)
         try:
             record = self._core.record(entry)
-            left = self._deadline(entry) - self._came_at()
+            left = self._left(entry, self._came_at())
             seconds = self._back_offs.after_results(record, results, entry.attempts, left)
         except OperatorError as failure:
             self._core.fail_for(entry, failure)
@@ -148,7 +148,7 @@ class Retries(Sweep):
         self._limits.pop(entry, None)
         entry.error = cause_or_self(failure)
         try:
-            seconds = self._seconds_after(entry, failure, self._deadline(entry) - at)
+            seconds = self._seconds_after(entry, failure, self._left(entry, at))
         except OperatorError as broken:
             self._core.fail_for(entry, broken)
         else:
@@ -162,6 +162,10 @@ class Retries(Sweep):
         if entry.results is not None:
             return None
         return self._back_offs.after_failure(failure, entry.attempts, left)
+
+    def _left(self, entry: Entry, at: float) -> float:
+        """Return the seconds for a back-off that begins at a time."""
+        return -inf if self._core.finishing else self._deadline(entry) - at
 
     # Back-offs.
 

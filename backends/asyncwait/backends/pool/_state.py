@@ -18,6 +18,8 @@ from asyncwait.spec import (
     Record,
     Snapshot,
     Statistics,
+    Watermark,
+    WatermarkStatus,
 )
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import Bell
@@ -122,6 +124,7 @@ class State:
         "due",
         "failure_handler",
         "failures_handled",
+        "finishing",
         "gathers",
         "is_cut",
         "kept_for",
@@ -175,6 +178,8 @@ class State:
         self._source_error: BaseException | None = None
         self.closed = False
         """Nothing will be emitted any more."""
+        self.finishing = False
+        """Whether a failure has ended the calls, and results of calls that run come out first."""
         self.reads = True
         """Whether the source is read further, as far as there is room."""
         self._interrupted = False
@@ -286,7 +291,23 @@ class State:
     def fail(self, error: BaseException) -> None:
         """Emit nothing more; the consumer gets `error`. The first failure counts."""
         if not self.closed:
+            if isinstance(error, OperatorError) and (dropped := self._finished()):
+                error.dropped = dropped
+                hint = "with on_failure='finish' such results come out first"
+                error.add_note(f"{dropped} finished result(s) are dropped; {hint}")
             self._close(error)
+
+    def _finished(self) -> int:
+        """Count the results that could have come out, or were waiting for others in front."""
+        if self._decided == self._fences:
+            return 0
+        decided = (each for each in self._line if each.results and each.given >= 0)
+        fences = Watermark | WatermarkStatus
+        return sum(
+            len(each.results or ()) - each.given
+            for each in decided
+            if not isinstance(each.element, fences)
+        )
 
     def interrupt(self) -> None:
         """Note that the tasks of the operator are cancelled from outside, or the program ends.

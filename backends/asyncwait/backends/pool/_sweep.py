@@ -129,6 +129,26 @@ class Sweep:
         self._decide_before(at)
         return is_late or self._core.closed
 
+    def finish(self, entry: Entry, error: OperatorError) -> None:
+        """Begin no further call: results of the calls that run come out, and then `error`."""
+        core, uncalled = self._core, 0
+        is_first = not core.finishing
+        if is_first:
+            core.finishing = True
+            core.halt(error)
+            uncalled = core.drop_waiting()
+        core.decide(entry, ())
+        while waiting := core.without_call():
+            uncalled += len(waiting)
+            for each in waiting:
+                self.forget(each)
+                if each.started is None:
+                    each.started = self._clock()
+                    core.called.append(each)
+                core.decide(each, ())
+        if is_first and uncalled:
+            error.add_note(f"{uncalled} value(s) that had been read were not called any more")
+
     def release(self, worker: Any) -> None:
         """Note that the cancelled call of `worker` has ended, or is abandoned."""
 

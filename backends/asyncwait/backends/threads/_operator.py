@@ -23,7 +23,7 @@ from asyncwait.toolkit import (
 
 R = TypeVar("R")
 
-_KNOWN = "retry", "max_held", "batch", "limits"
+_KNOWN = "retry", "max_held", "batch", "limits", "on_failure"
 """Settings that not every operator knows."""
 
 _MOST_NAMED = 5
