@@ -4,6 +4,7 @@ from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of, results_of
 from asyncwait.toolkit._call_table import CallTable, Cancel, LaneCalls, Served, Start
 from asyncwait.toolkit._calls import (
+    LOG,
     BackOffs,
     KeeperLost,
     attempt_timed_out,
@@ -83,6 +84,7 @@ from asyncwait.toolkit._transient import cause_or_self, causes, status_of, trans
 __all__ = [
     "HELD_LIMITS",
     "IN_HAND",
+    "LOG",
     "NULL_KEY",
     "PLAIN_KEYS",
     "Answers",

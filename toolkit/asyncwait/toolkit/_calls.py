@@ -30,10 +30,10 @@ from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
 
-_LOG = logging.getLogger("asyncwait")
+LOG = logging.getLogger("asyncwait")
 """Tells of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
 
-_LOG.addHandler(logging.NullHandler())
+LOG.addHandler(logging.NullHandler())
 
 _ROUNDING = 1e-9
 """Seconds by which a difference of two readings of a clock may be off."""
@@ -121,7 +121,7 @@ def results_at_deadline(
     late = timed_out(record, f"no results after {timeout:g} s", last_error)
     if handler is None:
         raise late from late.__cause__
-    _LOG.warning("%s", str(late))  # A log keeps no value alive.
+    LOG.warning("%s", str(late))  # A log keeps no value alive.
     try:
         returned = handler(record.value)
     except BaseException as error:
@@ -165,7 +165,7 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
     record, attempts, cause = failure.record, failure.attempts, failure.__cause__
     if handler is None or record is None:
         raise failure from cause
-    _LOG.warning("%s", str(failure))
+    LOG.warning("%s", str(failure))
     traceback = getattr(cause, "__traceback__", None)
     try:
         given = handler(record.value, failure)
@@ -355,9 +355,9 @@ class BackOffs:
         self, record: Record | None, attempts: int, error: BaseException, seconds: float
     ) -> float:
         """Tell the log and `on_retry` of a back-off, and return it."""
-        if _LOG.isEnabledFor(logging.INFO):
+        if LOG.isEnabledFor(logging.INFO):
             text = f"{record}: call {attempts} failed, a back-off of {seconds:.3g} s begins"
-            _LOG.info("%s: %s", text, shown(error))
+            LOG.info("%s: %s", text, shown(error))
         if self._retry.on_retry is not None:
             call = isolated(self._retry.on_retry, self.context)
             value = None if record is None else record.value

@@ -30,6 +30,8 @@ class OperatorContext(ABC, Generic[R]):
         self.single_entry = SingleEntry()
         self.source_trouble: BaseException | None = None
         """What closing the source has raised, once it is closed."""
+        self.notes: list[str] = []
+        """Texts about errors of cancelled calls, for the error that is raised on leaving."""
 
     async def __aenter__(self) -> R:
         self.single_entry.enter()
@@ -62,8 +64,11 @@ class OperatorContext(ABC, Generic[R]):
             trouble = await self.close()
             reason = error if reason is None else reason
             first = join_errors(reason, self.source_trouble, trouble)
-            if first is not None and first is not error:
-                raise first
+            if first is not None:
+                for note in self.notes:
+                    first.add_note(note)
+                if first is not error:
+                    raise first
 
     def prepare(self) -> None:
         """Make what `open` and `close_source` need."""

@@ -15,6 +15,7 @@ from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._gathering import Gathering
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import AsyncWaitError, Batch, OperatorConfig
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     Bell,
     Permit,
@@ -345,7 +346,8 @@ class BatchCrew(Crew):
             with suppress(asyncio.CancelledError):
                 await raise_self_cancellation(worker.scope)
             if worker.was_cancelled:
-                return  # Nobody asks any more.
+                self._note_clean_up(shown(values), error)
+                return
             if is_own_cancellation(error):
                 raise
             answers, has_failed = [error] * len(values), True

@@ -13,6 +13,7 @@ from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._load import Load, results_of_load
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import OperatorConfig
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     Store,
     failure_of,
@@ -119,7 +120,9 @@ class CacheCrew(Crew):
             reraise_fatal(error)
             with suppress(asyncio.CancelledError):
                 await raise_self_cancellation(worker.scope)
-            if not worker.was_cancelled and is_own_cancellation(error):
+            if worker.was_cancelled:
+                self._note_clean_up(shown(load.value), error)
+            elif is_own_cancellation(error):
                 raise
             self._failed(load, error, self._clock())
         else:

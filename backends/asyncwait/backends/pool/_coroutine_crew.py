@@ -10,6 +10,7 @@ from typing import Any
 
 from asyncwait.backends.pool._crew import Crew, Worker, holders
 from asyncwait.backends.pool._order import Entry
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     Gate,
     awaitable_of,
@@ -169,10 +170,12 @@ class CoroutineCrew(Crew):
     async def _raised(self, worker: Worker, entry: Entry, error: BaseException) -> None:
         """File what a call has raised, unless it is not meant for the operator."""
         reraise_fatal(error)
+        name = shown(entry.value) if entry.given >= 0 else "a value that is out"
         with suppress(asyncio.CancelledError):
             await raise_self_cancellation(worker.scope)
-        if worker.was_cancelled:
-            return  # Its time is over, or the operator closed: nobody asks any more.
+        if worker.was_cancelled:  # Its time is over, or the operator is closed.
+            self._note_clean_up(name, error)
+            return
         if is_own_cancellation(error):
             raise error
         if not (self._sweep.watches and self._sweep.is_over(entry, self._clock(), worker)):

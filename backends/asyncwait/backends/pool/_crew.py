@@ -11,10 +11,21 @@ import anyio
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.toolkit import Bell, JoinableTasks, call_scope, is_own_cancellation, running_loop
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import (
+    LOG,
+    Bell,
+    JoinableTasks,
+    call_scope,
+    is_own_cancellation,
+    running_loop,
+)
 
 _LONG = 0.0005
 """Seconds from which a call takes long. Others are back before many could be sent for."""
+
+_MOST_NOTES = 5
+"""Errors of cancelled calls that are kept."""
 
 holders: Callable[[object], int] = getattr(sys, "getrefcount", id)
 """How many hold an object; not every Python can tell, and the same is said each time then."""
@@ -129,6 +140,14 @@ class Crew(ABC):
         assert worker.since is not None
         self._takes_long = self._clock() - worker.since > _LONG
         worker.since = None
+
+    def _note_clean_up(self, name: str, error: BaseException) -> None:
+        """Keep the error of a cancelled call, which no record and no consumer learns of."""
+        if isinstance(error, Exception) and not getattr(error, "is_unmade", False):
+            text = f"the cancelled call for {name} raised {shown(error)}"
+            LOG.warning("%s", text)
+            if len(self._core.notes) < _MOST_NOTES:
+                self._core.notes.append(text)
 
     def dismiss(self) -> None:
         """Send all workers home: the idle at once, the others as soon as their calls let them."""

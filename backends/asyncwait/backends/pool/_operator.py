@@ -122,6 +122,7 @@ class _Pool(OperatorContext[R]):
         self._gate: Gate | None = None
         self._config = config
         self._core = core
+        self.notes = core.notes
         self._feed = feed
         self._results = results
         self._store = store

@@ -129,6 +129,7 @@ class State:
         "is_cut",
         "kept_for",
         "last_called",
+        "notes",
         "numbers",
         "on_close",
         "on_pending",
@@ -202,6 +203,8 @@ class State:
         """Whether records wait for their calls together."""
         self.arrive: Callable[[], int | None] = lambda: None
         """Numbers a record that waits for its key, so that it keeps its place at the gate."""
+        self.notes: list[str] = []
+        """Texts about errors that cancelled calls have raised."""
         self.numbers: Iterator[int] | None = None if config.limits is None else count(1)
         """Numbers the records, so that a budget omits only the end of the input."""
         self.is_cut = False
