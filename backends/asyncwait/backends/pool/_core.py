@@ -229,13 +229,12 @@ class Core(State):
         return dropped
 
     def without_call(self) -> list[Entry]:
-        """Return the undecided records for which no call runs, but for those behind their keys."""
+        """Return the undecided records for which no call runs."""
         return [
             entry
             for entry in self._line
             if entry.results is None
             and (entry.started is None or (entry.attempts and entry.is_idle))
-            and (self._lines is None or entry.line is not None)
         ]
 
     @property

@@ -1,0 +1,285 @@
+"""What becomes of the attempts and errors of plain values, with the times that services have."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from operators import PLAIN_FORMS
+
+from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
+from asyncwait.backends.services import Limit, transient
+from asyncwait.conformance.harness import VirtualLoop
+from asyncwait.spec import (
+    Batch,
+    Cache,
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    ResultRejected,
+    Retry,
+    RetryAfter,
+)
+from asyncwait.toolkit import PlainWait
+
+
+@pytest.fixture(params=["pool", "reference"])
+def wait(request: pytest.FixtureRequest) -> PlainWait:
+    return PLAIN_FORMS[request.param]["ordered"]
+
+
+def run(main: Callable[[], Any]) -> Any:
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(main())
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def given(wait: Any, values: Any, fn: Any, **options: Any) -> list[Any]:
+    async with wait(values, fn, **options) as results:
+        return [each async for each in results]
+
+
+async def ended(wait: Any, values: Any, fn: Any, **options: Any) -> tuple[list[Any], Any]:
+    """Return what came out, and the error behind it."""
+    got: list[Any] = []
+    with pytest.raises(CallFailed) as caught:
+        async with wait(values, fn, **options) as results:
+            async for each in results:
+                got.append(each)
+                await asyncio.sleep(0.02)
+    return got, caught.value
+
+
+def test_a_deadline_shows_the_error_of_the_attempt_before(wait: PlainWait) -> None:
+    denied = PermissionError("401: the key has expired")
+
+    async def main() -> list[Any]:
+        async def ask(_: str) -> str:
+            if now() < 5:
+                raise denied
+            await asyncio.sleep(60)
+            return "late"
+
+        retry = Retry(max_attempts=4, initial=6, jitter=0)
+        return await given(wait, ["u1"], ask, timeout=30, retry=retry, on_error=lambda _, e: e)
+
+    (error,) = run(main)
+    assert isinstance(error, CallTimedOut)
+    assert isinstance(error, TimeoutError)
+    assert error.__cause__ is denied
+    assert (error.value, error.attempts, repr(denied) in str(error)) == ("u1", 2, True)
+
+
+def test_a_back_off_beyond_the_deadline_takes_no_place(wait: PlainWait) -> None:
+    """A service asks ten callers to come back in an hour; the other 990 go on at once."""
+
+    async def main() -> tuple[list[int], float, list[Any]]:
+        errors: list[Any] = []
+
+        async def ask(number: int) -> int:
+            if number < 10:
+                raise RetryAfter(3600)
+            return number
+
+        def note(_: int, error: Exception) -> int:
+            errors.append(error)
+            return -1
+
+        retry = Retry(max_attempts=3)
+        results = await given(
+            wait, range(1000), ask, capacity=10, timeout=30, retry=retry, on_error=note
+        )
+        return results, now(), errors
+
+    results, at, errors = run(main)
+    assert results == [-1] * 10 + [*range(10, 1000)]
+    assert at < 1
+    assert {(type(e), type(e.__cause__)) for e in errors} == {(CallFailed, RetryAfter)}
+
+
+@pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
+@pytest.mark.parametrize(
+    "options", [{}, {"retry": Retry(attempt_timeout=0.2)}, {"cache": Cache(9, 60)}], ids=str
+)
+def test_available_answers_count_after_a_blocked_loop(wait: Any, options: Any) -> None:
+    """Six answers are there at 0.05 s, and a call blocks the loop until 0.55 s."""
+
+    async def main() -> list[Any]:
+        loop: Any = asyncio.get_running_loop()
+
+        async def ask(number: int) -> int:
+            await asyncio.sleep(0.05)
+            if number == 0:
+                loop.jump(0.5)
+            return number
+
+        return await given(wait, range(6), ask, timeout=0.2, on_error=lambda _, e: e, **options)
+
+    assert sorted(run(main)) == [*range(6)]
+
+
+TOO_LATE = "Wed, 21 Oct 2015 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("header", "starts"),
+    [("0", [0, 1, 3, 7]), ("-3", [0, 1, 3, 7]), (TOO_LATE, [0, 1, 3, 7]), ("3", [0, 3, 6, 10]),
+     ("3600", [0, 60, 120, 180])],
+)  # fmt: skip
+def test_the_longer_of_hint_and_back_off_counts(
+    wait: PlainWait, header: str, starts: list[float]
+) -> None:
+    class TooMany(Exception):
+        response = SimpleNamespace(status_code=429, headers={"Retry-After": header})
+
+    async def main() -> list[float]:
+        at: list[float] = []
+
+        async def ask(_: int) -> None:
+            at.append(now())
+            raise TooMany
+
+        retry = Retry(max_attempts=4, initial=1, jitter=0, on_error=transient, retry_after_cap=60)
+        assert await given(wait, [1], ask, retry=retry, on_error="skip") == []
+        return at
+
+    assert run(main) == starts
+
+
+def test_results_that_are_rejected_to_the_end_fail(wait: PlainWait) -> None:
+    async def poll(_: int) -> dict[str, str]:
+        return {"status": "pending"}
+
+    def is_pending(result: dict[str, str]) -> bool:
+        return result["status"] == "pending"
+
+    async def main(**options: Any) -> Any:
+        retry = Retry(max_attempts=3, on_result=is_pending, **options)
+        return await given(wait, [1], poll, retry=retry, on_error=lambda _, e: e)
+
+    (error,) = run(main)
+    assert (error.attempts, type(error.__cause__)) == (3, ResultRejected)
+    assert error.__cause__.results == ({"status": "pending"},)
+    assert run(lambda: main(rejected="accept")) == [{"status": "pending"}]
+
+
+def test_each_back_off_is_told(wait: PlainWait, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[Any] = []
+
+    async def main() -> list[Any]:
+        async def ask(value: str) -> str:
+            if len(told) < 2:
+                raise ConnectionError(value)
+            return value
+
+        def note(*args: Any) -> None:
+            told.append(args)
+
+        retry = Retry(max_attempts=3, initial=20, jitter=0, on_retry=note)
+        return await given(wait, ["a"], ask, retry=retry)
+
+    with caplog.at_level(logging.INFO, "asyncwait"):
+        assert run(main) == ["a"]
+    assert [(v, n, type(e), s) for v, n, e, s in told] == [
+        ("a", 1, ConnectionError, 20), ("a", 2, ConnectionError, 40)
+    ]  # fmt: skip
+    assert [each.levelname for each in caplog.records] == ["INFO", "INFO"]
+
+
+def test_the_log_tells_of_failures_that_a_handler_hides(
+    wait: PlainWait, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask(value: int) -> int:
+        if value == 1:
+            raise ValueError(value)
+        return value
+
+    assert run(lambda: given(wait, range(3), ask, on_error="skip")) == [0, 2]
+    assert [(each.name, each.levelname) for each in caplog.records] == [("asyncwait", "WARNING")]
+
+
+def test_what_a_cancelled_call_raises_is_told_on_leaving(caplog: pytest.LogCaptureFixture) -> None:
+    async def ask(value: int) -> int:
+        if value == 1:
+            await asyncio.sleep(1)
+            raise ValueError(value)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise OSError("closing")
+
+    _, error = run(lambda: ended(ordered_wait, range(2), ask))
+    assert any("OSError('closing')" in note for note in error.__notes__)
+    assert "OSError('closing')" in caplog.text
+
+
+SOURCES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "ordered": (ordered_wait, {}),
+    "unordered": (unordered_wait, {}),
+    "key-ordered": (key_ordered_wait, {"key": lambda value: value % 5}),
+    "retry": (ordered_wait, {"retry": Retry(initial=600, on_error=KeyError)}),
+    "limits": (unordered_wait, {"limits": [Limit(calls=10, per=60)]}),
+    "batch": (unordered_wait, {"batch": Batch(max_size=5, in_flight=3)}),
+    "cache": (ordered_wait, {"cache": Cache(100, 600)}),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_calls_that_run_can_finish_behind_a_failure(name: str) -> None:
+    wait, options = SOURCES[name]
+    begun: list[int] = []
+    paid: list[int] = []
+
+    async def ask(value: int) -> int:
+        begun.append(value)
+        if value == 8:
+            await asyncio.sleep(2)
+            raise ValueError("bad")
+        if value == 6 and name == "retry":
+            raise KeyError("comes back in ten minutes")
+        await asyncio.sleep(30 if value % 4 == 0 else 1)
+        paid.append(value)
+        return value
+
+    async def ask_all(values: list[int]) -> list[Any]:
+        return await asyncio.gather(*map(ask, values), return_exceptions=True)
+
+    async def main() -> tuple[Any, float]:
+        fn = ask_all if name == "batch" else ask
+        return await ended(wait, range(1000), fn, on_failure="finish", **options), now()
+
+    (got, error), at = run(main)
+    assert (type(error.__cause__), error.value, error.dropped) == (ValueError, 8, 0)
+    assert sorted(got) == sorted(paid)
+    assert name != "ordered" or got == sorted(paid)
+    assert len(begun) == len(set(begun)), "no call began after the failure"
+    assert 30 <= at < 60
+
+
+def test_a_failure_says_how_many_results_it_drops() -> None:
+    async def ask(value: int) -> int:
+        await asyncio.sleep({0: 20, 9: 2}.get(value, 1))
+        if value == 9:
+            raise ValueError(value)
+        return value
+
+    got, error = run(lambda: ended(ordered_wait, range(10), ask))
+    assert (got, error.dropped) == ([], 8)
+    assert any(note.startswith("8 ") for note in error.__notes__)
+
+
+def test_what_can_never_help_is_refused() -> None:
+    async def rows(value: int) -> list[int]:
+        return [value]
+
+    retry = Retry(on_result=lambda results: not results)
+    cache = Cache(9, 60, missing_ttl=5)
+    with pytest.raises(InvalidConfig, match=r"cache\.missing_ttl"):
+        run(lambda: given(ordered_wait, [1], rows, many=True, retry=retry, cache=cache))
+    with pytest.raises(InvalidConfig, match="on_failure"):
+        run(lambda: given(PLAIN_FORMS["reference"]["ordered"], [1], rows, on_failure="finish"))
