@@ -12,7 +12,6 @@ from operators import (
     Sleeper,
     Source,
     block,
-    failure_of,
     read_all,
     read_timed,
     seconds_now,
@@ -20,11 +19,8 @@ from operators import (
 )
 
 from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
     OpenOperator,
     OperatorConfig,
-    Record,
     ResultFuture,
     Retry,
 )
@@ -148,32 +144,6 @@ async def test_an_attempt_that_overran_unseen_does_not_answer_for_the_next(
         assert await read_timed(results) == [(5.5, "a1")]
 
     assert len(futures) == 2
-
-
-@pytest.mark.all_profiles
-@pytest.mark.parametrize(("limit", "first"), [(1.5, "b"), (3, "a")])
-async def test_what_was_due_while_the_loop_was_blocked_is_done_in_its_order(
-    open_operator: OpenOperator, limit: float, first: str
-) -> None:
-    """The deadline of a is at 5, the limit of the call of b before or after that."""
-
-    async def fn(value: str) -> list[str]:
-        if value == "a":
-            raise ODD
-        await anyio.sleep(9 if value == "b" else 0)
-        block(5)
-        return [value]
-
-    retry = Retry(initial=50, attempt_timeout=limit, on_error=lambda error: error is ODD)
-    source = Source("a", 3, "b", 1, "c")
-
-    async with open_operator(OperatorConfig(timeout=5, retry=retry), fn, source) as results:
-        error: Any = await failure_of(results)
-
-    assert (error.record, type(error)) == (
-        Record(first),
-        CallTimedOut if first == "a" else CallFailed,
-    )
 
 
 @pytest.mark.all_profiles

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import anyio
 import pytest
-from operators import OPERATORS, block, turns
+from operators import block, turns
 
 from asyncwait.spec import (
     Element,
@@ -14,8 +14,6 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Record,
-    Retry,
-    RetryAfter,
     Snapshot,
     Watermark,
 )
@@ -163,24 +161,5 @@ async def test_records_decided_by_their_deadlines_die_when_their_calls_have_ende
         OperatorConfig("ordered", 3, 1), watched, fed(watched, *[50] * 9)
     ) as results:
         await drop(results, 9)
-        await anyio.sleep(1)
-        assert watched.alive() == 0
-
-
-async def test_a_record_that_was_decided_is_not_kept_by_its_back_off() -> None:
-    """However long that would last; on Python 3.13 the reference leaves it to the collector."""
-    open_operator = OPERATORS["pool"]
-    watched = Watched()
-
-    class Late:
-        async def __call__(self, value: Value) -> list[Any]:
-            raise RetryAfter(99)
-
-        def timeout(self, value: Value) -> list[Value]:
-            return [watched.make()]
-
-    config = OperatorConfig("ordered", timeout=1, retry=Retry())
-    async with open_operator(config, Late(), fed(watched, 0)) as results:
-        await drop(results, 1)
         await anyio.sleep(1)
         assert watched.alive() == 0

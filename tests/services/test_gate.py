@@ -357,7 +357,7 @@ def test_a_line_that_leaves_a_meter_lets_the_lines_behind_it_go_on() -> None:
     async def main(_: object) -> float:
         began = anyio.current_time()
         long = [("retried", 10, 5), ("a", 10, 1800), ("b", 10, 2000), ("big", 90, 5)]
-        limits, retry = [tokens, InFlight(2)], Retry(initial=20)
+        limits, retry = [tokens, InFlight(2)], Retry(initial=20, jitter=0)
         one = read(0, long, limits=limits, retry=retry)
         await asyncio.gather(one, read(10, [("cheap", 1, 1)], limits=[tokens]))
         return began

@@ -122,11 +122,11 @@ def test_a_service_says_when(client: Any, header: str, seconds: float, service: 
 
 @CLIENTS
 def test_a_service_says_when_by_a_date(client: Any, service: str) -> None:
-    for ahead in (60, -60):
-        date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead), usegmt=True)
-        answer = transient(raised(client, f"{service}/503?Retry-After={date.replace(' ', '%20')}"))
-        assert isinstance(answer, RetryAfter)
-        assert abs(answer.seconds - max(ahead, 0)) <= 2  # Of the two, each is in whole seconds.
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    answer = transient(raised(client, f"{service}/503?Retry-After={date.replace(' ', '%20')}"))
+    assert isinstance(answer, RetryAfter)
+    assert answer.at_least
+    assert abs(answer.seconds - 60) <= 2  # Each of the two is in whole seconds.
 
 
 @CLIENTS
@@ -201,7 +201,7 @@ def test_a_permanent_failure_costs_one_call(loop: str, service: str) -> None:
         _by_httpx(f"{service}/{path}")
 
     async def main(path: str) -> None:
-        retry = Retry(max_attempts=3, initial=0.1, on_error=transient)
+        retry = Retry(max_attempts=3, initial=0.1, jitter=0, on_error=transient)
         with pytest.raises(CallFailed):
             async with ordered_wait([path], fetch, retry=retry) as results:
                 [each async for each in results]

@@ -114,7 +114,7 @@ async def test_a_lookup_is_told_by_its_own_figures(log: Console) -> None:
         (
             (0.5, 9),
             {
-                "retry": Retry(max_attempts=3, initial=1, attempt_timeout=1),
+                "retry": Retry(max_attempts=3, initial=1, jitter=0, attempt_timeout=1),
                 "on_error": "skip",
             },
             "2 of 3 done in 6.0 s, 0.3/s, 0 in flight, 2 retried, 1 handled",
