@@ -115,7 +115,7 @@ def options(job: Job) -> dict[str, Any]:
     """Return the arguments of the operator."""
     failed = (lambda work, _: [~work.index] * 2) if job.many else (lambda work, _: ~work.index)
     given = {name: getattr(job, name) for name in ("capacity", "timeout", "max_held", "many")}
-    given["retry"] = job.retry and Retry(**job.retry)
+    given["retry"] = job.retry and Retry(**{"jitter": 0, **job.retry})
     given["batch"] = job.batch and Batch(**job.batch)
     given["cache"] = job.cache and Cache(**job.cache, key=attrgetter("key"))
     given["copy"] = copy.copy if job.copy else None

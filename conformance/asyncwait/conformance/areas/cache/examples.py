@@ -10,10 +10,6 @@ a-null-among-the-parts: CACHE-1
     A key of several parts is null if one of them is.
     cache ttl=500; 0: ["x",null] ["x",null]; 80: ["x",1]; 160: ["x",1];
     plan ["x",null]: 40 gives n1, 40 gives n2; plan ["x",1]: 40 gives x1
-a-null-in-the-instant-of-its-deadline: CACHE-1, RETRY-18
-    The back-off of the first ends at 240, as its time is over, and another null comes then.
-    cache ttl=500; timeout 200; handled; retry initial=40 multiplier=3 attempt_timeout=40;
-    40: null; 80: x; 240: null; plan null: raises own, never, late gives n3; x: gives x1
 one-load-for-three: CACHE-2
     The third comes while the load runs.
     cache ttl=100; 0: a@1 a@2; 40: a@3; a: 80 gives a1
