@@ -30,6 +30,11 @@ def require_sayable(retry: Retry | None) -> None:
     """
     if retry is None:
         return
+    for name in ("retry_after_cap", "on_retry"):
+        if (value := getattr(retry, name)) is not None:
+            raise InvalidConfig.of(f"retry.{name}", value, "None: Flink's strategies have none")
+    if retry.rejected == "fail":
+        raise InvalidConfig.of("retry.rejected", "fail", "None: Flink lets such results out")
     if retry.jitter:
         raise InvalidConfig.of("retry.jitter", retry.jitter, "0: Flink's strategies have none")
     if retry.attempt_timeout is not None:

@@ -16,6 +16,7 @@ from asyncwait.spec import (
     AsyncWaitError,
     CallFailed,
     OperatorError,
+    ResultRejected,
     RetryAfter,
 )
 from asyncwait.spec.limits import NotCalled
@@ -96,6 +97,7 @@ _OPEN = (
     KeptFailure,
     MemoryError,
     NotCalled,
+    ResultRejected,
     RetryAfter,
     TimeoutError,
 )

@@ -193,8 +193,8 @@ class CarryPlan(FramePlan):
         plain = replace(options, retry=None, on_error=None, journal=None, cache=None)
         asked = [options.on_error]
         if retry is not None:
-            asked += [retry.on_error, retry.on_result]
-            retry = replace(retry, on_error=Exception, on_result=None)
+            asked += [retry.on_error, retry.on_result, retry.on_retry]
+            retry = replace(retry, on_error=Exception, on_result=None, on_retry=None)
         if cache is not None:
             asked.append(cache.key)
             cache = replace(cache, key=None)

@@ -209,7 +209,7 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     """
     if retry is None:
         return None
-    wanted, again = retry.on_error, retry.on_result
+    wanted, again, on_retry = retry.on_error, retry.on_result, retry.on_retry
 
     def is_reason(error: BaseException) -> bool:
         if isinstance(error, SchemaMismatch | JournalError | KeptFailure):
@@ -222,4 +222,12 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
         given = tuple(row.given for row in rows)
         return bool(again(given if many else given[0]))
 
-    return replace(retry, on_error=is_reason, on_result=again and is_asked_for)
+    def tell(row: InputRow, *further: Any) -> None:
+        on_retry(row.value, *further)
+
+    return replace(
+        retry.of_values(),
+        on_error=is_reason,
+        on_result=again and is_asked_for,
+        on_retry=on_retry and tell,
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 from asyncwait.backends.journal import KeptFailure
 from asyncwait.backends.services._causes import cause_of, kind_of
-from asyncwait.spec import AsyncWaitError, OperatorError
+from asyncwait.spec import AsyncWaitError, CallTimedOut, OperatorError
 from asyncwait.toolkit import cause_or_self
 
 
@@ -37,7 +37,7 @@ class EvaluatedTwice(UserWarning):
 
 def told_of(error: OperatorError) -> dict[str, Any]:
     """Return what the error column holds."""
-    cause = cause_or_self(error)
+    cause = error if isinstance(error, CallTimedOut) else cause_or_self(error)
     kind = cause.failure.kind if isinstance(cause, KeptFailure) else kind_of(cause)
     return {"type": kind, "message": str(error), "attempts": error.attempts}
 
@@ -45,4 +45,6 @@ def told_of(error: OperatorError) -> dict[str, Any]:
 def cause_behind(error: OperatorError) -> str:
     """Return what a row that has failed is counted as; one that is kept as it was at first."""
     cause = cause_or_self(error)
+    if isinstance(error, CallTimedOut) and cause is not error:
+        return f"{kind_of(error)} ({cause_of(cause)})"
     return cause.failure.cause if isinstance(cause, KeptFailure) else cause_of(cause)

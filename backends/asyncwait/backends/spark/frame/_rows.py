@@ -62,6 +62,9 @@ class OutputRow(Struct, frozen=True, gc=False):
     fields: tuple[Any, ...]
     given: Any = None
 
+    def __repr__(self) -> str:
+        return repr(self.fields if self.given is None else self.given)
+
 
 class Around:
     """A function of rows round another one, whose hooks and handlers it has."""
