@@ -265,7 +265,7 @@ class FailsOneCallTooLate(CancelledCalls):
         raise error
 
 
-@breaks("RETRY-18")
+@breaks("RETRY-18", behind="RETRY-19", why="its back-off outlasts the deadline first")
 class BacksOffBeyondTheDeadline(ResultHandler):
     """Decides a record at its deadline, and calls it again all the same: FLINK-30477."""
 
