@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 
@@ -148,6 +149,26 @@ class _Quota(Exception):
         self.code = "insufficient_quota"
 
 
+def _aws(code: str, status: int = 400) -> Exception:
+    """An error as botocore raises it: a dict holds its code, its status, and the headers."""
+    error: Any = Exception(code)
+    error.response = {
+        "Error": {"Code": code},
+        "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}},
+    }
+    return error  # type: ignore[no-any-return]
+
+
+def _grpc(name: str) -> Exception:
+    """An error as grpc raises it: a method returns its code."""
+    error: Any = Exception(name)
+    error.code = lambda: SimpleNamespace(name=name)
+    return error  # type: ignore[no-any-return]
+
+
+_BOTO = type("ConnectionError", (Exception,), {"__module__": "botocore.exceptions"})
+
+
 def _caused(error: Exception, cause: Exception) -> Exception:
     error.__cause__ = cause
     return error
@@ -161,6 +182,13 @@ def _caused(error: Exception, cause: Exception) -> Exception:
         OSError(errno.ENETUNREACH, "no network"),
         httpx.ReadTimeout("slow"),
         APITimeoutError(),
+        _aws("SlowDown", 503),
+        _aws("ThrottlingException"),
+        _aws("ProvisionedThroughputExceededException"),
+        _aws("InternalError", 500),
+        _grpc("UNAVAILABLE"),
+        _grpc("RESOURCE_EXHAUSTED"),
+        type("EndpointConnectionError", (_BOTO,), {})(),
         _caused(RuntimeError("no weather"), httpx.ReadTimeout("slow")),
     ],
     ids=repr,
@@ -173,6 +201,9 @@ def test_what_is_lost_or_late_may_pass(error: Exception) -> None:
     "error",
     [
         _Quota(),
+        _aws("AccessDenied", 403),
+        _aws("ValidationException"),
+        _grpc("INVALID_ARGUMENT"),
         FileNotFoundError(errno.ENOENT, "no file"),
         httpx.UnsupportedProtocol("ftp"),
         LookupError("no such city"),
