@@ -1,6 +1,5 @@
 """Deadlines: many, soon and late ones, and on a loop that somebody blocks."""
 
-from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -8,27 +7,23 @@ import anyio
 import anyio.lowlevel
 import pytest
 from operators import (
-    Callbacks,
     Sleeper,
     Source,
     block,
     read_all,
     read_timed,
-    seconds_now,
     turns,
 )
 
 from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
-    ResultFuture,
     Retry,
 )
 
 pytestmark = pytest.mark.anyio
 
 MONTHS = 120 * 24 * 3600.0
-ODD = ValueError("odd")
 
 
 class Service:
@@ -75,75 +70,11 @@ async def test_an_open_hook_that_blocks_costs_no_call_its_time(
         assert await read_timed(results) == [(52, "a")]
 
 
-async def test_an_iterable_of_results_that_blocks_the_loop_was_given_in_time(
-    open_operator: OpenOperator,
-) -> None:
-    def slow() -> Iterator[str]:
-        block(5)
-        yield "a"
-
-    async def fn(_: str) -> Any:
-        return slow()
-
-    async with open_operator(OperatorConfig(timeout=3), fn, Source("a")) as results:
-        assert await read_all(results) == ["a"]
-
-
 def blocks(number: int) -> None:
     """Raise; the third call blocks the loop, and gives nothing."""
     if number < 3:
         raise ODD
     block(9)
-
-
-@pytest.mark.all_profiles
-@pytest.mark.parametrize("form", ["coroutine", "callback"])
-async def test_no_attempt_begins_behind_a_deadline_that_passed_unseen(
-    open_operator: OpenOperator, form: str
-) -> None:
-    began: list[float] = []
-
-    def begin(*_: Any) -> None:
-        began.append(seconds_now())
-        blocks(len(began))
-
-    async def coroutine(_: str) -> None:
-        begin()
-        await anyio.sleep_forever()
-
-    fn: Any = coroutine if form == "coroutine" else Callbacks(begin)
-    fn.timeout = lambda _: ["instead"]
-    config = OperatorConfig("ordered", 4, 2, Retry(initial=1))
-
-    async with open_operator(config, fn, Source("a", "b", 20)) as results:
-        out = await read_timed(results)
-        figures = results.statistics()
-
-    assert began == [0, 0, 1]
-    assert out == [(10, "instead"), (10, "instead")]
-    assert (figures.calls, figures.retries) == (3, 1)
-
-
-@pytest.mark.all_profiles
-async def test_an_attempt_that_overran_unseen_does_not_answer_for_the_next(
-    open_operator: OpenOperator,
-) -> None:
-    futures: list[ResultFuture] = []
-
-    def invoke(_: str, future: ResultFuture) -> None:
-        futures.append(future)
-        if len(futures) == 1:
-            block(5)
-            future.complete(["late"])
-            future.complete(["again"])
-
-    config = OperatorConfig("ordered", 4, retry=Retry(initial=1, attempt_timeout=1))
-    async with open_operator(config, Callbacks(invoke), Source("a", 9)) as results:
-        await anyio.sleep(5.5)
-        futures[1].complete(["a1"])
-        assert await read_timed(results) == [(5.5, "a1")]
-
-    assert len(futures) == 2
 
 
 @pytest.mark.all_profiles
@@ -205,21 +136,6 @@ async def test_a_call_that_ends_with_its_cancellation_is_not_abandoned(
 
 
 @pytest.mark.all_profiles
-@pytest.mark.parametrize("gap", [0, 0.004, 0.006])
-async def test_handlers_that_block_one_after_the_other_make_no_call_abandoned(
-    open_operator: OpenOperator, gap: float
-) -> None:
-    fn = Slow(0.05, steps=5)
-    script = [item for name in "abcdefgh" for item in (name, gap)]
-
-    async with open_operator(OperatorConfig("ordered", 8, 1), fn, Source(*script, 9)) as results:
-        assert await read_all(results) == []
-        figures = results.statistics()
-
-    assert (figures.timeouts, figures.abandoned) == (8, 0)
-
-
-@pytest.mark.all_profiles
 async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
     open_operator: OpenOperator,
 ) -> None:
@@ -233,17 +149,3 @@ async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
         figures = results.statistics()
 
     assert (figures.timeouts, figures.abandoned) == (1, 0)
-
-
-async def test_a_loop_that_is_blocked_all_the_time_hides_no_abandoned_call(
-    open_operator: OpenOperator,
-) -> None:
-    async with open_operator(
-        OperatorConfig(timeout=1), Slow(clean_up=50), Source("a", 99)
-    ) as results:
-        await anyio.sleep(1)
-        for _ in range(20):
-            block(0.1)
-            await turns(20)
-        assert seconds_now() == 3
-        assert results.statistics().abandoned == 1
