@@ -23,6 +23,7 @@ from asyncwait.spec import (
 
 pytestmark = pytest.mark.anyio
 
+ODD = ValueError("odd")
 MONTHS = 120 * 24 * 3600.0
 
 

@@ -49,13 +49,14 @@ def has_failing_calls(scenario: Scenario) -> bool:
 
 def with_retries(chance: Chance, scenario: Scenario) -> Scenario:
     """Return a scenario in which the calls of another one fail first, and are repeated."""
-    limit = chance.choice(_LIMITS)
+    limit, jitter = chance.choice(_LIMITS), chance.choice(_JITTER)
     retry = PlannedRetry(
         max_attempts=chance.choice(_ATTEMPTS),
         initial=chance.choice(_PAUSES) * TICK,
         multiplier=chance.choice([1, 2, 2, 3]),
         cap=chance.choice(_CAPS),
-        jitter=chance.choice(_JITTER),
+        # Whether a back-off would outlast the deadline is no matter of chance.
+        jitter=jitter if scenario.timeout is None else 0,
         attempt_timeout=None if limit is None else limit * TICK,
         on_error=chance.choice(_ON_ERROR),
         on_result=chance.choice(_ON_RESULT),
