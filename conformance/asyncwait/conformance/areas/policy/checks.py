@@ -15,6 +15,7 @@ from asyncwait.conformance.judging import (
     first_failures,
     leg_check,
 )
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
 
 _Request: TypeAlias = tuple[int, FailureAsked]
@@ -69,8 +70,8 @@ def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Fi
 
 
 def _planned(leg: LegHistory, item: Item) -> str:
-    assert item.last is not None
-    handler = leg.scenario.failure_handler(item.last.value)
+    assert isinstance(item.element, Record)
+    handler = leg.scenario.failure_handler(item.element.value)
     does = "none" if handler is None else handler.does
     is_none = handler is not None and does == "misreturn" and handler.error == "none"
     return "none" if is_none else does
