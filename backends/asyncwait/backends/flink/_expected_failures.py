@@ -141,10 +141,11 @@ KNOWN = (
     ),
     Known(
         "RT-13",
-        ("RETRY-19",),
-        "a record backs off until its deadline, and is decided then",
+        ("RETRY-19", "RETRY-20"),
+        "a record backs off until its deadline, and the error of that has no cause",
         ("retry", "timeouts"),
-        examples=("back-off-beyond-the-deadline",),
+        ("RETRY-6",),
+        examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
     ),
     Known(
         "RT-16",

@@ -108,10 +108,11 @@ back-off-beyond-the-deadline-in-a-second-attempt: RETRY-19, RETRY-7, FAIL-10
     timeout 120; retry multiplier=10; 0: a; a: raises
 deadline-in-a-second-attempt: RETRY-20, RETRY-18, RETRY-7, TIME-4
     The deadline comes while the second attempt runs: the cause is what the first has raised.
-    timeout 120; retry; 0: a; a: 40 raises, never
+    timeout 120; retry; 0: a; a: 40 raises, never; source_ends_at 400
 deadline-in-a-second-attempt-that-is-handled: RETRY-20, RETRY-18, POLICY-7
     The failure handler is given the same error.
-    timeout 120; failures_handled; retry; 0: a b; a: 40 raises own, never, failed gives a?
+    timeout 120; failures_handled; retry; 0: a b; a: 40 raises own, never, failed gives a?;
+    source_ends_at 400
 handler-that-fails-is-not-repeated: RETRY-18, TIME-4, FAIL-10
     The handler's error is final, although it would be a reason for another attempt.
     timeout 160; handled; retry; 0: a; a: 40 raises, never, late raises
