@@ -3,6 +3,9 @@
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import click
 import msgspec
@@ -10,8 +13,9 @@ from msgspec.structs import replace
 
 from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
+from asyncwait.backends.journal._version._version import explained
 from asyncwait.backends.services._causes import most_frequent
-from asyncwait.spec import AsyncWaitError
+from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.texts import joined, json_text, name_of, one_line, printable
 
 _USAGE_ERROR = 2
@@ -59,6 +63,31 @@ def drop_failures_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - a
     with usage_errors():
         found = drop_failures(path)
     _print(found, is_json=is_json)
+
+
+@journal.command("explain")
+@click.argument("job")
+def explain_command(job: str) -> None:
+    """List what the version of JOB is a digest of.
+
+    JOB is a function, as module.function; `asyncwait journal show` prints it so.
+    """
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)
+    with usage_errors():
+        version, entries = explained(_function(job))
+    click.echo(f"{one_line(job)}: version {version!r}")
+    for kind in ("module", "package", "function", "class", "value"):
+        for each in (entry for entry in entries if entry.kind == kind):
+            click.echo(f"{kind:8}  {each.digest[:16]:16}  {one_line(each.name, 200)}")
+
+
+def _function(job: str) -> Any:
+    try:
+        return resolve_name(job)
+    except Exception as error:
+        expected = f"module.function, in a module that can be imported here ({error})"
+        raise InvalidConfig.of("job", job, expected) from error
 
 
 @contextmanager

@@ -55,6 +55,10 @@ class JournalMismatch(JournalError, InvalidConfig):
             f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
             "another path, go back to what it was, or delete it"
         )
+        if any((was or "").startswith("code-") for was, _ in differs.values()):
+            error = cls(f"{error}; no version takes results under a digest of bytecode (code-...)")
+        elif any((now or "").startswith("source-") for _, now in differs.values()):
+            error = cls(f"{error}; a changed comment changes a digest of source text (source-...)")
         if way_back is not None and [*differs] == ["version"]:
             error = cls(f"{error}; if the results are still right: journal={way_back}")
         error.differs = differs
