@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from textwrap import dedent
 from types import ModuleType
 
 import pytest
@@ -142,63 +141,6 @@ def test_it_is_the_same_in_each_process() -> None:
     programs = [*map(drawn, range(60)), *map(drawn_of, HIDDEN)]
 
     assert told_by(TOLD) == f"{[version_of(loaded(program)) for program in programs]}\n"
-
-
-MODELS = """
-import os
-from functools import partial
-from typing import Annotated, Generic, Literal, TypeVar
-from pydantic import BaseModel, Field, RootModel, TypeAdapter, dataclasses, field_validator
-
-MORE = int(os.environ["MORE"])
-
-class Base(BaseModel):
-    x: int = Field(gt=MORE)
-
-class Tree(Base):
-    children: "list[Tree]" = []
-
-    @field_validator("x")
-    @classmethod
-    def more(cls, x):
-        return x + 1
-
-class Box(BaseModel, Generic[TypeVar("T")]):
-    tree: Tree
-
-@dataclasses.dataclass
-class Point:
-    x: int = MORE
-
-Cats = RootModel[list[Annotated[int, Field(gt=MORE)]]]
-of_many = TypeAdapter(list[Tree])
-of_one = TypeAdapter(Annotated[int, Field(gt=MORE)])
-
-def tree(x): return Tree(x=x)
-def box(x): return Box[int](tree=Tree(x=x))
-def point(x): return Point(x)
-def many(x): return of_many.validate_python(x)
-def one(x): return of_one.validate_python(x)
-def cats(x): return Cats(x)
-bound = partial(of_one.validate_python, strict=True)
-"""
-
-
-def test_models_of_pydantic_are_the_same_in_each_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "models.py").write_text(MODELS)
-    program = """
-import models; from asyncwait.backends.journal import version_of
-for name in "tree box point many one cats bound".split():
-    print(version_of(getattr(models, name)))
-"""
-    monkeypatch.setenv("MORE", "1")
-    before = told_by(program, tmp_path).split()
-    monkeypatch.setenv("MORE", "2")
-    after = told_by(program, tmp_path).split()
-
-    assert [one for one, other in zip(before, after, strict=True) if one == other] == []
 
 
 def on_disk(folder: Path, text: str, *, module: str = "on_disk") -> ModuleType:
@@ -337,24 +279,21 @@ def test_of_a_notebook_count_the_definitions_that_the_function_reaches() -> None
     assert [each != before for each in told] == [False, True, False, True, False, True]
 
 
-def test_a_script_counts_like_a_notebook_and_needs_a_source(tmp_path: Path) -> None:
-    text = dedent("""
-        from asyncwait.backends.journal import version_of
-        def g(x): return 1  # a
-        fn = lambda x: g(x)  # b
-        print(version_of(fn))  # c
-    """)
+SCRIPT = """
+from asyncwait.backends.journal import version_of
+def g(x): return 1  # a
+fn = lambda x: g(x)  # b
+print(version_of(fn))  # c
+"""
 
-    places = []
+
+def test_a_script_counts_like_a_notebook_and_needs_a_source(tmp_path: Path) -> None:
     for mark in "zabc":
-        places.append(tmp_path / f"{mark}.py")
-        places[-1].write_text(text.replace(f"# {mark}", "# z"))
-    program = (
-        f"import runpy\nfor path in {[*map(str, places)]}: runpy.run_path(path, None, '__main__')"
-    )
-    before, *told = told_by(program).split()
+        (tmp_path / f"{mark}.py").write_text(SCRIPT.replace(f"# {mark}", "# z"))
+    program = "import runpy\nfor mark in 'zabc': runpy.run_path(f'{mark}.py', None, '__main__')"
+    before, *told = told_by(program, tmp_path).split()
 
     assert [each != before for each in told] == [True, True, False]
     with pytest.raises(subprocess.CalledProcessError) as raised:
-        told_by(text)
+        told_by(SCRIPT)
     assert "no source of <lambda> (<string>, line 4) is found; use" in raised.value.stderr

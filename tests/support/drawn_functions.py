@@ -23,7 +23,7 @@ import abc, array, asyncio, collections, contextlib, copy, dataclasses, datetime
 import fractions, functools, inspect, itertools, json, operator, pathlib, pydoc, re, threading
 import types, typing, uuid
 from contextvars import ContextVar
-import msgspec
+import msgspec, pydantic
 def text(value): return re.sub(" at 0x[0-9a-f]+", "", repr(value))
 """
 
@@ -46,24 +46,7 @@ KINDS = _PARTS[0].splitlines()
 USED, HIDDEN = map(_entries, _PARTS[2:4])
 HELD = _entries(_PARTS[1]) + HIDDEN
 REFUSED = [(text, *line.rsplit(" # ", 1)) for text, line in _entries(_PARTS[4])]
-IMPORTED = [
-    ("import drawn_inner", "drawn_inner.@(x)"),
-    ("import drawn_inner as other", "other.@(x)"),
-    ("from drawn_inner import @", "@(x)"),
-    ("from drawn_inner import @ as @o", "(lambda: @o(x))()"),
-    ("def @u(x):\n    import drawn_inner\n    return drawn_inner.@(x)", "@u(x)"),
-    ("def @u(x):\n    import drawn_inner as o\n    return [o.@(x) for _ in 'a']", "@u(x)"),
-    ("def @u(x):\n    from drawn_inner import @ as o\n    return o(x)", "@u(x)"),
-    ("import drawn_inner", "getattr(drawn_inner, ''.join('@'))(x)"),
-    ("from drawn_inner import *", "globals()['@'](x)"),
-    ("import drawn_inner", "vars(drawn_inner)['@'](x)"),
-    ("import drawn_inner", "operator.attrgetter('@')(drawn_inner)(x)"),
-    ("import drawn_inner", "(drawn_inner if x else drawn_inner).@(x)"),
-    ("import drawn_inner\n@u = lambda x, m=drawn_inner: m.@(x)", "@u(x)"),
-    ("def @u(x):\n    import drawn_inner\n    return getattr(drawn_inner, '@')(x)", "@u(x)"),
-    ("def @u(x):\n    class A:\n        import drawn_inner as d\n    return A.d.@(x)", "@u(x)"),
-    ("def @u():\n    global d\n    import drawn_inner as d", "(@u(), d.@(x))"),
-]
+IMPORTED = _entries(_PARTS[5])
 _SPOT = re.compile(r"«([^«»|]*)\|([^«»]*)»")
 
 
@@ -112,7 +95,7 @@ class _Drawing:
 
 
 _DECORATOR = re.compile(
-    r"^(\s*)@(functools|contextlib|dataclasses|property|staticmethod|classmethod|@)"
+    r"^(\s*)@(functools|contextlib|dataclasses|property|staticmethod|classmethod|pydantic|@)"
 )
 
 
@@ -154,15 +137,9 @@ def drawn_of(entry: tuple[str, str], changed: int | None = None) -> Program:
 
 
 def _over(drawing: _Drawing, expression: str) -> str:
-    name = "reached"
-    drawing.modules[-1] += f"def {name}(x):\n    return {expression}\n"
+    drawing.modules[-1] += f"def of(x):\n    return {expression}\n"
     text, used = drawing.random.choice(IMPORTED)
-    drawing.modules.append(PRELUDE)
-    drawing.names += 1
-    text, used = (
-        each.replace("@u", "use").replace("@o", "o").replace("@", name) for each in (text, used)
-    )
-    drawing.modules[-1] += text + "\n"
+    drawing.modules.append(f"{PRELUDE}{text}\n")
     return used
 
 

@@ -1,7 +1,7 @@
 """The command `asyncwait journal`."""
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
@@ -28,41 +28,34 @@ def journal() -> None:
     """Look after the results of completed calls, which are kept."""
 
 
-@journal.command("show")
-@click.argument("path")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def show_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - click hands it over by name
-    """Say what is in the journal at PATH, a folder or a URL."""
-    with usage_errors():
-        found = summary(path)
-    _print(found, is_json=is_json)
+def _on_path(name: str, act: Callable[[str], JournalSummary], text: str) -> None:
+    @journal.command(name, help=text)
+    @click.argument("path")
+    @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+    def command(path: str, is_json: bool) -> None:  # noqa: FBT001 - click hands it over by name
+        with usage_errors():
+            found = act(path)
+        _print(found, is_json=is_json)
 
 
-@journal.command("compact")
-@click.argument("path")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def compact_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as above
+_on_path("show", summary, "Say what is in the journal at PATH, a folder or a URL.")
+_on_path(
+    "compact",
+    compact,
     """Merge the files of the journal at PATH, and say what is in there then.
 
     Entries that are there twice, or are torn, are dropped. Files that are being written are left
-    alone, and whoever reads meanwhile misses nothing.
-    """
-    with usage_errors():
-        found = compact(path)
-    _print(found, is_json=is_json)
-
-
-@journal.command("drop-failures")
-@click.argument("path")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def drop_failures_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as above
+    alone, and readers meanwhile miss nothing.
+    """,
+)
+_on_path(
+    "drop-failures",
+    drop_failures,
     """Drop the failures that the journal at PATH keeps, so that they are called again.
 
     Its files are merged, as by `compact`. Files that are being written are left alone.
-    """
-    with usage_errors():
-        found = drop_failures(path)
-    _print(found, is_json=is_json)
+    """,
+)
 
 
 @journal.command("explain")

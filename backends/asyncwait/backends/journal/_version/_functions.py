@@ -4,7 +4,6 @@ import builtins
 import dis
 import importlib
 from collections.abc import Iterator, Mapping
-from importlib.util import resolve_name
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -22,6 +21,7 @@ from asyncwait.backends.journal._version._source import (
     definition_named,
     definition_of,
     file_of,
+    full_name,
     scanned,
     spec_named,
 )
@@ -137,9 +137,7 @@ def _add_code(walk: Walk, code: CodeType, names: Mapping[str, Any], scan: Scan) 
                 walk.of(thing, f" -> {name}")
     for each in scan.imports:
         if each.line in lines:
-            relative = each.name.startswith(".")
-            package = names.get("__package__") or ""
-            name = resolve_name(each.name, package) if relative else each.name
+            name = full_name(each, names.get("__package__"))
             for module in (name, *(f"{name}.{item}" for item in each.items)):
                 _add_import(walk, module)
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from importlib.machinery import ModuleSpec
-from importlib.util import resolve_name
 from typing import Any, NamedTuple
 
 from asyncwait.backends.journal._version._origin import origin_at
 from asyncwait.backends.journal._version._source import (
     Scan,
     file_of,
+    full_name,
     parsed,
     scanned,
     spec_named,
@@ -83,8 +83,7 @@ class Modules:
                 what = f"line {line} of {where} uses {name}, which loads code that no import shows"
                 raise Undetermined(what)
             for each in scan.imports:
-                relative = each.name.startswith(".")
-                name = resolve_name(each.name, package) if relative else each.name
+                name = full_name(each, package)
                 spec = self._imported(name)
                 if spec is None:
                     if not each.guarded:

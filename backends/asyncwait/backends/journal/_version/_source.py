@@ -114,6 +114,11 @@ def _loaders(node: ast.AST, aliases: Mapping[str, str]) -> Iterator[str]:
             yield name
 
 
+def full_name(of: Imported, package: str | None) -> str:
+    """Return the name of an imported module without dots before it."""
+    return importlib.util.resolve_name(of.name, package or "") if of.name[0] == "." else of.name
+
+
 def spec_of(names: Mapping[str, Any]) -> ModuleSpec:
     """Return where a module with these globals comes from; a pickle may have copied them."""
     name, file = str(names.get("__name__")), names.get("__file__")

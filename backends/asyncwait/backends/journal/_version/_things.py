@@ -1,13 +1,13 @@
 """Objects of all other kinds: classes by their contents, instances by class, data and state."""
 
 import copyreg
-import functools
 import gc
 import sys
 import threading
 from _abc import _get_dump  # type: ignore[import-not-found] # the only way to registered classes
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from enum import Enum
 from struct import Struct
@@ -38,46 +38,29 @@ from asyncwait.backends.journal._version._walk import Walk
 from asyncwait.spec.texts import shown
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
-_NO_PART = {
-    "__dict__",
-    "__weakref__",
-    "__module__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__slotnames__",  # `copyreg` keeps it there
-    "__annotations_cache__",
-    "__msgspec_cache__",
-    "__signature__",
-    "_abc_impl",
-    "__objclass__",  # of a member of an enum
-    "_value2member_map_",  # grows as combinations of flags are met
-}
-"""Names in a class, or an object, that say nothing of it."""
+_NO_PART = {"__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__"}
+_NO_PART |= {"__slotnames__", "__annotations_cache__", "__msgspec_cache__", "__signature__"}
+_NO_PART |= {"_abc_impl", "__objclass__", "_value2member_map_"}
+"""Names in a class, or an object, that say nothing of it: places, and what grows with use."""
 
 _HEAP_TYPE, _NEVER_CALLED = 1 << 9, 1 << 7
+_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
+_IN_C = {GetSetDescriptorType, MemberDescriptorType}
+_ENCODERS = (json.Encoder, msgpack.Encoder)
 _FACTORY = type(defstruct("_", [("a", list, field(default_factory=list))]).__struct_defaults__[0])
-
-
-def _public(kind: type) -> tuple[str, ...]:
-    return tuple(name for name in vars(kind) if not name.startswith("_"))
-
 
 _PARTS: dict[type, tuple[str, ...]] = {
     property: ("fget", "fset", "fdel"),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     MethodType: ("__func__", "__self__"),
-    functools.cached_property: ("func", "attrname"),
-    functools.singledispatchmethod: ("dispatcher", "func"),
     ForwardRef: ("__forward_arg__",),
     _FACTORY: ("factory",),
-    Meta: _public(Meta),
-    StructConfig: _public(StructConfig),
+    **{kind: tuple(n for n in vars(kind) if n[0] != "_") for kind in (Meta, StructConfig)},
     Struct: ("format",),
     json.Decoder: ("type", "strict", "dec_hook", "float_hook"),
-    json.Encoder: ("enc_hook", "decimal_format", "uuid_format", "order"),
     msgpack.Decoder: ("type", "strict", "dec_hook", "ext_hook"),
-    msgpack.Encoder: ("enc_hook", "decimal_format", "uuid_format", "order"),
+    **dict.fromkeys(_ENCODERS, ("enc_hook", "decimal_format", "uuid_format", "order")),
 }
 """Parts of objects whose pickle is refused, or says too much."""
 
@@ -139,26 +122,22 @@ def _add_class(walk: Walk, cls: type) -> None:
     walk.of(type(cls), ".__class__")
     walk.items("bases", cls.__bases__)
     walk.attributes(vars(cls), _NO_PART)
-    walk.attributes(_hidden(cls, type(cls), {GetSetDescriptorType, MemberDescriptorType}))
+    metaclasses = (each for each in type(cls).__mro__ if each not in {type, object})
+    walk.attributes(_hidden(cls, metaclasses, _IN_C))
     if isinstance(cls, ABCMeta):
         registered = [each() for each in _get_dump(cls)[0]]
         walk.unordered(each for each in registered if each is not None)
 
 
-def _hidden(thing: Any, kind: type, descriptors: set[type]) -> dict[str, Any]:
+def _hidden(thing: Any, kinds: Iterable[type], of: set[type]) -> dict[str, Any]:
     """Return what slots hold, or a class in C, in the order of the classes."""
-    kinds = [each for each in kind.__mro__ if each not in {type, object}]
-    names = (name for each in kinds for name, of in vars(each).items() if type(of) in descriptors)
-    return {
-        name: getattr(thing, name)
-        for name in names
-        if name not in _NO_PART and hasattr(thing, name)
-    }
+    names = (name for kind in kinds for name, each in vars(kind).items() if type(each) in of)
+    return {n: getattr(thing, n) for n in names if n not in _NO_PART and hasattr(thing, n)}
 
 
 def _add_instance(walk: Walk, thing: Any, kind: type) -> None:
     origin = origin_named(kind.__module__)
-    if any(issubclass(kind, each) for each in _LOCKS):
+    if issubclass(kind, _LOCKS):
         walk.of(kind)
         walk.attributes(getattr(thing, "__dict__", {}))
     elif any(thing is each for each in (sys.stdin, sys.stdout, sys.stderr)):
@@ -204,15 +183,26 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     classes of the standard library not at all.
     """
     native = _native(kind)
-    attributes = _hidden(thing, kind, {MemberDescriptorType}) if native in _DATA else {}
-    attributes |= thing.__dict__ if kind.__dictoffset__ else {}
+    derived = kind.__mro__[: kind.__mro__.index(native)]
+    attributes = _hidden(thing, derived, {MemberDescriptorType})
+    attributes |= object.__getattribute__(thing, "__dict__") if kind.__dictoffset__ else {}
+    is_own = any(getattr(kind, n, 0) is not getattr(native, n, 0) for n in _PICKLING)
+    told = None
     walk.of(kind)
-    if native in _DATA:
-        _DATA[native](walk, thing)
-    else:
-        _add_pickle(walk, thing, kind, _pickled_in_c(thing, kind, native))
-    told = None if issubclass(kind, Enum) else _own_pickle(thing, kind, native)
-    if told is None:
+    try:
+        if native in _DATA:
+            _DATA[native](walk, thing)
+        if native not in _DATA:
+            _add_pickle(walk, thing, kind, _pickled(thing, native))
+        elif native is object and not is_own:
+            _pickled(thing, native)  # Python refuses an object with more than attributes.
+        if is_own and not issubclass(kind, Enum):
+            with suppress(Exception):
+                told = _pickled(thing, kind)
+    except (TypeError, ValueError, AttributeError) as error:
+        what = f"{shown(thing)} ({kind.__name__}), whose state can't be read"
+        raise Undetermined(what, is_whole=False) from error
+    if not isinstance(told, str | tuple):
         walk.attributes(attributes, _NO_PART)
         return
     _add_pickle(walk, thing, kind, told)
@@ -223,70 +213,38 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     for name, each in () if is_whole else attributes.items():
         is_cache = origin is not None and ("cache" in name or "hash" in name)
         if id(each) not in known and not is_cache:
-            walk.tag(name, _apart(walk, each))
+            with suppress(Undetermined):
+                walk.tag(walk.apart(each))
+            walk.tag(name, type(each).__qualname__)
 
 
-def _apart(walk: Walk, thing: Any) -> str:
-    try:
-        return walk.apart(thing)
-    except Undetermined:
-        return type(thing).__qualname__
-
-
-def _pickled_in_c(thing: Any, kind: type, native: type) -> Any:
-    """Return the pickle that a class in C makes, whatever derived classes say."""
-    try:
-        if (reducer := copyreg.dispatch_table.get(native)) is not None:
-            return reducer(thing)
-        if native.__reduce_ex__ is not object.__reduce_ex__:
-            return native.__reduce_ex__(thing, 4)
-        if native.__reduce__ is not object.__reduce__:
-            return native.__reduce__(thing)
-        if kind.__reduce__ is object.__reduce__:
-            return object.__reduce_ex__(thing, 4)
-    except Exception as error:
-        raise _without_state(thing, kind) from error
-    raise _without_state(thing, kind)
-
-
-def _without_state(thing: Any, kind: type) -> Undetermined:
-    what = f"{shown(thing)} ({kind.__name__}), whose state can't be read"
-    return Undetermined(what, is_whole=False)
-
-
-def _own_pickle(thing: Any, kind: type, native: type) -> Any:
-    """Return the pickle that a class in Python makes; None if it makes none."""
-    reducer = copyreg.dispatch_table.get(kind) if native in _DATA else None
-    names = ("__reduce_ex__", "__reduce__", "__getstate__")
-    if reducer is None and all(getattr(kind, n, 0) is getattr(native, n, 0) for n in names):
-        if native is object:  # Python refuses an object with more than attributes.
-            _pickled_in_c(thing, kind, native)
-        return None
-    try:
-        told = thing.__reduce_ex__(4) if reducer is None else reducer(thing)
-    except Exception:
-        return None
-    return told if isinstance(told, str | tuple) else None
+def _pickled(thing: Any, base: type) -> Any:
+    """Return the pickle that a class makes of an object, whatever derived classes say."""
+    if (reducer := copyreg.dispatch_table.get(base)) is not None:
+        return reducer(thing)
+    if base.__reduce_ex__ is not object.__reduce_ex__:
+        return base.__reduce_ex__(thing, 4)
+    if base.__reduce__ is not object.__reduce__:
+        return base.__reduce__(thing)
+    if type(thing).__reduce__ is not object.__reduce__:
+        raise TypeError("a derived class hides the state of a class in C")
+    return object.__reduce_ex__(thing, 4)
 
 
 def _add_pickle(walk: Walk, thing: Any, kind: type, told: Any) -> None:
-    if isinstance(told, str):
-        module = str(getattr(thing, "__module__", None) or kind.__module__)
-        is_found = found(vars(sys.modules.get(module, sys)), told) is thing
-        if is_found and (origin := origin_named(module)) is not None:
-            walk.installed(origin, module, told)
-            return
-        if not is_found and origin_named(kind.__module__) not in {None, PYTHON}:
-            raise _without_state(thing, kind)
-        walk.tag("named", module, told)
-        walk.attributes(_hidden(thing, kind, {GetSetDescriptorType, MemberDescriptorType}))
+    if not isinstance(told, str):
+        parts: list[Any] = [*told, None, None, None]
+        walk.items("pickle", parts[:3])
+        walk.items("items", parts[3] or ())
+        walk.pairs("pairs", parts[4] or ())
+        walk.of(getattr(thing, "__cause__", None) if isinstance(thing, BaseException) else None)
         return
-    parts: list[Any] = [*told, None, None, None]
-    make, args, state, items, pairs = parts[:5]
-    walk.of(make)
-    walk.of(args)
-    walk.of(state)
-    walk.items("items", items or ())
-    walk.pairs("pairs", pairs or ())
-    if isinstance(thing, BaseException):
-        walk.of(thing.__cause__, ".__cause__")
+    module = str(getattr(thing, "__module__", None) or kind.__module__)
+    is_found = found(vars(sys.modules.get(module, sys)), told) is thing
+    if is_found and (origin := origin_named(module)) is not None:
+        walk.installed(origin, module, told)
+    elif not is_found and origin_named(kind.__module__) not in {None, PYTHON}:
+        raise TypeError("the name in its pickle leads to something else")
+    else:
+        walk.tag("named", module, told)
+        walk.attributes(_hidden(thing, kind.__mro__[:-1], _IN_C))

@@ -18,11 +18,8 @@ _EXACT: dict[type, Callable[[Any], bytes]] = {
     int: lambda each: b"%x" % each,  # decimal digits have a limit
     float: lambda each: struct.pack(">d", each),
     complex: lambda each: struct.pack(">dd", each.real, each.imag),
-    bool: lambda each: b"%d" % each,
     bytes: bytes,
-    type(None): lambda _: b"",
-    type(Ellipsis): lambda _: b"",
-    type(NotImplemented): lambda _: b"",
+    **dict.fromkeys(map(type, (True, None, ..., NotImplemented)), lambda each: b"%a" % each),
 }
 """Plain values as bytes: those of different types are different, and so are 0.0 and -0.0."""
 
@@ -37,12 +34,6 @@ _ID = re.compile(r"(?<=:)[0-9]{7,20}")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def _plain(thing: Any) -> bytes | None:
-    """Return the bytes of a plain value; None for any other object."""
-    of_kind = _EXACT.get(type(thing))
-    return None if of_kind is None else _framed(type(thing).__name__, of_kind(thing))
-
-
 def _framed(kind: str, data: bytes) -> bytes:
     return b"%s %d " % (kind.encode(), len(data)) + data
 
@@ -54,16 +45,14 @@ def _digest() -> Any:
 class Walk:
     """Adds objects to a digest.
 
-    Objects that are mutable, or compared by identity, are added once: a further reference adds the
-    object's number, so two equal lists differ from one list with two names. Functions and classes
-    wait in a queue, so the length of a chain of calls does not matter.
+    A further reference to an object that is mutable, or compared by identity, adds its number, so
+    two equal lists differ from one list with two names. Functions and classes wait in a queue, so
+    the length of a chain of calls does not matter.
 
     Args:
         add: adds one object, and has this walk go on to its parts.
 
     Attributes:
-        entries: everything that was added, by kind.
-        modules: the modules of everything that was added.
         mentions: attributes and texts in code; they may name values of modules that code holds.
         is_computed: some code may ask a module for any name.
     """
@@ -88,7 +77,7 @@ class Walk:
         return "".join(self._path)
 
     def through(self, thing: Any, name: str) -> str:
-        """Add an object of a name and everything that it reaches; return the digest of all."""
+        """Add an object, and everything that it reaches; return the digest of all."""
         self.of(thing, name)
         while self._queue or self._use_mentions():
             while self._queue:
@@ -106,8 +95,8 @@ class Walk:
         """Add an object with its parts."""
         if type(thing) is str:
             thing = _ID.sub(self._known, thing)  # Ids are others in each process.
-        if (data := _plain(thing)) is not None:
-            self._digest.update(data)
+        if (exact := _EXACT.get(type(thing))) is not None:
+            self._digest.update(_framed(type(thing).__name__, exact(thing)))
         else:
             with self.at(label):
                 self._once(thing)
@@ -155,7 +144,7 @@ class Walk:
                 self.tag("later")
                 self._queue.append((thing, [*self._path]))
                 return
-        elif kind is GenericAlias:
+        elif kind is GenericAlias or kind.__module__ == "typing":
             self._meet(thing)
         self._add(self, thing)
 
@@ -169,10 +158,7 @@ class Walk:
 
     def items(self, kind: str, things: Iterable[Any]) -> None:
         """Add objects in their order."""
-        things = list(things)
-        self.tag(f"{kind} of {len(things)}")
-        for index, each in enumerate(things):
-            self.of(each, f"[{index}]")
+        self.pairs(kind, enumerate(things))
 
     def pairs(self, kind: str, things: Iterable[tuple[Any, Any]]) -> None:
         """Add keys and values in their order."""
@@ -248,20 +234,19 @@ class Walk:
         for module in [*self._held.values()]:
             names, is_own = vars(module), origin_of(module) is None
             every = is_own and self.is_computed
-            used = [each for each in _public(names) if every or each in self.mentions]
-            for each in [*used, "__getattr__"] if is_own and "__getattr__" in names else used:
-                if (key := (module.__name__, each)) not in self._used:
-                    self._used.add(key)
-                    self._use(names[each], *key, is_own=is_own)
+            used = {n for n in _public(names) if every or n in self.mentions}
+            used |= {"__getattr__"} & {*names} if is_own else set()
+            for key in sorted({(module.__name__, name) for name in used} - self._used):
+                self._used.add(key)
+                thing = names[key[1]]
+                require_import(thing, ".".join(key))
+                is_named = isinstance(thing, FunctionType | type)
+                is_of_user = is_named and origin_named(thing.__module__) is None
+                if is_own or type(thing) in _EXACT or is_of_user:
+                    self._path = [f" -> {key[0]}"]
+                    self.tag(*key)
+                    self.value(thing, f".{key[1]}")
         return len(self._used) > before
-
-    def _use(self, thing: Any, module: str, name: str, *, is_own: bool) -> None:
-        require_import(thing, f"{module}.{name}")
-        is_named = isinstance(thing, FunctionType | type)
-        if is_own or _plain(thing) is not None or (is_named and not origin_named(thing.__module__)):
-            self._path = [f" -> {module}"]
-            self.tag(module, name)
-            self.value(thing, f".{name}")
 
 
 def require_import(thing: Any, name: str) -> None:
