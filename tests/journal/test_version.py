@@ -3,6 +3,7 @@
 import importlib
 import linecache
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,13 +80,13 @@ def test_what_cannot_be_determined_is_refused_by_name(text: str, used: str, reas
     with pytest.raises(InvalidConfig) as raised:
         version_of(loaded(drawn_of((text, used))))
 
-    assert reason.replace("@", "n1_") in str(raised.value)
+    assert reason.replace("$", "n1_") in str(raised.value)
     assert 'Journal(path, job, version="1")' in str(raised.value)
 
 
 def test_each_kind_of_the_grammar_is_drawn() -> None:
     texts = "\n".join(drawn(seed).inner + drawn(seed).outer for seed in range(10 * EACH))
-    heads = [text.partition("\n")[0].partition("@")[0] for text, _ in (*HELD, *USED)]
+    heads = [re.split("[@$«\n]", text)[0] for text, _ in (*HELD, *USED)]
 
     assert len(KINDS) + len(HELD) + len(USED) > 170
     assert len(HIDDEN) >= 60

@@ -88,25 +88,10 @@ class _Drawing:
     def layer(self, entry: tuple[str, str], expression: str) -> str:
         self.names += 1
         joined = re.sub(r"\bE\b", "\0", "\n---\n".join(entry))
-        joined = self.filled(_named(joined, f"n{self.names}_"), expression)
+        joined = self.filled(joined.replace("$", f"n{self.names}_"), expression)
         text, _, used = joined.rpartition("\n---\n")
         self.modules[-1] += text + "\n"
         return used
-
-
-_DECORATOR = re.compile(
-    r"^(\s*)@(functools|contextlib|dataclasses|property|staticmethod|classmethod|pydantic|@)"
-)
-
-
-def _named(text: str, name: str) -> str:
-    """A text with a name for each mark that is no decorator's."""
-    lines = []
-    for line in text.splitlines():
-        found = _DECORATOR.match(line)
-        begin = len(found[1]) + 1 if found else 0
-        lines.append(line[:begin] + line[begin:].replace("@", name))
-    return "\n".join(lines)
 
 
 def drawn(seed: int, changed: int | None = None) -> Program:

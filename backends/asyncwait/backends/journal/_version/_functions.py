@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from asyncwait.backends.journal._version._modules import Undetermined
 from asyncwait.backends.journal._version._origin import (
     PYTHON,
     found,
     origin_at,
-    origin_named,
-    origin_of_names,
+    origin_of,
 )
 from asyncwait.backends.journal._version._source import (
     MAIN,
     Scan,
+    Undetermined,
     definition_named,
     definition_of,
     file_of,
@@ -35,7 +34,7 @@ _COMPUTED = {"__dict__", "attrgetter", "dir", "getmembers", "vars"}
 
 def add_function(walk: Walk, fn: FunctionType) -> None:
     """Add a function; an installed function by its name, if the name leads to it."""
-    origin = origin_of_names(fn.__globals__)
+    origin = origin_of(fn.__globals__)
     if origin is None:
         _add_code(walk, fn.__code__, fn.__globals__, _add_source(walk, fn))
         walk.of(getattr(fn, "__annotate__", None) or fn.__annotations__, ".__annotations__")
@@ -60,7 +59,9 @@ def add_function(walk: Walk, fn: FunctionType) -> None:
 def _add_source(walk: Walk, fn: FunctionType) -> Scan:
     """Add the source of a function: of its module, or in a script or notebook its definition."""
     code, names = fn.__code__, fn.__globals__
-    if _is_generated(code, str(names.get("__name__"))):
+    is_of_dataclass = code.co_qualname.startswith("__create_fn__.<locals>.")
+    is_of_tuple = str(names.get("__name__")).startswith("namedtuple_")
+    if code.co_filename == "<string>" and (is_of_dataclass or is_of_tuple):
         return Scan()
     if names.get("__name__") not in MAIN:
         return walk.modules.source(names)
@@ -68,12 +69,6 @@ def _add_source(walk: Walk, fn: FunctionType) -> Scan:
         where = f"{fn.__qualname__} ({code.co_filename}, line {code.co_firstlineno})"
         raise Undetermined(f"no source of {where} is found")
     return _add_definition(walk, defined, fn.__qualname__, names)
-
-
-def _is_generated(code: CodeType, module: str) -> bool:
-    """Whether dataclasses or named tuples made a code of a text."""
-    is_of_dataclass = code.co_qualname.startswith("__create_fn__.<locals>.")
-    return code.co_filename == "<string>" and (is_of_dataclass or module.startswith("namedtuple_"))
 
 
 def _add_definition(walk: Walk, defined: Any, name: str, names: Mapping[str, Any]) -> Scan:
@@ -109,7 +104,7 @@ def add_builtin(walk: Walk, thing: Any) -> None:
     if thing.__self__ is not None and not isinstance(thing.__self__, ModuleType):
         walk.of(thing.__self__, ".__self__")
     elif thing.__module__ is not None:
-        if (origin := origin_named(thing.__module__)) is None:
+        if (origin := origin_of(thing.__module__)) is None:
             raise Undetermined(f"{shown(thing)}, which is no Python code", is_whole=False)
         walk.installed(origin, thing.__module__)
 

@@ -17,24 +17,18 @@ _RELEASED = {"asyncwait", "py4j", "pyspark"}
 PYTHON = "python"
 
 
-def origin_of(module: ModuleType) -> str | None:
+def origin_of(of: Any) -> str | None:
     """Return the version of the code of a module; None if the module is the user's own.
 
     The version is "python" for the standard library. For a distribution it is the name, the
     version, and a digest of the installed files. An editable installation is the user's own, and so
-    is a package without a list of its files.
+    is a package without a list of its files, or a module that is not loaded.
+
+    Args:
+        of: a module, its name, its globals, or a copy of these that came in a pickle.
     """
-    return origin_of_names(vars(module))
-
-
-def origin_named(name: Any) -> str | None:
-    """Return the same for the name of a module; a module that is not loaded is the user's own."""
-    module = sys.modules.get(name) if isinstance(name, str) else None
-    return None if module is None else origin_of(module)
-
-
-def origin_of_names(names: Mapping[str, Any]) -> str | None:
-    """Return the same for the globals of a module, or for a copy of them that came in a pickle."""
+    of = sys.modules.get(of) if isinstance(of, str) else of
+    names = vars(of) if isinstance(of, ModuleType) else of or {}
     file = names.get("__file__") or next(iter(names.get("__path__") or ()), None)
     return origin_at(str(names.get("__name__")), file)
 

@@ -32,8 +32,8 @@ from asyncwait.backends.journal._version._functions import (
     add_class_source,
     add_function,
 )
-from asyncwait.backends.journal._version._modules import Undetermined
-from asyncwait.backends.journal._version._origin import PYTHON, found, origin_named, origin_of
+from asyncwait.backends.journal._version._origin import PYTHON, found, origin_of
+from asyncwait.backends.journal._version._source import Undetermined
 from asyncwait.backends.journal._version._walk import Walk
 from asyncwait.spec.texts import shown
 
@@ -136,7 +136,7 @@ def _hidden(thing: Any, kinds: Iterable[type], of: set[type]) -> dict[str, Any]:
 
 
 def _add_instance(walk: Walk, thing: Any, kind: type) -> None:
-    origin = origin_named(kind.__module__)
+    origin = origin_of(kind.__module__)
     if issubclass(kind, _LOCKS):
         walk.of(kind)
         walk.attributes(getattr(thing, "__dict__", {}))
@@ -241,9 +241,9 @@ def _add_pickle(walk: Walk, thing: Any, kind: type, told: Any) -> None:
         return
     module = str(getattr(thing, "__module__", None) or kind.__module__)
     is_found = found(vars(sys.modules.get(module, sys)), told) is thing
-    if is_found and (origin := origin_named(module)) is not None:
+    if is_found and (origin := origin_of(module)) is not None:
         walk.installed(origin, module, told)
-    elif not is_found and origin_named(kind.__module__) not in {None, PYTHON}:
+    elif not is_found and origin_of(kind.__module__) not in {None, PYTHON}:
         raise TypeError("the name in its pickle leads to something else")
     else:
         walk.tag("named", module, told)

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from asyncwait.backends.journal._version._modules import Entry, Undetermined
+from asyncwait.backends.journal._version._source import Entry, Undetermined
 from asyncwait.backends.journal._version._things import add
 from asyncwait.backends.journal._version._walk import Walk
 from asyncwait.spec import InvalidConfig

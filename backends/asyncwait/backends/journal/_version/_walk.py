@@ -10,8 +10,8 @@ from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType
 from typing import Any
 
-from asyncwait.backends.journal._version._modules import Entry, Modules, Undetermined
-from asyncwait.backends.journal._version._origin import PYTHON, origin_named, origin_of
+from asyncwait.backends.journal._version._origin import PYTHON, origin_of
+from asyncwait.backends.journal._version._source import Entry, Modules, Undetermined
 
 _EXACT: dict[type, Callable[[Any], bytes]] = {
     str: lambda each: each.encode("utf-8", "surrogatepass"),
@@ -83,7 +83,7 @@ class Walk:
             while self._queue:
                 each, self._path = self._queue.popleft()
                 kind = "class" if isinstance(each, type) else "function"
-                kind = kind if origin_named(each.__module__) is None else "installed"
+                kind = kind if origin_of(each.__module__) is None else "installed"
                 with self._entry(kind, f"{each.__module__}.{each.__qualname__}"):
                     self._add(self, each)
         for entry in self.modules.entries():
@@ -241,7 +241,7 @@ class Walk:
                 thing = names[key[1]]
                 require_import(thing, ".".join(key))
                 is_named = isinstance(thing, FunctionType | type)
-                is_of_user = is_named and origin_named(thing.__module__) is None
+                is_of_user = is_named and origin_of(thing.__module__) is None
                 if is_own or type(thing) in _EXACT or is_of_user:
                     self._path = [f" -> {key[0]}"]
                     self.tag(*key)
@@ -265,4 +265,4 @@ def _is_identity(kind: type) -> bool:
         return False
     if issubclass(kind, type) or kind.__hash__ in {None, object.__hash__}:
         return True
-    return origin_named(kind.__module__) is None
+    return origin_of(kind.__module__) is None
