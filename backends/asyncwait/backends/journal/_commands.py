@@ -72,7 +72,7 @@ def explain_command(job: str) -> None:
     click.echo(f"{one_line(job)}: version {version!r}")
     for kind in ("module", "package", "function", "class", "value"):
         for each in (entry for entry in entries if entry.kind == kind):
-            click.echo(f"{kind:8}  {each.digest[:16]:16}  {one_line(each.name, 200)}")
+            click.echo(f"{kind:8}  {each.digest[:16] or '-':16}  {one_line(each.name, 200)}")
 
 
 def _function(job: str) -> Any:
