@@ -29,6 +29,7 @@ _MODULES = re.compile(
     r"|stevedore|zipimport)(\..*)?|importlib\.reload|pkgutil\.(find_loader|get_loader|resolve_name)"
     r"|pydoc\.locate|sys\.(meta_path|modules|path_hooks)"
 )
+_NAMING = (ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.Import, ast.ImportFrom)
 _CALLED = re.compile("FunctionType|LambdaType")
 """Names of what runs a text or finds code by one: names, attributes, modules, and calls."""
 
@@ -81,7 +82,8 @@ def scanned(tree: ast.AST) -> Scan:
     while todo:
         node, guarded = todo.pop()
         guards = guarded or isinstance(node, ast.If | ast.Try | ast.TryStar)
-        todo += [(each, guards) for each in ast.iter_child_nodes(node)][::-1]
+        children = [each for each in ast.iter_child_nodes(node) if each._fields]
+        todo += [(each, guards) for each in reversed(children)]
         match node:
             case ast.Import(names=names, lineno=line):
                 imports += (Imported(line, each.name, (), guarded) for each in names)
@@ -91,7 +93,8 @@ def scanned(tree: ast.AST) -> Scan:
                 imports.append(Imported(line, "." * level + (module or ""), items, guarded))
             case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_], lineno=line):
                 computed |= set() if isinstance(name, ast.Constant) else {line}
-        loaders |= {(node.lineno, name) for name in _loaders(node, aliases)}  # type: ignore[attr-defined]
+        if isinstance(node, _NAMING):
+            loaders |= {(node.lineno, name) for name in _loaders(node, aliases)}
     return Scan(tuple(imports), tuple(sorted(loaders)), frozenset(computed))
 
 
@@ -158,6 +161,8 @@ def file_of(spec: ModuleSpec) -> str | None:
 
 def text_of(spec: ModuleSpec) -> str | None:
     """Return the source text of a module; None if it has none."""
+    if spec.loader is None and spec.submodule_search_locations:
+        return ""  # a namespace
     get, file, text = getattr(spec.loader, "get_source", None), file_of(spec), None
     try:
         text = None if get is None else get(spec.name)
@@ -205,7 +210,8 @@ def _statements(text: str) -> list[ast.stmt]:
 
 
 def _begin(node: ast.stmt) -> int:
-    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 class Undetermined(Exception):

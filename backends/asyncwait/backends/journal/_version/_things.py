@@ -122,14 +122,15 @@ def _add_class(walk: Walk, cls: type) -> None:
     walk.of(type(cls), ".__class__")
     walk.items("bases", cls.__bases__)
     walk.attributes(vars(cls), _NO_PART)
-    metaclasses = (each for each in type(cls).__mro__ if each not in {type, object})
-    walk.attributes(_hidden(cls, metaclasses, _IN_C))
+    metaclass: Any = type(cls)
+    of_metaclass = (each for each in metaclass.__mro__ if each not in {type, object})
+    walk.attributes(_hidden(cls, of_metaclass, _IN_C))
     if isinstance(cls, ABCMeta):
         registered = [each() for each in _get_dump(cls)[0]]
         walk.unordered(each for each in registered if each is not None)
 
 
-def _hidden(thing: Any, kinds: Iterable[type], of: set[type]) -> dict[str, Any]:
+def _hidden(thing: Any, kinds: Iterable[type], of: set[Any]) -> dict[str, Any]:
     """Return what slots hold, or a class in C, in the order of the classes."""
     names = (name for kind in kinds for name, each in vars(kind).items() if type(each) in of)
     return {n: getattr(thing, n) for n in names if n not in _NO_PART and hasattr(thing, n)}
@@ -218,7 +219,7 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
             walk.tag(name, type(each).__qualname__)
 
 
-def _pickled(thing: Any, base: type) -> Any:
+def _pickled(thing: Any, base: Any) -> Any:
     """Return the pickle that a class makes of an object, whatever derived classes say."""
     if (reducer := copyreg.dispatch_table.get(base)) is not None:
         return reducer(thing)
