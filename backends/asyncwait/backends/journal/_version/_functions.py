@@ -36,6 +36,9 @@ _COMPUTED = {"__dict__", "attrgetter", "dir", "getmembers", "vars"}
 
 def add_function(walk: Walk, fn: FunctionType) -> None:
     """Add a function; an installed function by its name, if the name leads to it."""
+    if fn.__name__ == "__hash__" and fn.__code__.co_filename.startswith("<attrs generated"):
+        walk.tag("attrs", fn.__qualname__)  # It has the hash of a text, another in each process.
+        return
     origin = origin_of(fn.__globals__)
     if origin is None:
         _add_code(walk, fn.__code__, fn.__globals__, _add_source(walk, fn))

@@ -212,7 +212,7 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     known = {id(each) for part in states if isinstance(part, dict) for each in part.values()}
     is_whole = origin == PYTHON and not isinstance(told, str)
     for name, each in () if is_whole else attributes.items():
-        is_cache = origin is not None and ("cache" in name or "hash" in name)
+        is_cache = ("hash" in name and isinstance(each, int)) or ("cache" in name and origin)
         if id(each) not in known and not is_cache:
             with suppress(Undetermined):
                 walk.tag(walk.apart(each))
