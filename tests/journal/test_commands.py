@@ -17,6 +17,7 @@ from asyncwait.backends.journal import (
     KeptFailure,
     key_of,
     summary,
+    version_of,
 )
 from asyncwait.backends.journal._commands import journal as command
 
@@ -107,3 +108,16 @@ def test_what_a_journal_says_of_a_failure_is_one_line() -> None:
 
     assert said.isprintable()
     assert "X\\n::error::" in said
+
+
+def test_everything_is_listed_that_a_version_is_a_digest_of() -> None:
+    first, *lines = run("explain", "journals.fill").splitlines()
+
+    assert first == f"journals.fill: version {version_of(fill)!r}"
+    listed = [(kind, name) for kind, _, name in (line.split(maxsplit=2) for line in lines)]
+    assert {("module", "journals"), ("function", "journals.fill")} <= {*listed}
+    assert [name.split()[0] for kind, name in listed if kind == "package"] == [
+        "asyncwait",
+        "python",
+    ]
+    assert run("explain", "journals.nothing").startswith("error: job must be module.function")

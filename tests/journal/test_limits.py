@@ -103,6 +103,24 @@ def test_another_owner_is_refused(journal: Journal, job: str, version: str) -> N
 SETTINGS = (("schema", "n bigint"), ("zone", "UTC"))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("code-2:3.11:0", "source-1:3.11:0", "of an older scheme: its results are not reused"),
+        ("source-1:3.11:0", "source-1:3.11:1", 'Journal(..., version="2") overrides it'),
+    ],
+)
+def test_another_digest_says_why_and_the_old_one_can_be_given(
+    path: str, old: str, new: str, why: str
+) -> None:
+    Journal(path, "job", old).prepare()
+    with pytest.raises(JournalMismatch) as raised:
+        Journal(path, "job", new).prepare()
+
+    assert why in str(raised.value)
+    Journal(path, "job", old).prepare()
+
+
 def test_other_settings_are_refused_by_name(path: str) -> None:
     journal = prepared(path, settings=SETTINGS)
     right = entries(1, 2)

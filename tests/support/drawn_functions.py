@@ -1,27 +1,30 @@
-"""Functions drawn by a grammar, each with one place at which it can be changed.
+"""Functions drawn by a grammar, each with places at which it can be changed.
 
 A program is a value in layers round it: how it is held, and how it is used. Each layer is a text
 for its module and an expression of `x`, and may have spots, `«one|other»`: one of all that a
-program has is the change. The inner layers may stand in a module of their own. The layers stand in
-`drawn_functions.txt`.
+program has is the change. The inner layers may stand in a module of their own. A value may come
+from outside, so that its change changes no text. The layers stand in `drawn_functions.txt`.
 """
 
-import ast
-import io
+import linecache
 import re
 import sys
-import tokenize
 from dataclasses import dataclass
+from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
 from random import Random
-from types import ModuleType
+from types import CodeType
 from typing import Any
 
 PRELUDE = """\
-import array, asyncio, collections, contextlib, dataclasses, datetime, decimal, enum, fractions
-import functools, itertools, operator, pathlib, re, threading, types, typing, uuid
+import abc, array, asyncio, collections, contextlib, copy, dataclasses, datetime, decimal, enum
+import fractions, functools, inspect, itertools, json, operator, pathlib, pydoc, re, threading
+import types, typing, uuid
 from contextvars import ContextVar
-import msgspec
+import msgspec, pydantic
+def text(value): return re.sub(" at 0x[0-9a-f]+", "", repr(value))
 """
 
 
@@ -37,32 +40,24 @@ def _entries(text: str) -> list[tuple[str, str]]:
 
 
 _GRAMMAR = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
-_VALUES, _HOLDERS, _USERS = re.split(r"^== .*\n", _GRAMMAR, flags=re.MULTILINE)[1:]
+_PARTS = re.split(r"^== .*\n", _GRAMMAR, flags=re.MULTILINE)[1:]
 
-KINDS = _VALUES.splitlines()
-HELD = _entries(_HOLDERS)
-USED = _entries(_USERS)
-IMPORTED = [
-    ("import drawn_inner", "drawn_inner.@(x)"),
-    ("import drawn_inner as other", "other.@(x)"),
-    ("from drawn_inner import @", "@(x)"),
-    ("from drawn_inner import @ as @o", "(lambda: @o(x))()"),
-    ("def @u(x):\n    import drawn_inner\n    return drawn_inner.@(x)", "@u(x)"),
-    ("def @u(x):\n    import drawn_inner as o\n    return [o.@(x) for _ in 'a']", "@u(x)"),
-    ("def @u(x):\n    from drawn_inner import @ as o\n    return o(x)", "@u(x)"),
-    ("import drawn_inner", "getattr(drawn_inner, ''.join('@'))(x)"),
-    ("from drawn_inner import *", "globals()['@'](x)"),
-]
+KINDS = _PARTS[0].splitlines()
+USED, HIDDEN = map(_entries, _PARTS[2:4])
+HELD = _entries(_PARTS[1]) + HIDDEN
+REFUSED = [(text, *line.rsplit(" # ", 1)) for text, line in _entries(_PARTS[4])]
+IMPORTED = _entries(_PARTS[5])
 _SPOT = re.compile(r"«([^«»|]*)\|([^«»]*)»")
 
 
 @dataclass(frozen=True)
 class Program:
-    """The texts of its two modules, and in how many places it can be changed."""
+    """The texts of its two modules, the values from outside, and the number of spots."""
 
     inner: str
     outer: str
     spots: int
+    given: tuple[str, ...] = ()
 
 
 class _Drawing:
@@ -72,10 +67,16 @@ class _Drawing:
         self.spots = 0
         self.names = 0
         self.modules = [PRELUDE]
+        self.given: list[str] = []
+        self.kinds = KINDS
 
     def filled(self, text: str, expression: str = "") -> str:
         def value(_: re.Match[str]) -> str:
-            return self.filled(self.random.choice(KINDS))
+            text = self.filled(self.random.choice(self.kinds))
+            if self.kinds is KINDS and self.random.random() < 0.5:
+                return text
+            self.given.append(text)
+            return f"G{len(self.given) - 1}"
 
         def spot(found: re.Match[str]) -> str:
             self.spots += 1
@@ -87,25 +88,10 @@ class _Drawing:
     def layer(self, entry: tuple[str, str], expression: str) -> str:
         self.names += 1
         joined = re.sub(r"\bE\b", "\0", "\n---\n".join(entry))
-        joined = self.filled(_named(joined, f"n{self.names}_"), expression)
+        joined = self.filled(joined.replace("$", f"n{self.names}_"), expression)
         text, _, used = joined.rpartition("\n---\n")
         self.modules[-1] += text + "\n"
         return used
-
-
-_DECORATOR = re.compile(
-    r"^(\s*)@(functools|contextlib|dataclasses|property|staticmethod|classmethod|@)"
-)
-
-
-def _named(text: str, name: str) -> str:
-    """A text with a name for each mark that is no decorator's."""
-    lines = []
-    for line in text.splitlines():
-        found = _DECORATOR.match(line)
-        begin = len(found[1]) + 1 if found else 0
-        lines.append(line[:begin] + line[begin:].replace("@", name))
-    return "\n".join(lines)
 
 
 def drawn(seed: int, changed: int | None = None) -> Program:
@@ -123,28 +109,52 @@ def drawn(seed: int, changed: int | None = None) -> Program:
         expression = f"({expression}, {held})"
     *inner, outer = drawing.modules
     outer += f"def fn(x):\n    return {expression}\n"
-    return Program("".join(inner), outer, drawing.spots)
+    return Program("".join(inner), outer, drawing.spots, tuple(drawing.given))
+
+
+def drawn_of(entry: tuple[str, str], changed: int | None = None) -> Program:
+    """A program of one layer, whose values come from outside."""
+    drawing = _Drawing(0, changed)
+    drawing.kinds = ["«1|22»"]
+    expression = drawing.layer(entry, "")
+    text = f"{drawing.modules[0]}def fn(x):\n    return {expression}\n"
+    return Program("", text, drawing.spots, tuple(drawing.given))
 
 
 def _over(drawing: _Drawing, expression: str) -> str:
-    name = "reached"
-    drawing.modules[-1] += f"def {name}(x):\n    return {expression}\n"
+    drawing.modules[-1] += f"def of(x):\n    return {expression}\n"
     text, used = drawing.random.choice(IMPORTED)
-    drawing.modules.append(PRELUDE)
-    drawing.names += 1
-    text, used = (
-        each.replace("@u", "use").replace("@o", "o").replace("@", name) for each in (text, used)
-    )
-    drawing.modules[-1] += text + "\n"
+    drawing.modules.append(f"{PRELUDE}{text}\n")
     return used
+
+
+class Texts(InspectLoader):
+    """Loads a module that is on no disk."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.text, self.file = name, text, f"/nowhere/{name}.py"
+
+    def get_source(self, fullname: str) -> str:
+        return self.text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.text, self.file)
 
 
 def loaded(program: Program) -> Any:
     """Its function."""
+    given: dict[str, Any] = {}
+    exec(PRELUDE, given)  # noqa: S102 - drawn here
+    for number, text in enumerate(program.given):
+        given[f"G{number}"] = eval(text, given)  # noqa: S307 - drawn here
     for name, text in (("drawn_inner", program.inner), ("drawn_outer", program.outer)):
-        module = ModuleType(name)
-        sys.modules[name] = module
-        exec(compile(text, f"/nowhere/{name}.py", "exec"), vars(module))  # noqa: S102 - drawn here
+        loader = Texts(name, text)
+        spec = ModuleSpec(name, loader, origin=loader.file)
+        spec.has_location = True
+        sys.modules[name] = module = module_from_spec(spec)
+        vars(module).update({each: given[each] for each in given if re.fullmatch(r"G\d+", each)})
+        loader.exec_module(module)
+    linecache.clearcache()
     return sys.modules["drawn_outer"].fn
 
 
@@ -158,23 +168,3 @@ def _result(fn: Any, x: int) -> Any:
         return fn(x)
     except Exception as error:
         return type(error), str(error)
-
-
-def laid_out(text: str, random: Random) -> str:
-    """The same text with other lines, comments, docstrings and parentheses, further down."""
-    text = ast.unparse(ast.parse(text)) if random.random() < 0.5 else text
-    found, depth, strings = [], 0, 0
-    lines = text.splitlines(keepends=True)
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        kind = tokenize.tok_name[token.type]
-        strings += (kind == "FSTRING_START") - (kind == "FSTRING_END")
-        if not strings:
-            depth += (token.string in {"(", "[", "{"}) - (token.string in {")", "]", "}"})
-            if depth and kind in {"OP", "NAME", "NUMBER"} and random.random() < 0.3:
-                found.append((token.end, "  # so\n"))
-            elif kind == "NEWLINE" and random.random() < 0.3:
-                found.append((token.start, "  # why"))
-    for (row, column), more in reversed(found):
-        line = lines[row - 1]
-        lines[row - 1] = line[:column] + more + line[column:]
-    return '"""Of late."""\n\n' + "# More.\n" * 3 + "".join(lines)

@@ -1,8 +1,11 @@
 """The command `asyncwait journal`."""
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import click
 import msgspec
@@ -10,8 +13,9 @@ from msgspec.structs import replace
 
 from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
+from asyncwait.backends.journal._version._version import explained
 from asyncwait.backends.services._causes import most_frequent
-from asyncwait.spec import AsyncWaitError
+from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.texts import joined, json_text, name_of, one_line, printable
 
 _USAGE_ERROR = 2
@@ -24,41 +28,59 @@ def journal() -> None:
     """Look after the results of completed calls, which are kept."""
 
 
-@journal.command("show")
-@click.argument("path")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def show_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - click hands it over by name
-    """Say what is in the journal at PATH, a folder or a URL."""
-    with usage_errors():
-        found = summary(path)
-    _print(found, is_json=is_json)
+def _on_path(name: str, act: Callable[[str], JournalSummary], text: str) -> None:
+    @journal.command(name, help=text)
+    @click.argument("path")
+    @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+    def command(path: str, is_json: bool) -> None:  # noqa: FBT001 - click hands it over by name
+        with usage_errors():
+            found = act(path)
+        _print(found, is_json=is_json)
 
 
-@journal.command("compact")
-@click.argument("path")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def compact_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as above
+_on_path("show", summary, "Say what is in the journal at PATH, a folder or a URL.")
+_on_path(
+    "compact",
+    compact,
     """Merge the files of the journal at PATH, and say what is in there then.
 
     Entries that are there twice, or are torn, are dropped. Files that are being written are left
-    alone, and whoever reads meanwhile misses nothing.
-    """
-    with usage_errors():
-        found = compact(path)
-    _print(found, is_json=is_json)
-
-
-@journal.command("drop-failures")
-@click.argument("path")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def drop_failures_command(path: str, is_json: bool) -> None:  # noqa: FBT001 - as above
+    alone, and readers meanwhile miss nothing.
+    """,
+)
+_on_path(
+    "drop-failures",
+    drop_failures,
     """Drop the failures that the journal at PATH keeps, so that they are called again.
 
     Its files are merged, as by `compact`. Files that are being written are left alone.
+    """,
+)
+
+
+@journal.command("explain")
+@click.argument("job")
+def explain_command(job: str) -> None:
+    """List what the version of JOB is a digest of.
+
+    JOB is a function, as module.function; `asyncwait journal show` prints it so.
     """
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)
     with usage_errors():
-        found = drop_failures(path)
-    _print(found, is_json=is_json)
+        version, entries = explained(_function(job))
+    click.echo(f"{one_line(job)}: version {version!r}")
+    for kind in ("module", "package", "function", "class", "value"):
+        for each in (entry for entry in entries if entry.kind == kind):
+            click.echo(f"{kind:8}  {each.digest[:16] or '-':16}  {one_line(each.name, 200)}")
+
+
+def _function(job: str) -> Any:
+    try:
+        return resolve_name(job)
+    except Exception as error:
+        expected = f"module.function, in a module that can be imported here ({error})"
+        raise InvalidConfig.of("job", job, expected) from error
 
 
 @contextmanager

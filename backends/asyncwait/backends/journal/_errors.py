@@ -55,6 +55,11 @@ class JournalMismatch(JournalError, InvalidConfig):
             f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
             "another path, go back to what it was, or delete it"
         )
+        for old, new in differs.values():
+            if (old or "").startswith("code-"):
+                error = cls(f"{error}; {_OLD_DIGEST}")
+            elif (new or "").startswith("source-"):
+                error = cls(f"{error}; {_DIGEST}")
         if way_back is not None and [*differs] == ["version"]:
             error = cls(f"{error}; if the results are still right: journal={way_back}")
         error.differs = differs
@@ -72,6 +77,11 @@ class JournalMismatch(JournalError, InvalidConfig):
         return error
 
 
+_OLD_DIGEST = 'a "code-..." is a digest of bytecode, of an older scheme: its results are not reused'
+_DIGEST = (
+    'a "source-..." is a digest of source text, so that a changed comment is another one: see '
+    'asyncwait journal explain; Journal(..., version="2") overrides it'
+)
 _AROUND = 60
 """Characters that are shown of a long text before and behind the place where it differs."""
 

@@ -1,67 +1,95 @@
-"""What a function is: its code, what is bound to it, and what it names."""
+"""Functions: their code, the objects bound to them, and the globals that they name."""
 
 import builtins
+import dis
 import importlib
-import importlib.util
-import sys
 from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from asyncwait.backends.journal._version._code import digest_of
 from asyncwait.backends.journal._version._origin import (
     PYTHON,
     found,
-    origin_named,
+    origin_at,
     origin_of,
-    origin_of_names,
 )
-from asyncwait.backends.journal._version._reach import Chain, Import, Reach, reach_of
-from asyncwait.backends.journal._version._walk import Untold, Walk, constant, plain
+from asyncwait.backends.journal._version._source import (
+    MAIN,
+    Scan,
+    Undetermined,
+    definition_named,
+    definition_of,
+    file_of,
+    full_name,
+    scanned,
+    spec_named,
+)
+from asyncwait.backends.journal._version._walk import Walk, require_import
 from asyncwait.spec.texts import shown
 
-_BLIND = {
-    ("builtins", "eval"),
-    ("builtins", "exec"),
-    ("builtins", "__import__"),
-    ("importlib", "import_module"),
-    ("importlib._bootstrap", "__import__"),
-    ("pkgutil", "resolve_name"),
-    ("pydoc", "locate"),
-    ("runpy", "run_module"),
-    ("runpy", "run_path"),
-}
-"""What runs or finds code by a text."""
-
-_BLIND_MODULES = {"builtins", "importlib", "sys"}
-_BLIND_NAMES = {"__globals__", "__subclasses__", "_getframe", "currentframe", "f_globals"}
-_DOCUMENTED = {"__doc__", "getdoc"}
-_COPIED = ("__doc__", "__module__")
-"""What `functools.wraps` writes on things that are no functions."""
+_SHIFTS = {"LOAD_GLOBAL": 1, "LOAD_NAME": 0, "LOAD_FROM_DICT_OR_GLOBALS": 0}
+"""Operations that load a global, and the bits of their argument beside the name."""
+_GLOBAL = {dis.opmap[name]: bits for name, bits in _SHIFTS.items() if name in dis.opmap}
+_COMPUTED = {"__dict__", "attrgetter", "dir", "getmembers", "vars"}
+"""Names by which code may get at any attribute."""
 
 
 def add_function(walk: Walk, fn: FunctionType) -> None:
-    """Add a function; one of an installed package by its name, where that leads to it."""
-    origin = origin_of_names(fn.__globals__)
+    """Add a function; an installed function by its name, if the name leads to it."""
+    if fn.__name__ == "__hash__" and fn.__code__.co_filename.startswith("<attrs generated"):
+        walk.tag("attrs", fn.__qualname__)  # It has the hash of a text, another in each process.
+        return
+    origin = origin_of(fn.__globals__)
     if origin is None:
-        add_code(walk, fn.__code__, fn.__globals__)
-        add_annotations(walk, fn, fn.__annotations__, fn.__globals__)
-        walk.of(fn.__doc__ if walk.docs else None)
+        _add_code(walk, fn.__code__, fn.__globals__, _add_source(walk, fn))
+        walk.of(getattr(fn, "__annotate__", None) or fn.__annotations__, ".__annotations__")
     else:
-        _require_seen(fn)
-        walk.tag("installed", origin, str(fn.__globals__["__name__"]), fn.__qualname__)
+        require_import(fn, fn.__qualname__)
+        walk.installed(origin, str(fn.__globals__["__name__"]), fn.__qualname__)
         if found(fn.__globals__, fn.__qualname__) is fn:
             return
-        add_code(walk, fn.__code__)  # `wraps` gave it another name.
+        _add_bytes(walk, fn.__code__)  # `wraps` gave it another name.
     if origin == PYTHON and fn.__code__.co_qualname == "singledispatch.<locals>.wrapper":
         walk.of(fn.registry, ".registry")  # type: ignore[attr-defined] # The rest is a cache.
         return
     walk.tag(fn.__name__, fn.__qualname__)
-    walk.of(fn.__defaults__, ".__defaults__")
-    walk.of(fn.__kwdefaults__, ".__kwdefaults__")
+    walk.of(fn.__doc__)
+    walk.value(fn.__defaults__, ".__defaults__")
+    walk.value(fn.__kwdefaults__, ".__kwdefaults__")
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-        walk.of(cell, f".{name}")
-    walk.attributes(fn.__dict__, () if walk.docs else _COPIED)
+        walk.value(cell, f".{name}")
+    walk.attributes(fn.__dict__)
+
+
+def _add_source(walk: Walk, fn: FunctionType) -> Scan:
+    """Add the source of a function: of its module, or in a script or notebook its definition."""
+    code, names = fn.__code__, fn.__globals__
+    is_of_dataclass = code.co_qualname.startswith("__create_fn__.<locals>.")
+    is_of_tuple = str(names.get("__name__")).startswith("namedtuple_")
+    if code.co_filename == "<string>" and (is_of_dataclass or is_of_tuple):
+        return Scan()
+    if names.get("__name__") not in MAIN:
+        return walk.modules.source(names)
+    if (defined := definition_of(code, names)) is None:
+        where = f"{fn.__qualname__} ({code.co_filename}, line {code.co_firstlineno})"
+        raise Undetermined(f"no source of {where} is found")
+    return _add_definition(walk, defined, fn.__qualname__, names)
+
+
+def _add_definition(walk: Walk, defined: Any, name: str, names: Mapping[str, Any]) -> Scan:
+    text, node = defined
+    walk.tag("definition", text)
+    scan = scanned(node)
+    walk.modules.imports(scan, names.get("__package__") or "", f"the source of {name}")
+    return scan
+
+
+def add_class_source(walk: Walk, cls: type, names: Mapping[str, Any]) -> None:
+    """Add the source of a class: of its module, or in a script or notebook its definition."""
+    if cls.__module__ not in MAIN:
+        walk.modules.source(names)
+    elif (defined := definition_named(cls.__name__, names)) is not None:
+        _add_definition(walk, defined, cls.__qualname__, names)
 
 
 def add_cell(walk: Walk, cell: CellType) -> None:
@@ -71,172 +99,83 @@ def add_cell(walk: Walk, cell: CellType) -> None:
     except ValueError:
         walk.tag("empty cell")
     else:
-        walk.tag("cell")
         walk.of(content)
 
 
 def add_builtin(walk: Walk, thing: Any) -> None:
-    """Add what is written in C, and what it is bound to."""
-    _require_seen(thing)
+    """Add a function that is written in C, and the object to which it is bound."""
+    require_import(thing, thing.__qualname__)
     walk.tag("C", thing.__qualname__)
     if thing.__self__ is not None and not isinstance(thing.__self__, ModuleType):
         walk.of(thing.__self__, ".__self__")
     elif thing.__module__ is not None:
-        if (origin := origin_named(thing.__module__)) is None:
-            raise Untold(f"{shown(thing)}, which is no Python code")
-        walk.tag(origin, thing.__module__)
+        if (origin := origin_of(thing.__module__)) is None:
+            raise Undetermined(f"{shown(thing)}, which is no Python code", is_whole=False)
+        walk.installed(origin, thing.__module__)
 
 
-def add_annotations(walk: Walk, of: Any, told: Mapping[str, Any], scope: Mapping[str, Any]) -> None:
-    """Add annotations, and what those name that are texts."""
-    if (code := getattr(of, "__annotate__", None)) is not None:
-        walk.of(code)
-        return
-    for name, each in told.items():
-        walk.of(name)
-        walk.of(each, f".__annotations__[{name!r}]")
-        for text in _texts(each):
-            try:
-                code = compile(text, "annotation", "eval", dont_inherit=True)
-            except SyntaxError:
-                continue
-            add_code(walk, code, scope)
-
-
-def _texts(annotation: Any) -> Iterator[str]:
-    """Yield the texts in an annotation, which name types that are looked up later."""
-    text = getattr(annotation, "__forward_arg__", annotation)
-    if isinstance(text, str):
-        yield text
-    arguments = getattr(annotation, "__args__", ())
-    for each in arguments if isinstance(arguments, tuple) else ():
-        yield from _texts(each)
-
-
-def add_code(walk: Walk, code: CodeType, scope: Mapping[str, Any] | None = None) -> None:
-    """Add a code, and what it reaches.
-
-    Args:
-        walk: goes on.
-        code: of a function, a class or an expression.
-        scope: its globals; None if it is not of the user's own.
-    """
-    walk.tag("code")
-    walk.digest.update(digest_of(code, constant))
-    if walk.docs and isinstance((*code.co_consts, None)[0], str):
-        walk.of(code.co_consts[0])
-    if scope is None:
-        return
-    reach = reach_of(code)
-    walk.asks_for_docs = walk.asks_for_docs or not _DOCUMENTED.isdisjoint(reach.mentioned)
-    for name in sorted(_BLIND_NAMES & reach.mentioned):
-        raise Untold(f"what {name!r} leads to", f".{name}")
-    for name, chains in sorted(reach.names.items()):
-        _add_name(walk, name, chains, scope)
-    for each in reach.imports:
-        _add_import(walk, each, reach, scope)
-
-
-def _add_name(walk: Walk, name: str, chains: set[Chain], scope: Mapping[str, Any]) -> None:
-    if name in scope:
+def _add_code(walk: Walk, code: CodeType, names: Mapping[str, Any], scan: Scan) -> None:
+    """Add a code, and the globals and modules that it names."""
+    _add_bytes(walk, code)
+    named: set[str] = set()
+    lines: set[int | None] = set()
+    for each in _codes(code):
+        texts = (text for text in each.co_consts if type(text) is str and text.isidentifier())
+        walk.mentions.update(each.co_names, texts)
+        named.update(_globals_of(each))
+        lines.update(line for *_, line in each.co_lines())
+    walk.is_computed |= bool(_COMPUTED & walk.mentions or scan.computed & lines)
+    for name in sorted(named):
         walk.tag(name)
-        _add_reached(walk, scope[name], chains, name)
-    elif hasattr(builtins, name):
-        thing = getattr(builtins, name)
-        walk.tag(f"builtin {name}")
-        _require_seen(thing, f" -> {name}")
-        _add_put_there(walk, thing, f" -> {name}")
-        if thing is globals:
-            _add_all(walk, scope)
-    else:
-        walk.tag(f"no {name}")
+        if name in names:
+            walk.value(names[name], f" -> {name}")
+        elif (thing := getattr(builtins, name, None)) is not None:
+            require_import(thing, name)
+            if thing is globals:
+                walk.scope(names)
+            elif isinstance(thing, FunctionType):  # The user put it there.
+                walk.of(thing, f" -> {name}")
+    for imported in scan.imports:
+        if imported.line in lines:
+            name = full_name(imported, names.get("__package__"))
+            for module in (name, *(f"{name}.{item}" for item in imported.items)):
+                _add_import(walk, module)
 
 
-def _add_reached(walk: Walk, thing: Any, chains: set[Chain], label: str) -> None:
-    if not isinstance(thing, ModuleType) or () in chains:
-        walk.of(thing, f" -> {label}")
-        return
-    with walk.at(f" -> {label}"):
-        _add_used(walk, thing, chains)
-
-
-def add_module(walk: Walk, module: ModuleType) -> None:
-    """Add all that is in a module; one that is installed by its name."""
-    if (origin := origin_of(module)) is None:
-        _add_all(walk, vars(module))
-    elif module.__name__ in _BLIND_MODULES:
-        raise Untold("what finds code by a text")
-    else:
-        walk.tag("installed", origin, module.__name__)
-
-
-def _add_all(walk: Walk, scope: Mapping[str, Any]) -> None:
-    names = sorted(name for name in scope if not name[:2] == name[-2:] == "__")
-    walk.attributes({name: scope[name] for name in names})
-    walk.of(scope.get("__getattr__"), ".__getattr__")
-
-
-def _add_used(walk: Walk, module: ModuleType, chains: set[Chain]) -> None:
-    if (origin := origin_of(module)) is not None:
-        walk.tag("installed", origin, module.__name__)
-        for chain in sorted(chains):
-            thing, label = found(vars(module), ".".join(chain)), "".join(f".{n}" for n in chain)
-            _require_seen(thing, label)
-            _add_put_there(walk, thing, label)
-        return
-    for name in sorted({chain[0] for chain in chains}):
-        walk.tag(name)
-        if "__getattr__" in vars(module):
-            walk.of(vars(module)["__getattr__"], ".__getattr__")
+def _add_import(walk: Walk, name: str) -> None:
+    """Add a module of the user's own that a function imports itself."""
+    spec = spec_named(name)
+    if spec is not None and origin_at(spec.name, file_of(spec)) is None:
         try:
-            thing = getattr(module, name)
-        except AttributeError:
-            walk.tag("no such name")
-            continue
-        rest = {chain[1:] for chain in chains if chain[0] == name}
-        if isinstance(thing, ModuleType):
-            _add_reached(walk, thing, rest, name)
-        else:
-            walk.of(thing, f".{name}")
+            walk.module(importlib.import_module(name))
+        except Exception as error:
+            what = f"module {name} can't be imported here ({type(error).__name__}: {error})"
+            raise Undetermined(what) from error
 
 
-def _add_put_there(walk: Walk, thing: Any, label: str) -> None:
-    """Add what somebody may have set in a module that is not the user's own."""
-    is_named = isinstance(thing, FunctionType | type)
-    if plain(thing) is not None or (is_named and origin_named(thing.__module__) is None):
-        walk.of(thing, label)
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
 
 
-def _add_import(walk: Walk, each: Import, reach: Reach, scope: Mapping[str, Any]) -> None:
-    name = "." * each.level + each.module
-    try:
-        package = scope.get("__package__") or scope.get("__name__", "").rpartition(".")[0]
-        name = importlib.util.resolve_name(name, package)
-        thing = _imported(name, each.item)
-    except Exception as error:
-        raise Untold(f"a module that can't be imported here ({error})", f" -> {name}") from error
-    chains = reach.variables[each.bound] | reach.names[each.bound]
-    walk.tag(each.bound)
-    if not isinstance(thing, ModuleType):
-        walk.of(thing, f" -> {name}.{each.item}")
-    elif chains or each.escapes:
-        chains |= {()} if each.escapes else set()
-        _add_reached(walk, thing, chains, f"{name}.{each.item}" if each.item else name)
+def _globals_of(code: CodeType) -> Iterator[str]:
+    """Yield the globals that a code loads; `dis.get_instructions` takes ten times as long."""
+    argument = 0
+    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        argument = argument << 8 | low
+        if operation in _GLOBAL:
+            yield code.co_names[argument >> _GLOBAL[operation]]
+        if operation != dis.EXTENDED_ARG:
+            argument = 0
 
 
-def _imported(name: str, item: str | None) -> Any:
-    """Return what an import binds; see `Import`."""
-    module = importlib.import_module(name)
-    if item == "":
-        return sys.modules[name.partition(".")[0]]
-    if item is None:
-        return module
-    if not hasattr(module, item):
-        importlib.import_module(f"{name}.{item}")
-    return getattr(module, item)
-
-
-def _require_seen(thing: Any, path: str = "") -> None:
-    named = (getattr(thing, "__module__", None), getattr(thing, "__qualname__", None))
-    if thing is sys.modules or (type(named[0]) is type(named[1]) is str and named in _BLIND):
-        raise Untold("what runs or finds code by a text", path)
+def _add_bytes(walk: Walk, code: CodeType) -> None:
+    """Add what a code does, wherever it stands: the text on the disk may be a newer one."""
+    for each in _codes(code):
+        counts = (each.co_flags, each.co_argcount, each.co_posonlyargcount, each.co_kwonlyargcount)
+        tables = (each.co_names, each.co_varnames, each.co_freevars, each.co_cellvars)
+        walk.tag(each.co_name, each.co_qualname, repr(counts), repr(tables))
+        walk.tag(each.co_code.hex(), each.co_exceptiontable.hex())
+        walk.items("constants", (one for one in each.co_consts if not isinstance(one, CodeType)))

@@ -1,6 +1,5 @@
-"""Whose a module is: the user's own, of which every change counts, or an installed package's."""
+"""The owner of a module: the user, or an installed distribution, which counts by its version."""
 
-import importlib
 import os
 import sys
 import sysconfig
@@ -12,38 +11,30 @@ from types import ModuleType
 from typing import Any
 
 _INSTALLED = {"site-packages", "dist-packages"}
-_WITH_SPARK = {"pyspark", "py4j"}
-"""They may lie in a folder of Spark's own, beside no metadata."""
+_RELEASED = {"asyncwait", "py4j", "pyspark"}
+"""Packages that count by their version wherever they are: a folder of Spark, a checkout."""
 
 PYTHON = "python"
 
 
-def origin_of(module: ModuleType) -> str | None:
-    """Return what tells the code of a module; None if it is the user's own.
+def origin_of(of: Any) -> str | None:
+    """Return the version of the code of a module; None if the module is the user's own.
 
-    That is "python" for the standard library, and name, version and a digest of the files that
-    were installed for a distribution. What is installed so that it can be edited is the user's own.
+    The version is "python" for the standard library. For a distribution it is the name, the
+    version, and a digest of the installed files. An editable installation is the user's own, and so
+    is a package without a list of its files, or a module that is not loaded.
+
+    Args:
+        of: a module, its name, its globals, or a copy of these that came in a pickle.
     """
-    names = vars(module)  # not by `getattr`: a module may have a `__getattr__`
-    file = names.get("__file__") or next(iter(names.get("__path__", ())), None)
-    return _origin(module.__name__, file)
-
-
-def origin_named(name: Any) -> str | None:
-    """Return the same for the name of a module; one that is not loaded is the user's own."""
-    module = sys.modules.get(name) if isinstance(name, str) else None
-    return None if module is None else origin_of(module)
-
-
-def origin_of_names(names: Mapping[str, Any]) -> str | None:
-    """Return the same for the globals of a function, be they a copy that came in a pickle."""
-    module = sys.modules.get(str(names.get("__name__")))
-    is_its = module is not None and names.get("__file__") == vars(module).get("__file__")
-    return origin_of(module) if is_its and module is not None else None
+    of = sys.modules.get(of) if isinstance(of, str) else of
+    names = vars(of) if isinstance(of, ModuleType) else of or {}
+    file = names.get("__file__") or next(iter(names.get("__path__") or ()), None)
+    return origin_at(str(names.get("__name__")), file)
 
 
 def found(names: Mapping[str, Any], path: str) -> Any:
-    """Return what a qualified name leads to in a module; None if that is nothing."""
+    """Return the object of a qualified name in a module; None if the module has none."""
     first, *rest = path.split(".")
     thing = names.get(first)
     for name in rest:
@@ -52,28 +43,35 @@ def found(names: Mapping[str, Any], path: str) -> Any:
 
 
 @cache
-def _origin(name: str, file: str | None) -> str | None:
+def origin_at(name: str, file: str | None) -> str | None:
+    """Return the same for a module's name and its file, or a folder of its package."""
     top = name.partition(".")[0]
-    if top == "__main__":
-        return None
+    if top.startswith("_cython_"):
+        return top  # What extensions share that Cython has made; the name has the version.
     if file is None:
-        return PYTHON if top in sys.stdlib_module_names else None
-    path = Path(file)
-    if _INSTALLED.isdisjoint(path.parts):
-        if top in _WITH_SPARK:
-            return f"{top} {importlib.import_module(f'{top}.version').__version__}"
-        is_python = any(os.path.realpath(path).startswith(each) for each in _library())
+        return PYTHON if top in sys.stdlib_module_names and top != "__main__" else None
+    *folders, last = Path(file).parts
+    if _INSTALLED.isdisjoint(folders):
+        if top in _RELEASED:
+            return _release(top)
+        is_python = any(os.path.realpath(file).startswith(each) for each in _library())
         return PYTHON if is_python else None
-    names = sorted(set(_distributions(tuple(sys.path)).get(top, ())))
-    return "; ".join(map(_distribution, names)) or None
+    depth = 1 + max(at for at, part in enumerate(folders) if part in _INSTALLED)
+    top = [*folders, last][depth].partition(".")[0]
+    begins = (f"\n{top}/", f"\n{top}.")
+    files = _records(Path(*folders[:depth]))
+    owners = [folder for folder, text in files if any(each in text for each in begins)]
+    return "; ".join(map(_distribution, owners)) or None
 
 
 @cache
-def _distributions(_: tuple[str, ...]) -> Mapping[str, list[str]]:
-    """Return which ones have each top-level name, on a path; to read them all takes long."""
-    from importlib import metadata  # It takes as long as all others together.
+def _records(site: Path) -> list[tuple[Path, str]]:
+    """Return folder and list of files of all distributions in a folder.
 
-    return metadata.packages_distributions()
+    `importlib.metadata.packages_distributions` takes a second for a hundred distributions.
+    """
+    files = sorted(site.glob("*.dist-info/RECORD"))
+    return [(file.parent, "\n" + file.read_text(encoding="utf-8")) for file in files]
 
 
 @cache
@@ -82,12 +80,22 @@ def _library() -> tuple[str, ...]:
     return tuple(os.path.realpath(paths[each]) + os.sep for each in ("stdlib", "platstdlib"))
 
 
-def _distribution(name: str) -> str:
+def _distribution(folder: Path) -> str:
     """Return name, version and a digest of the files, which tells two builds of one version."""
-    from importlib import metadata
+    from importlib import metadata  # It takes as long as all other imports together.
 
-    known = metadata.distribution(name)
+    known = metadata.PathDistribution(folder)
     lines = (known.read_text("RECORD") or "").splitlines()
     files = sorted(line for line in lines if ".py,sha256" in line or ".so,sha256" in line)
     digest = blake2b("\n".join(files).encode(), digest_size=8).hexdigest()
-    return f"{name} {known.version} {digest}"
+    return f"{known.metadata['Name']} {known.version} {digest}"
+
+
+def _release(top: str) -> str:
+    """Return name and version of a package, wherever it is."""
+    from importlib import metadata
+
+    try:
+        return f"{top} {metadata.version(top)}"
+    except metadata.PackageNotFoundError:
+        return f"{top} {getattr(sys.modules.get(top), '__version__', '')}".strip()

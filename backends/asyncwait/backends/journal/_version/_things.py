@@ -1,20 +1,19 @@
-"""What things of all other kinds are: classes by what is in them, objects by class and state."""
+"""Objects of all other kinds: classes by their contents, instances by class, data and state."""
 
 import copyreg
-import functools
 import gc
 import sys
 import threading
-from _abc import _get_dump  # type: ignore[import-not-found] # the only way to what is registered
+from _abc import _get_dump  # type: ignore[import-not-found] # the only way to registered classes
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from enum import Enum
 from struct import Struct
 from types import (
     BuiltinFunctionType,
     CellType,
-    CodeType,
     FunctionType,
     GetSetDescriptorType,
     MappingProxyType,
@@ -28,75 +27,67 @@ from msgspec import Meta, defstruct, field, json, msgpack
 from msgspec.structs import StructConfig
 
 from asyncwait.backends.journal._version._functions import (
-    add_annotations,
     add_builtin,
     add_cell,
-    add_code,
+    add_class_source,
     add_function,
-    add_module,
 )
-from asyncwait.backends.journal._version._origin import PYTHON, found, origin_named, origin_of
-from asyncwait.backends.journal._version._walk import Untold, Walk
+from asyncwait.backends.journal._version._origin import PYTHON, found, origin_of
+from asyncwait.backends.journal._version._source import Undetermined
+from asyncwait.backends.journal._version._walk import Walk
 from asyncwait.spec.texts import shown
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
-_NO_PART = {
-    "__dict__",
-    "__weakref__",
-    "__module__",
-    "__doc__",
-    "__firstlineno__",
-    "__static_attributes__",
-    "__slotnames__",  # `copyreg` keeps it there
-    "__annotations_cache__",
-    "__msgspec_cache__",
-    "__signature__",
-    "_abc_impl",
-    "_value2member_map_",  # grows as combinations of flags are met
-}
-"""Names in a class that say nothing of it."""
+_NO_PART = {"__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__"}
+_NO_PART |= {"__slotnames__", "__annotations_cache__", "__msgspec_cache__", "__signature__"}
+_NO_PART |= {"_abc_impl", "__objclass__", "_value2member_map_"}
+"""Names in a class, or an object, that say nothing of it: places, and what grows with use."""
 
-_HEAP_TYPE = 1 << 9
+_HEAP_TYPE, _NEVER_CALLED = 1 << 9, 1 << 7
+_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__")
+_IN_C = {GetSetDescriptorType, MemberDescriptorType}
+_ENCODERS = (json.Encoder, msgpack.Encoder)
 _FACTORY = type(defstruct("_", [("a", list, field(default_factory=list))]).__struct_defaults__[0])
-
-
-def _public(kind: type) -> tuple[str, ...]:
-    return tuple(name for name in vars(kind) if not name.startswith("_"))
-
 
 _PARTS: dict[type, tuple[str, ...]] = {
     property: ("fget", "fset", "fdel"),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     MethodType: ("__func__", "__self__"),
-    functools.cached_property: ("func", "attrname"),
-    functools.singledispatchmethod: ("dispatcher", "func"),
     ForwardRef: ("__forward_arg__",),
     _FACTORY: ("factory",),
-    Meta: _public(Meta),
-    StructConfig: _public(StructConfig),
+    **{kind: tuple(n for n in vars(kind) if n[0] != "_") for kind in (Meta, StructConfig)},
     Struct: ("format",),
     json.Decoder: ("type", "strict", "dec_hook", "float_hook"),
-    json.Encoder: ("enc_hook", "decimal_format", "uuid_format", "order"),
     msgpack.Decoder: ("type", "strict", "dec_hook", "ext_hook"),
-    msgpack.Encoder: ("enc_hook", "decimal_format", "uuid_format", "order"),
+    **dict.fromkeys(_ENCODERS, ("enc_hook", "decimal_format", "uuid_format", "order")),
 }
-"""What makes things of some kinds that can't be pickled, or say too much then."""
+"""Parts of objects whose pickle is refused, or says too much."""
 
 _ADDED: dict[type, Callable[[Walk, Any], None]] = {
-    tuple: lambda walk, thing: walk.items("tuple", thing),
-    list: lambda walk, thing: walk.items("list", thing),
-    dict: lambda walk, thing: walk.mapping("dict", thing),
     MappingProxyType: lambda walk, thing: walk.items("mappingproxy", gc.get_referents(thing)),
     FunctionType: add_function,
     BuiltinFunctionType: add_builtin,
     CellType: add_cell,
-    CodeType: add_code,
 }
+_DATA: dict[type, Callable[[Walk, Any], None]] = {
+    str: lambda walk, thing: walk.of(str.__str__(thing)),
+    bytes: lambda walk, thing: walk.of(bytes.__getitem__(thing, slice(None))),
+    int: lambda walk, thing: walk.of(int.__index__(thing)),
+    float: lambda walk, thing: walk.of(float.__float__(thing)),
+    complex: lambda walk, thing: walk.of(complex.__complex__(thing)),
+    tuple: lambda walk, thing: walk.items("tuple", tuple.__iter__(thing)),
+    list: lambda walk, thing: walk.items("list", list.__iter__(thing)),
+    dict: lambda walk, thing: walk.pairs("dict", dict.items(thing)),
+    set: lambda walk, thing: walk.unordered(set.__iter__(thing)),
+    frozenset: lambda walk, thing: walk.unordered(frozenset.__iter__(thing)),
+    object: lambda _walk, _thing: None,
+}
+"""Underlying data of objects, whatever the methods of a class derived from these say."""
 
 
 def add(walk: Walk, thing: Any) -> None:
-    """Add a thing of any kind that is no plain value."""
+    """Add an object of any kind that is no plain value."""
     kind = type(thing)
     if (add_it := _ADDED.get(kind)) is not None:
         add_it(walk, thing)
@@ -106,11 +97,10 @@ def add(walk: Walk, thing: Any) -> None:
     elif issubclass(kind, type):
         _add_class(walk, thing)
     elif issubclass(kind, ModuleType):
-        add_module(walk, thing)
-    elif issubclass(kind, set | frozenset):
-        walk.of(kind)
-        walk.unordered(thing)
-        walk.attributes(getattr(thing, "__dict__", {}))
+        walk.module(thing, is_whole=True)
+    elif kind in _DATA:
+        walk.tag(kind.__name__)
+        _DATA[kind](walk, thing)
     else:
         _add_instance(walk, thing, kind)
 
@@ -118,58 +108,50 @@ def add(walk: Walk, thing: Any) -> None:
 def _add_class(walk: Walk, cls: type) -> None:
     module = sys.modules.get(cls.__module__)
     if module is not None and (origin := origin_of(module)) is not None:
-        walk.tag("installed", origin, cls.__module__, cls.__qualname__)
+        walk.installed(origin, cls.__module__, cls.__qualname__)
         is_static = not cls.__flags__ & _HEAP_TYPE
         if is_static or found(vars(module), cls.__qualname__) is cls:
             return
+    else:
+        scopes = [{"__name__": cls.__module__}] if module is None else [vars(module)]
+        if module is None:  # A pickle brought the class, and the globals of its methods.
+            methods = [each for each in vars(cls).values() if isinstance(each, FunctionType)]
+            scopes = [each.__globals__ for each in methods] + scopes
+        add_class_source(walk, cls, scopes[0])
     walk.tag("class", cls.__name__, cls.__qualname__)
     walk.of(type(cls), ".__class__")
     walk.items("bases", cls.__bases__)
-    if walk.docs or _is_of_others(cls):
-        walk.of(vars(cls).get("__doc__"), ".__doc__")
     walk.attributes(vars(cls), _NO_PART)
-    walk.attributes({name: getattr(cls, name, None) for name in _hidden(type(cls))})
+    metaclass: Any = type(cls)
+    of_metaclass = (each for each in metaclass.__mro__ if each not in {type, object})
+    walk.attributes(_hidden(cls, of_metaclass, _IN_C))
     if isinstance(cls, ABCMeta):
         registered = [each() for each in _get_dump(cls)[0]]
         walk.unordered(each for each in registered if each is not None)
-    annotations = vars(cls).get("__annotations__", {})
-    add_annotations(walk, cls, annotations, {} if module is None else vars(module))
 
 
-def _is_of_others(cls: type) -> bool:
-    """Whether an installed package has a hand in it, which may make a prompt of its docstring."""
-    origins = {origin_named(base.__module__) for base in (type(cls), *cls.__mro__)}
-    return bool(origins - {None, PYTHON})
-
-
-def _hidden(kind: type) -> list[str]:
-    """Return the names of what a class that is written in C, or has slots, keeps of each."""
-    kinds = [each for each in kind.__mro__ if each not in {type, object}]
-    names = (name for each in kinds for name, of in vars(each).items() if type(of) in _DESCRIPTORS)
-    return [name for name in names if name not in _NO_PART]
-
-
-_DESCRIPTORS = {GetSetDescriptorType, MemberDescriptorType}
+def _hidden(thing: Any, kinds: Iterable[type], of: set[Any]) -> dict[str, Any]:
+    """Return what slots hold, or a class in C, in the order of the classes."""
+    names = (name for kind in kinds for name, each in vars(kind).items() if type(each) in of)
+    return {n: getattr(thing, n) for n in names if n not in _NO_PART and hasattr(thing, n)}
 
 
 def _add_instance(walk: Walk, thing: Any, kind: type) -> None:
-    if any(issubclass(kind, each) for each in _LOCKS):
+    origin = origin_of(kind.__module__)
+    if issubclass(kind, _LOCKS):
         walk.of(kind)
         walk.attributes(getattr(thing, "__dict__", {}))
     elif any(thing is each for each in (sys.stdin, sys.stdout, sys.stderr)):
         walk.tag("stream")
-    elif issubclass(kind, Enum):
-        walk.of(kind)
-        walk.attributes(vars(thing), ("__objclass__",))
     elif kind is ContextVar:
         runs = (copy_context().run, Context().run)  # what it is now, and its default
         walk.items(f"variable {thing.name}", [_value(thing, run) for run in runs])
-    elif origin_named(kind.__module__) == PYTHON and (name := _name_of(thing, kind)):
-        walk.tag("installed", PYTHON, kind.__module__, name)
+    elif origin == PYTHON and (name := _name_of(thing, kind)):
+        walk.installed(PYTHON, kind.__module__, name)
     elif kind.__name__ == "Broadcast" and kind.__module__.startswith("pyspark."):
         walk.of(thing.value, ".value")  # Its pickle says a number only.
     else:
-        _add_state(walk, thing, kind)
+        _add_parts(walk, thing, kind, origin)
 
 
 def _value(variable: ContextVar[Any], run: Any) -> Any:
@@ -185,51 +167,85 @@ def _name_of(thing: Any, kind: type) -> str | None:
     return next((name for name, each in names.items() if each is thing), None)
 
 
-def _add_state(walk: Walk, thing: Any, kind: type) -> None:
-    """Add what a thing says of itself where it is pickled."""
+def _native(kind: type) -> type:
+    """Return the class in C whose data objects of a class have."""
+    for base in kind.__mro__:
+        made = vars(base).get("__new__")
+        is_in_c = not base.__flags__ & _HEAP_TYPE or base.__flags__ & _NEVER_CALLED
+        if is_in_c or getattr(made, "__self__", None) is base:
+            return base
+    return object
+
+
+def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
+    """Add the class of an object, its data in C, its pickle if the class makes one, its attributes.
+
+    What such a pickle leaves out counts as far as it can be determined, and else with its type; of
+    classes of the standard library not at all.
+    """
+    native = _native(kind)
+    derived = kind.__mro__[: kind.__mro__.index(native)]
+    attributes = _hidden(thing, derived, {MemberDescriptorType})
+    attributes |= object.__getattribute__(thing, "__dict__") if kind.__dictoffset__ else {}
+    is_own = any(getattr(kind, n, 0) is not getattr(native, n, 0) for n in _PICKLING)
+    told = None
+    walk.of(kind)
     try:
-        reducer = copyreg.dispatch_table.get(kind)
-        told = thing.__reduce_ex__(4) if reducer is None else reducer(thing)
-    except Exception as error:
-        raise Untold(f"{shown(thing)} ({kind.__name__})") from error
-    but = () if walk.docs else ("__doc__", "__module__")
-    if isinstance(told, str):
-        module = str(getattr(thing, "__module__", None) or kind.__module__)
-        is_found = found(vars(sys.modules.get(module, sys)), told) is thing
-        if is_found and (origin := origin_named(module)) is not None:
-            walk.tag("installed", origin, module, told)
-            return
-        if not is_found and origin_named(kind.__module__) not in {None, PYTHON}:
-            raise Untold(f"{shown(thing)} ({kind.__name__})")
-        walk.of(kind)
-        walk.tag("named", module, told)
-        walk.attributes(getattr(thing, "__dict__", {}), but)
-        walk.attributes({name: getattr(thing, name, None) for name in _hidden(kind)})
+        if native in _DATA:
+            _DATA[native](walk, thing)
+        if native not in _DATA:
+            _add_pickle(walk, thing, kind, _pickled(thing, native))
+        elif native is object and not is_own:
+            _pickled(thing, native)  # Python refuses an object with more than attributes.
+        if is_own and not issubclass(kind, Enum):
+            with suppress(Exception):
+                told = _pickled(thing, kind)
+    except (TypeError, ValueError, AttributeError) as error:
+        what = f"{shown(thing)} ({kind.__name__}), whose state can't be read"
+        raise Undetermined(what, is_whole=False) from error
+    if not isinstance(told, str | tuple):
+        walk.attributes(attributes, _NO_PART)
         return
-    parts: list[Any] = [*told, None, None, None]
-    make, args, state, items, pairs = parts[:5]
-    walk.of(make)
-    walk.of(args)
-    if isinstance(state, dict):
-        walk.attributes(state, but)
+    _add_pickle(walk, thing, kind, told)
+    states = told[2:3] if isinstance(told, tuple) else ()
+    states = states[0] if states and isinstance(states[0], tuple) else states
+    known = {id(each) for part in states if isinstance(part, dict) for each in part.values()}
+    is_whole = origin == PYTHON and not isinstance(told, str)
+    for name, each in () if is_whole else attributes.items():
+        is_cache = ("hash" in name and isinstance(each, int)) or ("cache" in name and origin)
+        if id(each) not in known and not is_cache:
+            with suppress(Undetermined):
+                walk.tag(walk.apart(each))
+            walk.tag(name, type(each).__qualname__)
+
+
+def _pickled(thing: Any, base: Any) -> Any:
+    """Return the pickle that a class makes of an object, whatever derived classes say."""
+    if (reducer := copyreg.dispatch_table.get(base)) is not None:
+        return reducer(thing)
+    if base.__reduce_ex__ is not object.__reduce_ex__:
+        return base.__reduce_ex__(thing, 4)
+    if base.__reduce__ is not object.__reduce__:
+        return base.__reduce__(thing)
+    if type(thing).__reduce__ is not object.__reduce__:
+        raise TypeError("a derived class hides the state of a class in C")
+    return object.__reduce_ex__(thing, 4)
+
+
+def _add_pickle(walk: Walk, thing: Any, kind: type, told: Any) -> None:
+    if not isinstance(told, str):
+        parts: list[Any] = [*told, None, None, None]
+        walk.items("pickle", parts[:3])
+        walk.items("items", parts[3] or ())
+        walk.pairs("pairs", parts[4] or ())
+        walk.of(getattr(thing, "__cause__", None) if isinstance(thing, BaseException) else None)
+        return
+    module = str(getattr(thing, "__module__", None) or kind.__module__)
+    is_found = found(vars(sys.modules.get(module, sys)), told) is thing
+    if is_found and (origin := origin_of(module)) is not None:
+        walk.installed(origin, module, told)
+    elif not is_found and origin_of(kind.__module__) not in {None, PYTHON}:
+        raise TypeError("the name in its pickle leads to something else")
     else:
-        walk.of(state)
-    walk.items("items", items or ())
-    walk.items("pairs", pairs or ())
-    if isinstance(thing, BaseException):
-        walk.of(thing.__cause__, ".__cause__")
-    if origin_named(kind.__module__) is None:
-        _add_kept_back(walk, thing, state)
-
-
-def _add_kept_back(walk: Walk, thing: Any, state: Any) -> None:
-    """Add what a class of the user's own leaves out where it is pickled, as far as that is told."""
-    slots = {name: getattr(thing, name) for name in _hidden(type(thing)) if hasattr(thing, name)}
-    states = state if isinstance(state, tuple) else (state,)
-    told = {id(each) for part in states if isinstance(part, dict) for each in part.values()}
-    for name, each in {**getattr(thing, "__dict__", {}), **slots}.items():
-        if id(each) not in told:
-            try:
-                walk.tag(name, walk.apart(each).hex())
-            except Untold:
-                walk.tag(name, "untold")
+        walk.tag("named", module, told)
+        walk.attributes(_hidden(thing, kind.__mro__[:-1], _IN_C))

@@ -37,7 +37,7 @@ class Carry(Struct, frozen=True, kw_only=True):
             is started again. It has to be longer than the interval of micro-batches, and `pause`;
             where it is not, a host goes on for three times what lies between two visits.
         version: of the function, its handlers and predicates; results of another one are not
-            taken. None for digests of their code; see `asyncwait.backends.journal.version_of`.
+            taken. None for digests of their source; see `asyncwait.backends.journal.version_of`.
         name: tells two operators of one query apart that have the same columns.
         restore: the path of a snapshot, as `asyncwait.spec.snapshots.encode_snapshot` writes it.
             Its records are in flight when the first micro-batch of a new checkpoint begins, in

@@ -163,8 +163,8 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
         journal: where results are kept as soon as a call completes, so that a task, an action
             or a job that is killed and started again does not call twice: the path of a folder
             that all workers see, or a URL for fsspec. The function may not change meanwhile:
-            its code as it runs, what is bound to it, and what it uses of your own modules; see
-            `asyncwait.backends.journal.version_of`. Or say yourself what it is:
+            the text of your own modules, the versions of others, and the values that it holds;
+            see `asyncwait.backends.journal.version_of`. Or give its version yourself:
             `Journal(path, job, version)`. Nor may what else makes it another call,
             or another result: the columns that it is given, their order and their types,
             `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
