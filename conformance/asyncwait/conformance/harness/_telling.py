@@ -45,8 +45,9 @@ def text_of(value: object) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    # What no UTF-8 can hold, no trace can.
-    return texts.shortened(text.encode(errors="backslashreplace").decode(), most)
+    # No trace can hold what UTF-8 can not. Shortening comes first: a text may have 50 MB.
+    short = texts.shortened(text, most)
+    return texts.shortened(short.encode(errors="backslashreplace").decode(), most)
 
 
 def portable(value: Any) -> Any:
