@@ -332,7 +332,7 @@ def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:
     failing = [result for result in results if result.status == "fail"]
     seen = {rule: count.seen for rule, count in tally.counts.items()}
     return find_causes(
-        Failing(tally.together, seen, tally.judged),
+        Failing(tally.together, seen),
         [result.rule.id for result in failing if not result.is_forgiven],
         [result.rule.id for result in failing if result.is_forgiven],
     )
