@@ -231,8 +231,6 @@ def number(text: str) -> int:
 
 
 class Odd(Exception):
-    """An error, a value and a key with such a text."""
-
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:

@@ -24,7 +24,6 @@ OF_MAILBOXES = {example.name: example for example in MAILBOX_EXAMPLES}
 
 @cache
 def applied(example: str) -> frozenset[str]:
-    """Return the rules of operators that apply when the reference plays an example."""
     scenario = OF_OPERATORS[example].scenario
     judged = judge(scenario, play(open_operator, scenario), CHECKS)
     assert not judged.error

@@ -20,17 +20,24 @@ GENERATED = 100
 LARGE = 20
 """Inputs; larger examples are left out."""
 
-HIDDEN: set[tuple[str, str]] = set()
-"""Pairs of which one fault has no entry: two at most, each with its reason."""
+LONG = "CAP-7"
+"""A rule that only scenarios of thousands of records show, which are not played here."""
+
+HIDDEN = {
+    # A consequence of the second fault, ORD-5 or ORD-2, is named in its place.
+    ("sends-batches-as-they-fill", "restores-equal-records-once"),
+    ("fails-when-all-has-cleaned-up", "numbers-records-in-text"),
+}
+"""Pairs of which one fault has no entry: two at most."""
 
 
 def pairs() -> Iterator[tuple[Faulty, Faulty, Variation]]:
-    """Yield pairs of faults of different areas whose classes change different methods."""
     faults = [each for each in FAULTY if _can_be_mixed(each)]
     chance = Random(0)
     while True:
         one, other = chance.sample(faults, 2)
-        if rules()[one.rule].area != rules()[other.rule].area and (both := _mixed(one, other)):
+        areas = {rules()[one.rule].area, rules()[other.rule].area}
+        if len(areas) == 2 and LONG not in (one.rule, other.rule) and (both := _mixed(one, other)):
             yield one, other, both
 
 
@@ -67,7 +74,6 @@ def _methods(change: type) -> set[str]:
 
 
 def cases_about(*areas: str) -> Iterator[Case]:
-    """Yield the small examples about some areas, a fourth of the others, and generated cases."""
     for number, case in enumerate(quick_cases(GENERATED)):
         is_about = any(rules()[rule].area in areas for rule in case.about)
         is_small = len(case.scenario.inputs) <= LARGE and not case.scenario.tracked

@@ -241,8 +241,6 @@ def test_a_deep_value_comes_back_or_is_refused(depth: int) -> None:
 
 
 class TupleCodec:
-    """Carries tuples, and breaks in its own ways."""
-
     def encode(self, value: Any) -> bytes:
         if value == "unknown":
             raise KeyError(value)

@@ -127,7 +127,6 @@ def test_what_was_split_joins_to_the_same(in_flight: tuple[Stored, ...], parts: 
 
 
 def segments(elements: tuple[Stored, ...]) -> list[tuple[Counter[int], int | None]]:
-    """Return the records between the watermarks, and the watermark after them."""
     found: list[tuple[Counter[int], int | None]] = []
     start = 0
     for place, element in enumerate(elements):

@@ -83,8 +83,6 @@ async def _elements() -> AsyncIterator[Element]:
 
 
 def taken(opens: Any, config: Any, fn: Any) -> Snapshot:
-    """Return what an operator puts out at the barrier, with everything in flight."""
-
     async def scene() -> Snapshot:
         async with opens(config, fn, _elements()) as results:
             async for each in results:
@@ -102,7 +100,6 @@ goes = threading.Event()
 
 
 async def never(_: Any) -> list[Any]:
-    """Not answer."""
     return await asyncio.sleep(3600, [])
 
 
@@ -112,13 +109,11 @@ async def some(value: Any) -> list[Any]:
 
 
 def blocks(_: Any) -> list[Any]:
-    """Not answer, in a thread."""
     goes.wait()
     return []
 
 
 def write_snapshots(folder: Path) -> None:
-    """Write a snapshot of each operator, and of two of them in a chain."""
     both = chain(pool.open_operator, open_operator)
     found = {
         "chain": taken(both, (CONFIG, CONFIG), (some, never)),
@@ -132,7 +127,6 @@ def write_snapshots(folder: Path) -> None:
 
 
 def read_snapshots(folder: Path) -> Any:
-    """Return the data of all."""
     files = sorted(folder.glob("*.snapshot"))
     return {file.stem: msgspec.to_builtins(decode_snapshot(file.read_bytes())) for file in files}
 
@@ -211,7 +205,6 @@ def read_report(folder: Path) -> Any:
 
 
 def write_vectors(folder: Path) -> None:
-    """Write those of some areas."""
     for name in VECTORS:
         (folder / name).write_bytes(vectors_to_json(shipped_vectors()[name]))
 
@@ -230,12 +223,10 @@ def _read_vectors(file: Path) -> Any:
 
 
 def write_expected_failures(folder: Path) -> None:
-    """Write one with each key that there is."""
     (folder / "known.toml").write_text(EXPECTED_FAILURES, encoding="utf-8")
 
 
 def read_expected_failures(folder: Path) -> Any:
-    """Return its entries."""
     return msgspec.to_builtins(read_entries(folder / "known.toml"))
 
 

@@ -22,7 +22,6 @@ SECONDS = 20.0
 
 
 def ours() -> list[str]:
-    """The names of the threads that operators have started and that live."""
     names = (thread.name for thread in threading.enumerate())
     return sorted(name for name in names if name.startswith("asyncwait-"))
 
@@ -95,7 +94,6 @@ class Gated:
             self._gate(value).set()
 
     def open_all(self) -> None:
-        """Let all calls end, those to come too."""
         with self._lock:
             self._all_open = True
             for gate in self._gates.values():

@@ -58,8 +58,6 @@ _SPOT = re.compile(r"«([^«»|]*)\|([^«»]*)»")
 
 @dataclass(frozen=True)
 class Program:
-    """The texts of its two modules, and in how many places it can be changed."""
-
     inner: str
     outer: str
     spots: int
@@ -99,7 +97,6 @@ _DECORATOR = re.compile(
 
 
 def _named(text: str, name: str) -> str:
-    """A text with a name for each mark that is no decorator's."""
     lines = []
     for line in text.splitlines():
         found = _DECORATOR.match(line)
@@ -140,7 +137,6 @@ def _over(drawing: _Drawing, expression: str) -> str:
 
 
 def loaded(program: Program) -> Any:
-    """Its function."""
     for name, text in (("drawn_inner", program.inner), ("drawn_outer", program.outer)):
         module = ModuleType(name)
         sys.modules[name] = module
@@ -161,7 +157,6 @@ def _result(fn: Any, x: int) -> Any:
 
 
 def laid_out(text: str, random: Random) -> str:
-    """The same text with other lines, comments, docstrings and parentheses, further down."""
     text = ast.unparse(ast.parse(text)) if random.random() < 0.5 else text
     found, depth, strings = [], 0, 0
     lines = text.splitlines(keepends=True)

@@ -42,7 +42,6 @@ def run_example(name: str, *options: str, seconds: float) -> subprocess.Complete
 
 
 def said_without(package: str, example: Any, needed: Mapping[str, str], capsys: Any) -> str:
-    """Return what an example says that needs some packages and lacks one of them."""
     with pytest.MonkeyPatch.context() as patch:
         for other in needed:
             patch.setitem(sys.modules, other, None if other == package else sys)

@@ -33,8 +33,6 @@ def run(*arguments: str | Path) -> Result:
 
 @dataclass(frozen=True)
 class Done:
-    """What a command said, and how it ended."""
-
     code: int
     out: str
     err: str

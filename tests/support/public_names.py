@@ -125,7 +125,6 @@ class _Some:
 
 
 def portions() -> list[Path]:
-    """Return the folders that make up the package."""
     return [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
 
 

@@ -8,7 +8,6 @@ from lookups import RedisServer
 
 @pytest.fixture(scope="session")
 def shared_redis() -> Iterator[RedisServer]:
-    """One server for all tests that leave it running."""
     server = RedisServer()
     yield server
     server.close()

@@ -67,12 +67,10 @@ def finds(faulty: Faulty, seed: int) -> bool:
 
 
 def listed() -> Mapping[str, Mapping[str, Any]]:
-    """Return in how many seeds the scarce ones are found, and what that takes, by name."""
     return tomllib.loads((HERE / "scarce.toml").read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    """Measure, print each figure, and say what the list has to say otherwise."""
     chosen = asked_for()
     logging.disable(logging.CRITICAL)
     for seed in range(SEEDS):

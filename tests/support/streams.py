@@ -55,7 +55,6 @@ class Started:
 
 
 def until(holds: Callable[[], bool], query: StreamingQuery | Started) -> None:
-    """Wait until something holds that a stream brings about."""
     over = time.monotonic() + WITHIN
     while not holds():
         assert query.exception() is None, query.exception()
@@ -107,7 +106,6 @@ class Stream:
         return sorted(tuple(row.values()) for row in rows)
 
     def run_until(self, count: int) -> None:
-        """Run it until so many rows are out, and stop it between two micro-batches."""
         query = self.start()
         try:
             until(lambda: len(self.found()) == count, query)

@@ -38,14 +38,12 @@ def each_rule_once(can: Iterable[Capability] = ALL_CAPABILITIES) -> tuple[Exampl
 def small_drawn(
     count: int, seed: int
 ) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
-    """Return what is drawn beside the examples, with shapes of the smallest size."""
     with patch.object(_shapes, "LARGEST", 5):
         return tuple(shapes(count, seed)), generate(count, seed)
 
 
 @contextmanager
 def playing(examples: Sequence[Example]) -> Iterator[None]:
-    """Have verifications of this process play these and small shapes, in one child."""
     with (
         patch.object(_verify, "EXAMPLES", tuple(examples)),
         patch.object(_comparing, "EXAMPLES", tuple(examples)),

@@ -23,10 +23,7 @@ async def double(value: Any) -> list[Any]:
 
 
 class Callbacks:
-    """A function in callback form that has everything."""
-
     def async_invoke(self, value: Any, result: Any) -> None:
-        """Answer at once."""
         result.complete([value])
 
     def timeout(self, value: Any) -> list[Any]:
@@ -47,7 +44,6 @@ def test_a_coroutine_function_is_called() -> None:
 
 
 def test_a_function_in_callback_form_is_invoked() -> None:
-    """What has `async_invoke` is in callback form, whatever else it has."""
     fn = Callbacks()
 
     parts = FunctionParts.of(fn)

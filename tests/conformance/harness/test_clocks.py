@@ -27,7 +27,6 @@ SCENARIO = Scenario(
 
 
 def run(main: Callable[[], Awaitable[Any]], loop: LoopName) -> Any:
-    """Run `main` on a virtual clock."""
     return run_virtual(lambda _spin: main(), loop)
 
 

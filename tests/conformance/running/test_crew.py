@@ -221,7 +221,6 @@ SPEAKS = f"of JSON lines, and asyncwait {version('asyncwait')} speaks versions 1
     ],
 )
 def test_a_program_that_never_speaks_our_lines_is_no_backend(command: list[str], said: str) -> None:
-    """Nothing has been verified then, and nobody is told otherwise."""
     with pytest.raises(UnknownBackend) as caught, crew(command, 0.2) as children:
         children.hello  # noqa: B018 - it waits for the first child
 

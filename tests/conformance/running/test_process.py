@@ -31,8 +31,6 @@ def mark(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str
 
 
 class Start(Protocol):
-    """Starts a child, and ends it after the test."""
-
     def __call__(self, command: Sequence[str], *, memory: int = 0) -> ChildProcess: ...
 
 

@@ -243,7 +243,6 @@ class _Shrinking:
         return run if isinstance(run, Broken) else self._broken(case, run)
 
     def smallest(self, rule: str, failure: Failure) -> Failure:
-        """Return the smallest failure of `rule` that is found."""
         self._ends = time.monotonic() + self._seconds
         search = Search(trials(self._backend.play, self._fitting, self._broken), self._is_over)
         try:

@@ -225,7 +225,6 @@ def _list_rules(listed: Iterable[Rule], backend: str | None, *, with_sentences: 
 
 
 def _said_by(backend: str | None) -> tuple[frozenset[Capability], Lacking]:
-    """Return the capabilities of a backend, and its reasons for those that it lacks."""
     if backend is None:
         return ALL_CAPABILITIES, {}
     with open_backend(backend, folder=str(Path.cwd())) as served:

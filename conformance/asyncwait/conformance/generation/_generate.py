@@ -380,7 +380,6 @@ def generate(count: int, seed: int) -> tuple[Scenario, ...]:
 
 
 def _different(seed: int) -> Iterator[Scenario]:
-    """Yield the scenarios of `seed` without end."""
     chance, of_layers = Random(seed), Random(f"layers {seed}")
     chances = {name: Random(f"{name} {seed}") for name in LAYERS}
     met: Counter[tuple[str, str]] = Counter()

@@ -204,7 +204,6 @@ class _Loads:
         return next(iter([*soon[-1:], *going_on[-1:], *just_now]), None)
 
     def _given(self, ask: Ask, *, is_last: bool) -> _Load | None:
-        """Return the load that must have given what an ask was given, though none runs."""
         same = self._by_key[identity(ask.value)]
         running = [each for each in same if each.is_running(ask.place)]
         good = self._last(ask, lambda load: load.is_good)
@@ -212,7 +211,6 @@ class _Loads:
         return good or over or next(iter(() if is_last else running[-1:]), None)
 
     def _last(self, ask: Ask, fits: Any) -> _Load | None:
-        """Return the load of a key that ended last before an ask, among those that fit."""
         ended = [
             each
             for each in self._by_key[identity(ask.value)]

@@ -39,7 +39,6 @@ class _OutsideLoop(asyncio.BaseEventLoop):
     def call_soon_threadsafe(
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """Schedule a callback from any thread."""
         if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
             return super().call_soon_threadsafe(self._submit, callback, context=context)
         return super().call_soon_threadsafe(callback, *args, context=context)

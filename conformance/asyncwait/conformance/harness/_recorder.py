@@ -108,7 +108,6 @@ _BEAT = 5  # ms
 
 
 def _is_for_all(errors: Iterable[BaseException]) -> bool:
-    """Whether one of the errors is for the whole program."""
     return any(isinstance(error, KeyboardInterrupt | SystemExit) for error in errors)
 
 

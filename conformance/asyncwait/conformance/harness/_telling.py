@@ -208,7 +208,6 @@ def describe_failure(
 
 
 def _record(error: BaseException, named: Named) -> tuple[Record | None, int | None]:
-    """Return the record that `error` names, if it names one, and its number, if that is known."""
     record = error.record if isinstance(error, OperatorError) else None
     if not isinstance(record, Record):
         return None, None

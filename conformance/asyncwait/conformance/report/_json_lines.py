@@ -208,8 +208,6 @@ class Reading:
 
 
 class _OpenRun:
-    """What was read of a run so far."""
-
     def __init__(self, header: RunHeader) -> None:
         self._header = header
         self._played: list[Played] = []
@@ -227,7 +225,6 @@ class _OpenRun:
         return self._footer is None
 
     def add(self, line: Played | Result | RunFooter) -> None:
-        """Take one line of it."""
         match line:
             case Played() if line.number != len(self._played):
                 raise NotWholeError(f"evidence on {self._header.name} is missing")

@@ -333,7 +333,6 @@ class _Guarded:
         return self._broken is not None
 
     def next(self) -> Told | None:
-        """Return the next, or None if there is none."""
         if self._broken is not None:
             return self._broken
         try:

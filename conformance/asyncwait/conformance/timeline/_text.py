@@ -91,7 +91,6 @@ class _Sheet:
         return f"{self.chart.columns[number].at:g}"
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the chart."""
         chart = self.chart
         yield printable(chart.title)
         yield self._row("ms", [(since, self._time(since)) for since, _ in self._instants])

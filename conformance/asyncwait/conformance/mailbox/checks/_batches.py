@@ -104,7 +104,6 @@ def urgent_mails_go_ahead_of_the_batch(history: MailboxHistory) -> Iterator[Find
 
 
 def _is_amid_loop(plain: Letter, urgent: Letter, run: Run) -> bool:
-    """Whether the loop had the plain one in its batch when the urgent one was sent."""
     amid = run.amid
     if amid is None or amid.does not in FROM_BATCH or urgent.sent.by != OWNER:
         return False
