@@ -31,7 +31,6 @@ def applied(example: str) -> frozenset[str]:
 
 
 def shown(test: UpstreamTest, example: str) -> set[str]:
-    """Return the rules of `test` that an example is about, or in which they apply."""
     if test.asks == "mailbox":
         return set(test.rules.split()) & set(OF_MAILBOXES[example].rules)
     return set(test.rules.split()) & applied(example)

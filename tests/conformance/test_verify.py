@@ -42,7 +42,6 @@ UNORDERED = "if config.capacity == 6: config = replace(config, mode='unordered')
 
 @pytest.fixture
 def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
-    """A folder whose module `gate` is found by this process and its children."""
     monkeypatch.syspath_prepend(outside.path)
     yield outside
     sys.modules.pop("gate", None)

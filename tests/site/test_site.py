@@ -26,8 +26,6 @@ LOADING_LINKS = {"stylesheet", "preload", "icon", "preconnect", "dns-prefetch", 
 
 
 class Page(HTMLParser):
-    """What a page loads, what it links to, and where it can be linked to."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.loads: list[str] = []

@@ -132,7 +132,6 @@ def read_snapshots(folder: Path) -> Any:
 
 
 def journal_at(path: Path) -> Journal:
-    """Return the journal of that folder, which may be there."""
     return Journal(str(path), "job", "1", settings=SETTINGS, failures=True)
 
 
@@ -172,7 +171,6 @@ def _told(outcome: bytes | Failure | None) -> Any:
 
 
 def write_report(folder: Path) -> None:
-    """Write that of an operator which breaks one rule of two."""
     arguments = ["verify", FAULTY, "--rule", "SNAP-2", "--rule", "ORD-1", "--count", "20"]
     with TemporaryDirectory() as home:
         done = CliRunner().invoke(asyncwait, [*arguments, "--report", home])
@@ -290,7 +288,6 @@ FORMATS: Mapping[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
 
 
 def read(folder: Path) -> Any:
-    """Return what is read of each format in a folder of the archive, as JSON has it."""
     found = {name: FORMATS[name][1](folder / name) for name in FORMATS if (folder / name).is_dir()}
     return json.loads(msgspec.json.encode(found))
 

@@ -27,7 +27,6 @@ def ours() -> list[str]:
 
 
 def await_event(event: threading.Event) -> None:
-    """Wait for something that happens in another thread."""
     assert event.wait(SECONDS), "nobody has set the event"
 
 

@@ -28,7 +28,6 @@ def modules_of(name: str) -> Iterator[None]:
 
 
 def run_example(name: str, *options: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run the command of an example in a process of its own, for so long at most."""
     command = EXAMPLES / name / "run.py"
     beside = {**os.environ, "PYTHONPATH": str(command.parent)}  # Python may be told not to look.
     return subprocess.run(

@@ -163,7 +163,6 @@ class Page(Struct, frozen=True):
         return HEAD.format(name=self.name, flink=self.flink, operators=self.operators, run=self.run)
 
     def sections(self) -> list[dict[str, str]]:
-        """Return what is drawn on the page, as it is written."""
         text = (DOCS / f"{self.name}-defects.md").read_text(encoding="utf-8")
         return [found.groupdict() for found in SECTION.finditer(text)]
 

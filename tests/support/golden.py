@@ -135,7 +135,6 @@ def form(name: str) -> str:
 
 
 def page() -> str:
-    """Return the page of a report as text."""
     text = FORMS["report.html"](told()).decode()
     for tags, instead in ((UNREAD, "\n"), (INLINE, " "), (TAG, "\n")):
         text = tags.sub(instead, text)

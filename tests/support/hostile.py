@@ -159,7 +159,6 @@ def in_python(code: str) -> str:
 
 
 def answering(code: str) -> str:
-    """Return the command of a program that runs `code` for each line, after an empty answer."""
     return in_python(f"print()\nimport os, sys, json\nfor line in sys.stdin:\n {code}")
 
 

@@ -16,7 +16,6 @@ each_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
 def judged(run: Run) -> Judged:
-    """Return what all checks say of `run`, which they can judge."""
     found = judge_all(run.scenario, run.trace, CHECKS)
     assert not found.error
     assert not [judgement.error for judgement in found.by_rule.values() if judgement.error]

@@ -136,7 +136,6 @@ async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
 
 
 async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any]:
-    """What lookups come to that begin one after the other, so many seconds apart."""
     found: list[Any] = [None] * len(keys)
 
     async def put(place: int) -> None:

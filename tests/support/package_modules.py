@@ -43,7 +43,6 @@ class Module:
 
     @cached_property
     def exports(self) -> list[str] | None:
-        """What `__all__` says, or None where there is none."""
         for node in self.tree.body:
             match node:
                 case ast.Assign(targets=[ast.Name(id="__all__")], value=value):

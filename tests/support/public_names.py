@@ -29,7 +29,6 @@ COLLECTED = re.compile(r"\.(__main__|conftest|test_\w+|areas\.\w+\.\w+)$")
 
 
 def public_modules(modules: Iterable[Module]) -> list[Module]:
-    """Return the modules whose names users may import."""
     return [
         module
         for module in modules

@@ -21,7 +21,6 @@ def redis_server(shared_redis: RedisServer) -> RedisServer:
 
 @pytest.fixture
 def own_redis() -> Iterator[RedisServer]:
-    """A server to be killed, which finds its keys again."""
     server = RedisServer("--appendonly", "yes")
     yield server
     server.close()

@@ -45,7 +45,6 @@ def scenarios(seed: int) -> tuple[Scenario, ...]:
 
 @cache
 def sound(seed: int, number: int, can: frozenset[Capability], loop: str) -> int:
-    """Return what the reference does in a scenario, as a number to compare."""
     scenario = adapted(scenarios(seed)[number], can)
     return hash(msgspec.json.encode(play(open_operator, scenario, loop)))
 

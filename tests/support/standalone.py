@@ -99,7 +99,6 @@ def standalone(folder: Path, workers: int = 2) -> Generator[Cluster]:
 
 
 def _java_home(folder: Path) -> Path:
-    """Make a home of Java whose `java` takes what Spark's daemons ask for."""
     java = folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(_NO_VECTOR.replace("{java}", str(find_java("Spark", "spark").executable)))

@@ -22,7 +22,6 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 @contextmanager
 def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
-    """Have a session run streams with two lanes."""
     conf = spark.session.conf
     before = {name: conf.get(name) for name in (PROVIDER, "spark.sql.shuffle.partitions")}
     conf.set(PROVIDER, ROCKSDB)
@@ -125,7 +124,6 @@ class Stream:
 
 
 def states_of(spark: EmbeddedSpark, checkpoint: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield micro-batch, lane and bytes of each state that a checkpoint still has."""
     for batch in sorted(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*")):
         reader = spark.session.read.format("statestore").option("stateVarName", STATE)
         for row in reader.option("batchId", batch).load(str(checkpoint)).collect():

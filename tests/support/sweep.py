@@ -39,7 +39,6 @@ PATIENCE = 3.0
 def played(
     faulty: Faulty, loop: LoopName, scenarios: Iterable[Scenario]
 ) -> Iterator[tuple[Scenario, Trace]]:
-    """Play `scenarios` as it can, one after the other, in a child process if it blocks."""
     if not faulty.blocks:
         can = faulty.backend().capabilities
         for scenario in (adapted(each, can) for each in scenarios):

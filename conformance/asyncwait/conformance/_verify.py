@@ -297,7 +297,6 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
 def _judge_all(
     tally: Tally, backend: Served, cases: _Cases, progress: Progress, ends: Collection[str]
 ) -> str:
-    """Play and judge everything, until one of the rules `ends` is broken."""
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", cases.places[number], cases.total)

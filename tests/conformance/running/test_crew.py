@@ -32,7 +32,6 @@ SCENARIO = Scenario(
 
 
 def program(body: str) -> list[str]:
-    """A program that says that it is ready, and does `body` with each line that it reads."""
     loop = f"print(flush=True)\nfor number, line in enumerate(sys.stdin):\n    {body}\n"
     return [sys.executable, "-u", "-c", f"import os, sys, time\n{loop}"]
 

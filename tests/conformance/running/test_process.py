@@ -19,7 +19,6 @@ SECONDS = 30.0
 
 
 def python(code: str) -> list[str]:
-    """The command that runs `code`."""
     return [sys.executable, "-u", "-c", f"import os, signal, subprocess, sys, time\n{code}"]
 
 

@@ -109,7 +109,6 @@ def show_run(
 
 
 def _note(rule: str, said: Sorted) -> str:
-    """Return what is to be added where a rule is broken that does not count."""
     if rule in said.known:
         return f" (an expected failure: {'; '.join(said.known[rule])})"
     return "" if rule in said.findings else " (it may follow from what is known)"

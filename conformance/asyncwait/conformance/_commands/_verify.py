@@ -319,7 +319,6 @@ class _Lineup:
         self._named = named
 
     def gather(self, ask: Callable[[str], T]) -> dict[str, T]:
-        """Return what `ask` gives for each name that is not left out."""
         gathered: dict[str, T] = {}
         for name in self.names:
             try:

@@ -65,7 +65,6 @@ def with_retries(chance: Chance, scenario: Scenario) -> Scenario:
 
 
 def _failing(chance: Chance, retry: PlannedRetry, plan: Plan) -> Plan:
-    """Return a plan by which some calls of a value fail before those that it has had."""
     failures = (_failure(chance, retry, plan.value) for _ in range(chance.choice(_FAILURES)))
     steps = tuple(replace(step, throws=False) for step in plan.steps)
     handler = Handler("raise", error="ValueError") if chance.choice(_RARELY) else plan.handler

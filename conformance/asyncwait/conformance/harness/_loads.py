@@ -101,8 +101,6 @@ def as_calls(
 
 
 class _Loads:
-    """The loads of a leg, and which of them each ask belongs to."""
-
     def __init__(self, planned: PlannedCache, events: Sequence[Event], asks: Sequence[Ask]) -> None:
         self._planned = planned
         self.by_number: dict[int, _Load] = {}

@@ -140,7 +140,6 @@ def _with_place(error: BaseException) -> str:
 
 
 def _innermost_first(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Yield what `error` holds, then what it comes from, then itself."""
     if id(error) in seen or len(seen) == _MOST_ERRORS:
         return
     seen.add(id(error))

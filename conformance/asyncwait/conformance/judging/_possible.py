@@ -213,7 +213,6 @@ class _Leg:
         return None
 
     def _impossible_record(self, event: CallStarted | HandlerAsked | FailureAsked) -> str | None:
-        """Compare with the record that an event is about, where the trace has to tell it."""
         value, record = identity(event.value), event.record
         if not self._scenario.tells_apart:
             return None
@@ -299,7 +298,6 @@ class _Leg:
         return 0 if scripted else self._scenario.cancel_at
 
     def _leaves_at(self) -> float | None:
-        """Return when the leg is left, by a crash or otherwise, at the earliest."""
         crash = self._plan.crash
         times = [self._left_at(), None if crash is None else crash.at]
         return min((at for at in times if at is not None), default=None)

@@ -149,7 +149,6 @@ def _changes(report: Report) -> Iterator[str]:
 
 
 def _failures(report: Report, run: Run, title: str) -> Iterator[list[str]]:
-    """Yield a block of lines for each failing rule of a run."""
     if run.failed:
         yield [f"## {plain(title)}: what is broken", ""]
     told, left = run.told(DRAWN)

@@ -71,7 +71,6 @@ def _broken(verdict: Verdict, kept: AbstractSet[str]) -> Iterator[str]:
 
 
 def _own(verdict: Verdict) -> list[tuple[RuleResult, tuple[str, ...]]]:
-    """Return the failing rules that no other explains, each with those that it explains."""
     explains = {cause.rule: cause.explains for cause in verdict.causes}
     explained = {rule for rules in explains.values() for rule in rules}
     own = [result for result in verdict.failed if result.rule.id not in explained]

@@ -66,7 +66,6 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
 
 
 def _with_short_texts(leg: Leg) -> Leg:
-    """Return a leg that a program or a backend of its own wrote, with no text of many megabytes."""
     leg = _shortened(leg)
     events = tuple(_shortened(e) if isinstance(e, Misuse) else e for e in leg.events)
     return msgspec.structs.replace(leg, ending=_shortened(leg.ending), events=events)

@@ -132,7 +132,6 @@ class _Sheet:
         return "".join(cells).rstrip()
 
     def _wrong(self) -> Iterator[str]:
-        """Yield a line that points at the instant that offends, and what is wrong."""
         offending = [n for n, column in enumerate(self.chart.columns) if column.offends]
         yield self._row("", [(number, "^^") for number in offending])
         said = f"{MARK} at {self.chart.wrong_at:g} ms: {one_line(self.chart.wrong, LONGEST)}"

@@ -93,7 +93,6 @@ def find_causes(failing: Failing, *ranks: Sequence[str]) -> tuple[Cause, ...]:
 
 
 def _causes(failing: Failing, ranks: Sequence[Sequence[str]]) -> list[Cause]:
-    """Return the rules that cover all scenarios in which one of `ranks` is failing."""
     found: list[Cause] = []
     counted = [rule for rules in ranks for rule in rules]
     uncovered = [each for each in failing.together if each.broken & set(counted)]
@@ -309,7 +308,6 @@ def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
 
 
 def _failed(case: Case, findings: frozenset[str], judged: Judged) -> Failed:
-    """Return how a trace has failed, as to what it may be a consequence of."""
     moments = {rule: min(map(moment_of, judged.by_rule[rule].violations)) for rule in findings}
     first = min(moments.values())
     return Failed(

@@ -223,7 +223,6 @@ class Verdict(Struct, frozen=True):
         return f"{self.planned:,} of {counted(every, 'scenario')} can show it"
 
     def _said(self, status: Status) -> str:
-        """Return how many rules have a status, and how many scenarios show what is expected."""
         count = self.count(status)
         if status == "held":
             return counted(count, "rule held so far", "rules held so far")

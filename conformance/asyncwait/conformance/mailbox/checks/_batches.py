@@ -70,7 +70,6 @@ def making_a_batch_says_whether_it_holds_anything(history: MailboxHistory) -> It
 
 
 def _ahead(history: MailboxHistory) -> Iterator[tuple[Letter, Letter, Run]]:
-    """Yield what was run although, or after, an urgent one waited that was to go ahead."""
     for run in history.runs:
         plain = history.letter_of(run)
         if plain is None or plain.post.urgent or run.amid is None:

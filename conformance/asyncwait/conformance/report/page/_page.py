@@ -287,14 +287,12 @@ def _worst_first(rows: Iterable[Row]) -> list[Row]:
 
 
 def _with_shares(area: str, rows: list[Row]) -> tuple[str, list[Row], list[str]]:
-    """Return an area with its rules, and of each run how many of these pass."""
     columns = zip(*(row.cells for row in rows), strict=True)
     shares = [passed_of(c.status for c in column if c.result is not None) for column in columns]
     return area, rows, shares
 
 
 def _sign(status: str) -> str:
-    """Return a character that stands for a status or a verdict, beside its colour."""
     return _SIGNS.get(status, "?")
 
 
