@@ -5,10 +5,10 @@ asyncwait verify aioitertools_gather:backend
 
 from collections.abc import AsyncIterator
 
-from adapting import Function, Source, peer_backend
 from aioitertools.asyncio import gather
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiometer
-from adapting import Function, Source, peer_backend
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

@@ -6,10 +6,10 @@ asyncwait verify aiostream_map:ordered aiostream_map:unordered
 from functools import partial
 from typing import Any
 
-from adapting import Function, Source, peer_backend
 from aiostream import stream
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 
 
 def mapped(records: Source, function: Function, capacity: int, *, in_order: bool) -> Any:

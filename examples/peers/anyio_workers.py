@@ -7,10 +7,10 @@ from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from adapting import Function, Source, peer_backend
 from anyio import create_memory_object_stream, create_task_group, fail_after
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

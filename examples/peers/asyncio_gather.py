@@ -6,9 +6,8 @@ asyncwait verify asyncio_gather:gathering asyncio_gather:grouping
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from adapting import Function, Source, peer_backend
-
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

@@ -7,9 +7,8 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 
-from adapting import Function, Source, peer_backend
-
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

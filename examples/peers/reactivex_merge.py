@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import reactivex
-from adapting import Function, Source, peer_backend
 from reactivex import operators as ops
 from reactivex.disposable import Disposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

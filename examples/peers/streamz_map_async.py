@@ -7,10 +7,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
-from adapting import Function, Source, peer_backend
 from streamz import Stream
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 

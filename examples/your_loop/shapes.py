@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from asyncwait.conformance import StreamBackend
+from asyncwait.conformance.adapting import Function, Peer, Source, peer_backend
 from asyncwait.spec import Record
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
 
-from adapting import Function, Peer, Source, peer_backend
 from aiostream_map import mapped
 from asyncio_window import window
 

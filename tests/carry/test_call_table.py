@@ -14,8 +14,6 @@ class Call:
 
 
 class Calls:
-    """A table whose calls end when they are told to."""
-
     def __init__(self, mode: str = "ordered", capacity: int = 9) -> None:
         self.calls: list[Call] = []
         self.cancelled: list[str] = []

@@ -409,7 +409,6 @@ def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) 
 
 @click.command()
 def extra_command() -> None:
-    """Say more."""
     click.echo("more")
 
 

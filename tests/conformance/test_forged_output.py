@@ -172,7 +172,6 @@ def shown_comparison(texts: Texts) -> None:
 
 
 def shown_mailbox(texts: Texts) -> None:
-    """Print what `asyncwait verify --mailbox` prints."""
     (rule, other, *_) = mailbox_rules().values()
     texts_of = {"by": "BY", "mail": "MAIL", "error": "ERROR", "mails": ("MAILS",)}
     violating = mailbox.MAILBOX_WITNESSES[0].violating
@@ -231,8 +230,6 @@ def number(text: str) -> int:
 
 
 class Odd(Exception):
-    """An error, a value and a key with such a text."""
-
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:

@@ -203,7 +203,6 @@ def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, 
 
 @pytest.fixture
 def newer_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make ORD-1 newer than all other rules."""
     chapters = tuple(
         replace(
             chapter,

@@ -46,13 +46,11 @@ ONE = '{"inputs": [{"at": 0, "element": {"type": "record", "value": "a"}}]}'
 
 
 def gate(outside: Folder, trouble: str) -> Folder:
-    """A folder with an operator that does something else before it calls for an 'a'."""
     outside.write("gate.py", OPERATOR.replace("{trouble}", trouble))
     return outside
 
 
 def test_a_breakpoint_stops_it_with_what_happened_in_front_of_it(outside: Folder) -> None:
-    """Events, what the author prints, and the debugger stand in the order of the time."""
     folder = gate(outside, "print('mine'); breakpoint()")
 
     done = folder.asyncwait("play", "gate:backend", ONE, "--trace", stdin="p value\nc\n")

@@ -24,7 +24,6 @@ OF_MAILBOXES = {example.name: example for example in MAILBOX_EXAMPLES}
 
 @cache
 def applied(example: str) -> frozenset[str]:
-    """Return the rules of operators that apply when the reference plays an example."""
     scenario = OF_OPERATORS[example].scenario
     judged = judge(scenario, play(open_operator, scenario), CHECKS)
     assert not judged.error
@@ -32,7 +31,6 @@ def applied(example: str) -> frozenset[str]:
 
 
 def shown(test: UpstreamTest, example: str) -> set[str]:
-    """Return the rules of `test` that an example is about, or in which they apply."""
     if test.asks == "mailbox":
         return set(test.rules.split()) & set(OF_MAILBOXES[example].rules)
     return set(test.rules.split()) & applied(example)

@@ -42,7 +42,6 @@ UNORDERED = "if config.capacity == 6: config = replace(config, mode='unordered')
 
 @pytest.fixture
 def gate(outside: Folder, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
-    """A folder whose module `gate` is found by this process and its children."""
     monkeypatch.syspath_prepend(outside.path)
     yield outside
     sys.modules.pop("gate", None)
@@ -153,6 +152,14 @@ def test_the_suite_stops_asking_a_backend_that_dies_each_time(
     assert verdict.planned == len(planned)
     if played is not None:
         assert (verdict.scenarios, verdict.results[0].note) == (played, verdict.stopped)
+
+
+def test_the_suite_plays_on_if_it_is_to_keep_going(gate: Folder) -> None:
+    write(gate, "import os\n    if config.capacity == 1: os._exit(3)")
+
+    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",), keeps_going=True))
+
+    assert (verdict.stopped, verdict.is_whole) == ("", True)
 
 
 def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> None:

@@ -24,7 +24,6 @@ COMMANDS = [
 
 
 def code_of(title: str) -> list[Block]:
-    """The Python blocks of a section."""
     return [block for block in SECTIONS[title] if block.language == "python"]
 
 

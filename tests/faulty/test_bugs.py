@@ -20,7 +20,6 @@ def test_the_operator_beside_a_bug_is_convicted_by_that_rule(rule: str, name: st
 
 
 def test_every_row_was_read() -> None:
-    """Rows that look otherwise would be passed over."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "`" in line]
 
     assert len(ROWS) == len([line for line in rows if line.startswith("|")]) >= 35

@@ -134,7 +134,6 @@ def test_the_gallery_is_found_by_its_entry_point() -> None:
 
 
 def test_without_trio_the_others_are_there() -> None:
-    """The gallery can be looked at, and whoever asks for one on trio is told what is missing."""
     program = (
         "import sys; sys.modules['trio'] = None\n"
         "from asyncwait.backends.faulty import gallery\n"

@@ -7,5 +7,4 @@ from asyncwait.backends.flink import start_java
 
 @pytest.fixture(scope="session")
 def flink() -> None:
-    """Flink is there."""
     start_java()

@@ -66,7 +66,6 @@ def play_all(player: Player, first: str, other: str, scenarios: list[Scenario]) 
 
 
 def test_flink_by_itself_keeps_every_rule(player: Player, crashing: list[Scenario]) -> None:
-    """Nothing that is found below is a departure of Flink's own."""
     traces = play_all(player, FLINK, FLINK, crashing)
     assert handed_over(traces) >= SNAPSHOTS
     assert wrongs(crashing, traces, backend().capabilities) == [[] for _ in crashing]

@@ -37,7 +37,6 @@ pytestmark = pytest.mark.usefixtures("flink")
 
 
 async def stream(*elements: Element) -> AsyncIterator[Element]:
-    """The elements, one after the other."""
     for element in elements:
         yield element
 
@@ -65,7 +64,6 @@ def keyed_outputs(fn: Any, *elements: Element, **options: Any) -> list[Element]:
 
 
 async def at_once(value: Any) -> list[Any]:
-    """Answer at once."""
     return [value]
 
 

@@ -55,7 +55,6 @@ OLD = {
 
 @pytest.fixture
 def old(tmp_path: Path) -> Journal:
-    """A journal of version 1 of the format."""
     journal = Journal(f"{tmp_path}/old", "job", "1")
     Path(journal.path).mkdir()
     for name, data in OLD.items():

@@ -101,7 +101,6 @@ def test_a_name_that_is_no_text_is_written_out_in_json(on_disk: Journal) -> None
 
 
 def test_what_a_journal_says_of_a_failure_is_one_line() -> None:
-    """Whoever writes there could begin a line of ours otherwise."""
     made_up = Failure(b"", "X\n::error::\x1b[2J", "r\n::error::mine")
 
     said = str(KeptFailure(made_up))

@@ -62,7 +62,6 @@ async def test_a_second_run_pays_for_nothing(on_disk: Journal) -> None:
 
 
 async def test_what_limits_ask_is_not_found_again(on_disk: Journal) -> None:
-    """`found` counts the calls that were not made."""
     for found in (0, 10):
         with on_disk.attempt("run") as attempt:
             fn = kept(Service().ask, attempt)
@@ -126,8 +125,6 @@ async def test_a_result_that_is_to_be_asked_for_again_is_not_kept(on_disk: Journ
 
 
 class Client:
-    """Has all that an operator asks a function for."""
-
     def __init__(self) -> None:
         self.log: list[str] = []
 

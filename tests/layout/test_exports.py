@@ -67,7 +67,6 @@ def test_public_names_are_those_that_are_promised(public: list[Module]) -> None:
 
 
 def test_every_public_module_says_what_it_exports(public: list[Module]) -> None:
-    """A module that others import from lists its names in `__all__`."""
     assert [module.name for module in public if module.exports is None] == []
 
 

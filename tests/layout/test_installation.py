@@ -28,7 +28,6 @@ def is_editable(installed: Distribution) -> bool:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_no_portion_in_the_checkout_holds_a_root_module(checkout: Path, part: str) -> None:
-    """An `__init__.py` beside one part would hide the other four portions."""
     assert (checkout / part / "asyncwait" / part).is_dir()
     assert not (checkout / part / "asyncwait" / "__init__.py").exists()
 
@@ -43,7 +42,6 @@ def test_every_portion_holds_its_own_part_and_nothing_else(checkout: Path, part:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_says_that_it_is_typed(portions: list[Path], part: str) -> None:
-    """Type checkers read the annotations of a part only if that part holds `py.typed`."""
     assert any((portion / part / "py.typed").is_file() for portion in portions)
 
 

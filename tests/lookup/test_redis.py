@@ -20,7 +20,6 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Redis's client knows asyncio alone, and sockets know no clocks that jump."""
     return "asyncio"
 
 

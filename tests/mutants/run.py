@@ -74,8 +74,6 @@ TESTS = (
 
 @dataclass(frozen=True)
 class Spot:
-    """A mutant, its file, from the root of the repository, and a number among equal slips."""
-
     file: Path
     mutant: Mutant
     number: int

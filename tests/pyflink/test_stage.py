@@ -13,8 +13,6 @@ from asyncwait.toolkit import plain_wait
 
 
 class Clock:
-    """A clock that the test moves, and what is to be called by it."""
-
     def __init__(self) -> None:
         self.now = 0.0
         self.calls: dict[object, tuple[float, Callable[[], object]]] = {}
@@ -35,7 +33,6 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock at 0."""
     return Clock()
 
 

@@ -28,7 +28,6 @@ def test_a_run_that_is_over_is_let_go() -> None:
 
 
 def sides() -> int:
-    """How many operators Python knows."""
     return sum(isinstance(each, PyFlinkSide) for each in gc.get_objects())
 
 

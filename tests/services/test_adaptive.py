@@ -50,10 +50,7 @@ class Service:
 
 
 class WindowService(Service):
-    """Serves so many calls in each whole second, and none for the rest of it."""
-
     def come_again(self, now: float) -> float:
-        """In how many seconds to come again."""
         if int(now) != int(self._asked_at):
             self._allowance = self.rate
         self._allowance -= 1

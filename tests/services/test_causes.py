@@ -22,7 +22,6 @@ class Sly(Exception):
 
 
 def by_httpx() -> Exception:
-    """What httpx raises for a 400."""
     request = httpx.Request("GET", "http://a.example")
     return httpx.HTTPStatusError("no", request=request, response=httpx.Response(400))
 

@@ -37,8 +37,6 @@ LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 
 def test_an_error_may_tell_its_cost() -> None:
-    """By a `Cost` as its attribute `cost`."""
-
     async def ask(value: int) -> Cost[int]:
         if value == 0:
             error = ValueError(value)
@@ -132,8 +130,6 @@ def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
 
 
 class Refused(Exception):
-    """A refusal of a service that is called too often."""
-
     status_code = 429
 
 
@@ -264,7 +260,6 @@ def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
 def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(
     inputs: str, loop: str
 ) -> None:
-    """The budget is spent for good when the last call has ended that may cost less."""
     told: list[tuple[float, Any]] = []
     began: list[float] = []
 
@@ -337,7 +332,6 @@ def test_calls_that_wait_for_abandoned_calls_alone_are_named() -> None:
 
 
 def test_a_line_that_leaves_a_meter_lets_the_lines_behind_it_go_on() -> None:
-    """A further attempt of one operator moves its line from the tokens to the calls at a time."""
     tokens, starts = Limit(cost=lambda v: v[1], up_to=100, per=3600, latency=1), []
     failing = {"retried"}
 

@@ -124,7 +124,6 @@ def test_who_leaves_gives_its_turns_back() -> None:
 
 @pytest.mark.parametrize("inner_loop", ["the loop of the call", "a loop in its thread"])
 def test_a_call_that_waits_by_the_limits_of_its_own_turn_is_refused(inner_loop: str) -> None:
-    """Calls that hold all of an `InFlight` would wait for one another for ever."""
     limits = Limits([InFlight(2)])
 
     async def inside(value: int) -> list[int]:

@@ -47,13 +47,11 @@ WORKER = dedent(
 
 
 def worker(limits: MachineLimits, count: int, takes: float) -> "subprocess.Popen[str]":
-    """Start a process that makes calls, and prints when they start and end."""
     command = [sys.executable, "-c", WORKER, repr(limits), str(count), str(takes)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def together(limits: MachineLimits, count: int, takes: float) -> list[tuple[float, float]]:
-    """Return when the calls of two processes started and ended."""
     workers = [worker(limits, count, takes) for _ in range(2)]
     text = "".join(each.communicate()[0] for each in workers)
     calls = [line.split() for line in text.splitlines()]
@@ -61,8 +59,6 @@ def together(limits: MachineLimits, count: int, takes: float) -> list[tuple[floa
 
 
 class Operator:
-    """An operator with a ledger, at times that the test sets."""
-
     now = 1000.0
 
     def __init__(self, limits: list[Any], folder: Path, name: str = "") -> None:
@@ -101,7 +97,6 @@ def test_two_processes_never_exceed_a_window_and_use_it(tmp_path: Path) -> None:
 
 
 def test_two_processes_never_exceed_calls_in_flight_and_use_them(tmp_path: Path) -> None:
-    """An exchange takes a millisecond, a call 150."""
     calls = together(MachineLimits([InFlight(4)], "", f"{tmp_path}/a"), 10, 0.15)
     assert max(sum(x < at + 0.001 < y for x, y in calls) for at, _ in calls) == 4
     starts, ends = zip(*calls, strict=True)

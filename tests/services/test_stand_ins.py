@@ -24,8 +24,6 @@ LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 
 class Service:
-    """Is slow for some values, at their first calls."""
-
     def __init__(self, slow: set[int]) -> None:
         self._slow = slow
         self.begun: list[int] = []
@@ -47,8 +45,6 @@ class Service:
 
 
 def run(fn: Any, count: int, loop: Any = "asyncio", **options: Any) -> tuple[list[int], float]:
-    """The results of the pool, and when the last one was there."""
-
     async def main(_: SpinWatch) -> tuple[list[int], float]:
         async with pool.ordered_wait(range(count), fn, **options) as results:
             return [value async for value in results], anyio.current_time()

@@ -29,8 +29,6 @@ NOBODY = "http://127.0.0.1:9"
 
 
 class _Service(BaseHTTPRequestHandler):
-    """Answers with the status of the path and the headers of its query."""
-
     def do_GET(self) -> None:
         status, _, header = self.path[1:].partition("?")
         if status == "hang-up":
@@ -224,7 +222,6 @@ def test_errors_that_cause_each_other_come_to_an_end() -> None:
 
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 def test_a_permanent_failure_costs_one_call(loop: str, service: str) -> None:
-    """A 400 is called once, a 503 as often as may be, and for what the service says it waits."""
     calls: list[tuple[float, str]] = []
 
     async def fetch(path: str) -> None:

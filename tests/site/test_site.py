@@ -26,8 +26,6 @@ LOADING_LINKS = {"stylesheet", "preload", "icon", "preconnect", "dns-prefetch", 
 
 
 class Page(HTMLParser):
-    """What a page loads, what it links to, and where it can be linked to."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.loads: list[str] = []
@@ -48,7 +46,6 @@ class Page(HTMLParser):
 
 @cache
 def page(file: Path) -> Page:
-    """Read a page, once."""
     return Page(file.read_text(encoding="utf-8"))
 
 

@@ -19,7 +19,6 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def java_home(folder: Path, says: str, exit_code: int = 0) -> Path:
-    """Make a folder with a `java` that prints `says`."""
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "java"
     program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {exit_code}\n", encoding="utf-8")
@@ -63,7 +62,6 @@ def test_package_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unusable_java_home_is_passed_over(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, exit_code: int, complaint: str
 ) -> None:
-    """An old or broken JAVA_HOME does not hide a good `java`, and is named when there is none."""
     home = java_home(tmp_path / "home", says, exit_code)
     good = java_home(tmp_path / "good", 'openjdk version "17.0.9" 2023-10-17')
     monkeypatch.setenv("JAVA_HOME", str(home))

@@ -35,7 +35,6 @@ def threads() -> Iterator[None]:
 
 
 def batches_of(elements: Sequence[Element], size: int = 4) -> Iterator[pa.RecordBatch]:
-    """The rows of `elements`, so many to a batch."""
     starts = range(0, len(elements), size)
     return iter([ROWS.encode(elements[start : start + size]) for start in starts])
 
@@ -45,7 +44,6 @@ def records(*values: Any) -> list[Element]:
 
 
 def elements_of(batches: Iterator[pa.RecordBatch]) -> list[Element]:
-    """All elements in `batches`."""
     return [element for batch in batches for element in ROWS.decode(batch)]
 
 
@@ -172,7 +170,6 @@ def test_a_result_that_fits_into_no_row_is_named() -> None:
 
 
 async def cleaning_up(_: str) -> list[str]:
-    """Run on for ever, and for a moment longer when that is cancelled."""
     try:
         await asyncio.sleep(9)
     finally:

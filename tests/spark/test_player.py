@@ -49,7 +49,6 @@ ROWS = ElementRows()
 
 
 def play(scenario: Scenario) -> Trace:
-    """Play all legs of `scenario` on the virtual clock."""
     legs: list[Leg] = []
     plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
@@ -189,8 +188,6 @@ STALL = 0.045
 
 
 def stalled(method: Any, *, before: bool) -> Any:
-    """Return `method` with a thread that stalls before or after it."""
-
     def stalling(*args: Any, **options: Any) -> Any:
         if before:
             time.sleep(STALL)

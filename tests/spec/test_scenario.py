@@ -245,7 +245,6 @@ def test_a_trace_survives_json() -> None:
 
 
 def to_json(trace: Trace) -> Any:
-    """Return what a foreign program would write for `trace`."""
     leg = trace.legs[0]
     events = [
         {"type": "taken", "at": 0, "index": 0},

@@ -32,7 +32,6 @@ def validator(part: str) -> Draft202012Validator:
 
 
 def as_json(item: object) -> Any:
-    """What a program in another language reads of `item`."""
     return json.loads(msgspec.json.encode(item))
 
 
@@ -45,7 +44,6 @@ def test_the_file_is_what_the_command_prints() -> None:
 
 
 def fields_set(item: Any) -> Iterator[str]:
-    """The fields that don't stand at their default, in `item` and all that it holds."""
     if isinstance(item, msgspec.Struct):
         for field in msgspec.structs.fields(item):
             value = getattr(item, field.name)

@@ -109,7 +109,6 @@ def test_any_flipped_bit_is_noticed() -> None:
 
 
 def framed(payload: bytes, version: int = 1, magic: bytes = b"AWSN") -> bytes:
-    """Put a sound header in front of `payload`."""
     return struct.pack(">4sHII", magic, version, len(payload), zlib.crc32(payload)) + payload
 
 
@@ -241,8 +240,6 @@ def test_a_deep_value_comes_back_or_is_refused(depth: int) -> None:
 
 
 class TupleCodec:
-    """Carries tuples, and breaks in its own ways."""
-
     def encode(self, value: Any) -> bytes:
         if value == "unknown":
             raise KeyError(value)

@@ -23,7 +23,6 @@ def records(*values: Any) -> tuple[Record, ...]:
 
 
 def records_of(elements: tuple[Stored, ...]) -> Counter[int]:
-    """Count the values of the records among `elements`."""
     return Counter(element.value for element in elements if isinstance(element, Record))
 
 
@@ -127,7 +126,6 @@ def test_what_was_split_joins_to_the_same(in_flight: tuple[Stored, ...], parts: 
 
 
 def segments(elements: tuple[Stored, ...]) -> list[tuple[Counter[int], int | None]]:
-    """Return the records between the watermarks, and the watermark after them."""
     found: list[tuple[Counter[int], int | None]] = []
     start = 0
     for place, element in enumerate(elements):

@@ -83,8 +83,6 @@ async def _elements() -> AsyncIterator[Element]:
 
 
 def taken(opens: Any, config: Any, fn: Any) -> Snapshot:
-    """Return what an operator puts out at the barrier, with everything in flight."""
-
     async def scene() -> Snapshot:
         async with opens(config, fn, _elements()) as results:
             async for each in results:
@@ -102,7 +100,6 @@ goes = threading.Event()
 
 
 async def never(_: Any) -> list[Any]:
-    """Not answer."""
     return await asyncio.sleep(3600, [])
 
 
@@ -112,13 +109,11 @@ async def some(value: Any) -> list[Any]:
 
 
 def blocks(_: Any) -> list[Any]:
-    """Not answer, in a thread."""
     goes.wait()
     return []
 
 
 def write_snapshots(folder: Path) -> None:
-    """Write a snapshot of each operator, and of two of them in a chain."""
     both = chain(pool.open_operator, open_operator)
     found = {
         "chain": taken(both, (CONFIG, CONFIG), (some, never)),
@@ -132,13 +127,11 @@ def write_snapshots(folder: Path) -> None:
 
 
 def read_snapshots(folder: Path) -> Any:
-    """Return the data of all."""
     files = sorted(folder.glob("*.snapshot"))
     return {file.stem: msgspec.to_builtins(decode_snapshot(file.read_bytes())) for file in files}
 
 
 def journal_at(path: Path) -> Journal:
-    """Return the journal of that folder, which may be there."""
     return Journal(str(path), "job", "1", settings=SETTINGS, failures=True)
 
 
@@ -178,7 +171,6 @@ def _told(outcome: bytes | Failure | None) -> Any:
 
 
 def write_report(folder: Path) -> None:
-    """Write that of an operator which breaks one rule of two."""
     arguments = ["verify", FAULTY, "--rule", "SNAP-2", "--rule", "ORD-1", "--count", "20"]
     with TemporaryDirectory() as home:
         done = CliRunner().invoke(asyncwait, [*arguments, "--report", home])
@@ -211,7 +203,6 @@ def read_report(folder: Path) -> Any:
 
 
 def write_vectors(folder: Path) -> None:
-    """Write those of some areas."""
     for name in VECTORS:
         (folder / name).write_bytes(vectors_to_json(shipped_vectors()[name]))
 
@@ -230,12 +221,10 @@ def _read_vectors(file: Path) -> Any:
 
 
 def write_expected_failures(folder: Path) -> None:
-    """Write one with each key that there is."""
     (folder / "known.toml").write_text(EXPECTED_FAILURES, encoding="utf-8")
 
 
 def read_expected_failures(folder: Path) -> Any:
-    """Return its entries."""
     return msgspec.to_builtins(read_entries(folder / "known.toml"))
 
 
@@ -299,7 +288,6 @@ FORMATS: Mapping[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
 
 
 def read(folder: Path) -> Any:
-    """Return what is read of each format in a folder of the archive, as JSON has it."""
     found = {name: FORMATS[name][1](folder / name) for name in FORMATS if (folder / name).is_dir()}
     return json.loads(msgspec.json.encode(found))
 

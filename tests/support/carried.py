@@ -68,7 +68,6 @@ def work(
     given: Any = ("id", "name"),
     **options: Any,
 ) -> CarryWork:
-    """Return work that gives the column `told` for `id` and `name`, or for `given`."""
     named = {"capacity": 100, "retry": None, "on_error": None} | options
     chosen = Options("unordered", timeout=None, max_held=None, **named)
     shape = Shape(given, ("id",), RESULTS, ("id",))

@@ -12,8 +12,6 @@ OF_OPERATORS = {m.name for m in METRICS if m.figure in Statistics.__struct_field
 
 
 class Collected:
-    """A provider, whose meter the operators are given, and what is collected from it."""
-
     def __init__(self) -> None:
         self._reader = InMemoryMetricReader()
         self.provider = MeterProvider([self._reader])

@@ -72,7 +72,6 @@ class Operator(Struct, frozen=True):
 
 
 def _kind(failure: Failure) -> str:
-    """Return how something is broken, whatever the values and the times."""
     return re.sub(r"'[^']*'|\d+|\(.*?\)|@ -?", "#", failure.violation.text)
 
 
@@ -93,7 +92,6 @@ class Defect(Struct, frozen=True):
 
 
 def smallest(operator: Operator, known: Known, example: str) -> Defect:
-    """Return the smallest failure that is found, beginning with an example."""
     scenario = SCENARIOS[example]
     found = operator.departs(scenario, known.flink)
     how = next(how for rule in (*known.rules, *known.seldom) for how in found if _is(how, rule))
@@ -165,7 +163,6 @@ class Page(Struct, frozen=True):
         return HEAD.format(name=self.name, flink=self.flink, operators=self.operators, run=self.run)
 
     def sections(self) -> list[dict[str, str]]:
-        """Return what is drawn on the page, as it is written."""
         text = (DOCS / f"{self.name}-defects.md").read_text(encoding="utf-8")
         return [found.groupdict() for found in SECTION.finditer(text)]
 
@@ -209,7 +206,6 @@ PAGES = {page.name: page for page in (FLINK, PYFLINK)}
 
 
 def main(name: str) -> None:
-    """Write a page, and say on standard error how far it is."""
     page = PAGES[name]
     print(page.head())
     for defect in page.defects():

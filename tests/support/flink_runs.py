@@ -30,7 +30,6 @@ class Run(Struct, frozen=True):
 
 
 def run_of(backend: StreamBackend, scenario: Scenario) -> Run:
-    """Play a scenario on a backend, as far as that can, and judge it by all rules that apply."""
     case = Case("shrunk", scenario, adapted(scenario, backend.capabilities), generated=True)
     (trace,) = backend.run([case.scenario])
     applying = {rule.id for rule in rules().values() if rule.applies_to(backend.capabilities)}
@@ -43,7 +42,6 @@ def run_of(backend: StreamBackend, scenario: Scenario) -> Run:
 
 
 def said_of(backend: StreamBackend) -> dict[str, Sorted]:
-    """Return what the rules say of each example that a backend plays."""
     return {name: run_of(backend, scenario).said for name, scenario in SCENARIOS.items()}
 
 

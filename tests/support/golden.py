@@ -100,7 +100,6 @@ def commands(lines: tuple[str, ...]) -> str:
 
 
 def verdicts_of_few() -> str:
-    """Return what is said of verdicts with files of expected failures, by few examples."""
     with playing(few_examples()):
         return commands(VERIFIED)
 
@@ -126,19 +125,16 @@ def _help(command: click.Command) -> str:
 
 
 def terminal() -> str:
-    """Return what a verification prints of each kind of verdict."""
     console = Console(width=9 * WIDTH, record=True, file=StringIO())
     print_report(verdicts(), console)
     return steadied(console.export_text())
 
 
 def form(name: str) -> str:
-    """Return a report in one of its forms."""
     return steadied(FORMS[name](told()).decode())
 
 
 def page() -> str:
-    """Return the page of a report as text."""
     text = FORMS["report.html"](told()).decode()
     for tags, instead in ((UNREAD, "\n"), (INLINE, " "), (TAG, "\n")):
         text = tags.sub(instead, text)
@@ -179,7 +175,6 @@ def recorded(name: str) -> str:
 
 
 def main() -> None:
-    """Write all files, or those that are named."""
     for name in [each for each in sys.argv[1:] if each != "--write"] or GOLDEN:
         (FOLDER / name).write_text(GOLDEN[name](), encoding="utf-8")
 

@@ -106,7 +106,6 @@ def _steady(scenario: Scenario, can: frozenset[Capability]) -> Scenario:
 
 
 def _departs(scenario: Scenario) -> bool:
-    """Whether something fails in a way that Flink has its own for."""
     return any(_fails_otherwise(scenario, plan) for plan in scenario.plans)
 
 

@@ -136,7 +136,6 @@ SNAPSHOT = Snapshot(
 
 
 def _mutate_snapshot(chance: Random, data: bytes) -> bytes:
-    """Alter any byte, or the payload alone, with a length and a checksum that are right."""
     if chance.random() < 0.3:
         return mutated(chance, data)
     payload = mutated(chance, data[14:])
@@ -158,7 +157,6 @@ def _journal_files() -> list[bytes]:
 
 
 def _mutate_journal(chance: Random, data: bytes) -> bytes:
-    """Alter any byte, or the meta alone, with a length and a checksum that are right."""
     if chance.random() < 0.3:
         return mutated(chance, data)
     end = 12 + int.from_bytes(data[8:12], "little")

@@ -78,7 +78,6 @@ def block(seconds: float) -> None:
 
 
 def in_threads(*jobs: Callable[[], object]) -> None:
-    """Run each job in a thread of its own, one after the other, while the clock stands still."""
     for job in jobs:
         thread = threading.Thread(target=job)
         thread.start()
@@ -158,7 +157,6 @@ class Source:
 
 
 async def echo(value: Any) -> list[Any]:
-    """A function that answers at once."""
     return [value]
 
 

@@ -33,8 +33,6 @@ def run(*arguments: str | Path) -> Result:
 
 @dataclass(frozen=True)
 class Done:
-    """What a command said, and how it ended."""
-
     code: int
     out: str
     err: str
@@ -75,7 +73,6 @@ class Folder:
     def asyncwait(
         self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
     ) -> Done:
-        """Run the command `asyncwait`, with some more in its environment."""
         command = str(Path(sys.executable).with_name("asyncwait"))
         return self._run(command, *arguments, stdin=stdin, env=env)
 

@@ -22,7 +22,6 @@ class Module:
 
     @property
     def is_public(self) -> bool:
-        """Whether no step of the name is private."""
         return not any(step.startswith("_") for step in self.name.split("."))
 
     @cached_property
@@ -35,7 +34,6 @@ class Module:
 
     @cached_property
     def bound(self) -> frozenset[str]:
-        """The names that the top level binds by import, definition or assignment."""
         top = symtable.symtable(self.text, str(self.path), "exec")
         return frozenset(
             symbol.get_name()
@@ -45,7 +43,6 @@ class Module:
 
     @cached_property
     def exports(self) -> list[str] | None:
-        """What `__all__` says, or None where there is none."""
         for node in self.tree.body:
             match node:
                 case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
@@ -87,7 +84,6 @@ class Module:
 
 
 def find_modules(portions: Iterable[Path]) -> dict[str, Module]:
-    """All modules below the portions of the package by name, the root of the wheel apart."""
     found = {}
     for portion in portions:
         for path in sorted(portion.rglob("*.py")):

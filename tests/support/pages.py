@@ -66,7 +66,6 @@ def run(block: Block, page: Path, names: dict[str, Any]) -> str:
 
 
 def shows(told: str, printed: str) -> bool:
-    """Return whether `told` is `printed`, but for lines that it leaves out."""
     parts = re.split(rf"^ *{re.escape(LEFT_OUT)}\n", told, flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(map(re.escape, parts))
     return re.fullmatch(pattern, printed) is not None

@@ -18,7 +18,6 @@ FIRST = TaskName(1, 0, 0)
 
 
 def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
-    """Wait until the figures are as the test wants them."""
     assert progress._tally.wait_for(is_so, SOON), progress.figures()
     return progress.figures()
 

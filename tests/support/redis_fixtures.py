@@ -8,7 +8,6 @@ from lookups import RedisServer
 
 @pytest.fixture(scope="session")
 def shared_redis() -> Iterator[RedisServer]:
-    """One server for all tests that leave it running."""
     server = RedisServer()
     yield server
     server.close()
@@ -22,7 +21,6 @@ def redis_server(shared_redis: RedisServer) -> RedisServer:
 
 @pytest.fixture
 def own_redis() -> Iterator[RedisServer]:
-    """A server to be killed, which finds its keys again."""
     server = RedisServer("--appendonly", "yes")
     yield server
     server.close()

@@ -45,7 +45,6 @@ def scenarios(seed: int) -> tuple[Scenario, ...]:
 
 @cache
 def sound(seed: int, number: int, can: frozenset[Capability], loop: str) -> int:
-    """Return what the reference does in a scenario, as a number to compare."""
     scenario = adapted(scenarios(seed)[number], can)
     return hash(msgspec.json.encode(play(open_operator, scenario, loop)))
 
@@ -67,12 +66,10 @@ def finds(faulty: Faulty, seed: int) -> bool:
 
 
 def listed() -> Mapping[str, Mapping[str, Any]]:
-    """Return in how many seeds the scarce ones are found, and what that takes, by name."""
     return tomllib.loads((HERE / "scarce.toml").read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    """Measure, print each figure, and say what the list has to say otherwise."""
     chosen = asked_for()
     logging.disable(logging.CRITICAL)
     for seed in range(SEEDS):

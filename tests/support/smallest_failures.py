@@ -36,7 +36,6 @@ def drawn(failure: Failure) -> list[str]:
 
 
 def evidence(backend: str, failure: Failure) -> Iterator[str]:
-    """Yield the lines of a page that draw a failure, and say how it is had again."""
     yield "```text"
     yield from drawn(failure)
     yield "```"

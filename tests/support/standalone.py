@@ -43,7 +43,6 @@ class Cluster:
         self._workers = workers
 
     def kill_worker(self) -> None:
-        """Kill a worker, and all that it has started."""
         end(self._workers.pop())
 
 
@@ -100,7 +99,6 @@ def standalone(folder: Path, workers: int = 2) -> Generator[Cluster]:
 
 
 def _java_home(folder: Path) -> Path:
-    """Make a home of Java whose `java` takes what Spark's daemons ask for."""
     java = folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(_NO_VECTOR.replace("{java}", str(find_java("Spark", "spark").executable)))
@@ -115,7 +113,6 @@ def free_port() -> int:
 
 
 def is_open(port: int) -> bool:
-    """Whether somebody listens there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

@@ -22,7 +22,6 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 @contextmanager
 def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
-    """Have a session run streams with two lanes."""
     conf = spark.session.conf
     before = {name: conf.get(name) for name in (PROVIDER, "spark.sql.shuffle.partitions")}
     conf.set(PROVIDER, ROCKSDB)
@@ -55,7 +54,6 @@ class Started:
 
 
 def until(holds: Callable[[], bool], query: StreamingQuery | Started) -> None:
-    """Wait until something holds that a stream brings about."""
     over = time.monotonic() + WITHIN
     while not holds():
         assert query.exception() is None, query.exception()
@@ -107,7 +105,6 @@ class Stream:
         return sorted(tuple(row.values()) for row in rows)
 
     def run_until(self, count: int) -> None:
-        """Run it until so many rows are out, and stop it between two micro-batches."""
         query = self.start()
         try:
             until(lambda: len(self.found()) == count, query)
@@ -127,7 +124,6 @@ class Stream:
 
 
 def states_of(spark: EmbeddedSpark, checkpoint: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield micro-batch, lane and bytes of each state that a checkpoint still has."""
     for batch in sorted(int(each.name) for each in (checkpoint / "commits").glob("[0-9]*")):
         reader = spark.session.read.format("statestore").option("stateVarName", STATE)
         for row in reader.option("batchId", batch).load(str(checkpoint)).collect():

@@ -17,7 +17,6 @@ FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
 
 
 def few_examples() -> tuple[Example, ...]:
-    """Return examples about a few rules, for what is not about all that is played."""
     return tuple(example for example in EXAMPLES if FEW.intersection(example.rules))
 
 
@@ -38,14 +37,12 @@ def each_rule_once(can: Iterable[Capability] = ALL_CAPABILITIES) -> tuple[Exampl
 def small_drawn(
     count: int, seed: int
 ) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
-    """Return what is drawn beside the examples, with shapes of the smallest size."""
     with patch.object(_shapes, "LARGEST", 5):
         return tuple(shapes(count, seed)), generate(count, seed)
 
 
 @contextmanager
 def playing(examples: Sequence[Example]) -> Iterator[None]:
-    """Have verifications of this process play these and small shapes, in one child."""
     with (
         patch.object(_verify, "EXAMPLES", tuple(examples)),
         patch.object(_comparing, "EXAMPLES", tuple(examples)),

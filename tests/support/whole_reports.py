@@ -27,7 +27,6 @@ HOSTILE = (
 
 
 def _broken(rule: str) -> Failure:
-    """The run that the area's own witness shows the rule broken with."""
     run = next(witness.violating for witness in all_witnesses() if witness.rule == rule)
     found = dict(judge(run.scenario, run.trace, CHECKS).violations())[rule]
     return Failure(Case(f"witness of {rule}", run.scenario, run.scenario), run.trace, found)
@@ -39,7 +38,6 @@ def _failures() -> Mapping[str, Failure]:
 
 
 def everything_broken(*names: str, most: int = 1_000) -> Report:
-    """Each backend breaks every rule, or the first of them."""
     chosen = list(rules().values())[:most]
     results = tuple(RuleResult(rule, "fail", 7, 1, (_failures()[rule.id],)) for rule in chosen)
     return report_of([Verdict(name, results, 1_000, 1_000) for name in names], THEN)
@@ -66,7 +64,6 @@ def hostile() -> Report:
 
 @functools.cache
 def real() -> Report:
-    """What the command writes of a sound operator and of a broken one."""
     return _verified("reference-asyncio", "faulty-forgets-what-waits-for-room")
 
 

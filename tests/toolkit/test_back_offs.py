@@ -12,7 +12,6 @@ A = Record("a")
 
 
 def failure(error: BaseException) -> CallFailed:
-    """The failure that a call of a record has caused by raising `error`."""
     failed = call_failed(A, error)
     assert isinstance(failed, CallFailed)
     return failed

@@ -23,10 +23,7 @@ async def double(value: Any) -> list[Any]:
 
 
 class Callbacks:
-    """A function in callback form that has everything."""
-
     def async_invoke(self, value: Any, result: Any) -> None:
-        """Answer at once."""
         result.complete([value])
 
     def timeout(self, value: Any) -> list[Any]:
@@ -47,7 +44,6 @@ def test_a_coroutine_function_is_called() -> None:
 
 
 def test_a_function_in_callback_form_is_invoked() -> None:
-    """What has `async_invoke` is in callback form, whatever else it has."""
     fn = Callbacks()
 
     parts = FunctionParts.of(fn)
@@ -61,8 +57,6 @@ def test_anything_callable_may_give_the_awaitable(fn: Callable[..., Any]) -> Non
 
 
 def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
-    """Return a coroutine function that has `part` under `name`."""
-
     async def fn(value: Any) -> list[Any]:
         return [value]
 
@@ -180,8 +174,6 @@ def test_a_deadline_without_results_is_a_timeout(given: Any, *, has_handler: boo
 
 
 def test_an_error_is_shown_with_its_text_where_that_is_made_by_its_class() -> None:
-    """Its `repr` tells of what it was made with alone, as with errors of PySpark."""
-
     class Late(LookupError):
         def __str__(self) -> str:
             return "no column is named 'nope'"

@@ -61,8 +61,6 @@ def test_what_is_not_there_is_not_removed(key: Any) -> None:
 
 
 class Changing:
-    """A key whose hash is what it is told."""
-
     def __init__(self) -> None:
         self.number = 1
 
@@ -113,8 +111,6 @@ def test_a_key_that_can_not_be_compared_is_named_with_its_record() -> None:
 
 
 class Coin(tuple[Any, ...]):
-    """A tuple that is equal to itself alone, whatever its parts are."""
-
     __slots__ = ()
     __eq__ = object.__eq__
     __hash__ = object.__hash__

@@ -59,7 +59,6 @@ def test_the_door_of_a_loop_that_is_gone_is_closed_in_silence(anyio_backend: Any
 
 
 def test_only_asyncio_has_timers_without_tasks(anyio_backend: Any) -> None:
-    """On trio only tasks sleep."""
     name, options = anyio_backend
 
     async def main() -> bool:
@@ -88,7 +87,6 @@ def test_without_a_loop_there_is_none() -> None:
 def test_what_is_meant_for_the_program_is_raised_plainly(
     kind: type[BaseException], wrapped: Callable[[BaseException], BaseException]
 ) -> None:
-    """It is nobody's outcome, and no group hides it from asyncio."""
     error = kind("over")
 
     with pytest.raises(kind) as caught:
@@ -125,7 +123,6 @@ async def test_a_cancellation_by_a_scope_is_own() -> None:
 
 @pytest.mark.anyio
 async def test_a_cancellation_that_user_code_makes_up_is_not(anyio_backend_name: str) -> None:
-    """No scope asks for it, and on trio it is just an exception."""
     error = asyncio.CancelledError()
 
     assert not is_own_cancellation(error)
@@ -157,7 +154,6 @@ async def test_the_error_of_a_group_is_plain() -> None:
 
 @pytest.mark.anyio
 async def test_an_interruption_in_a_group_is_the_error(anyio_backend_name: str) -> None:
-    """On asyncio the loop has let it out already, and cancels the task that waits for the group."""
     error = KeyboardInterrupt()
 
     plain = plain_error(BaseExceptionGroup("x", [OSError(), error]))

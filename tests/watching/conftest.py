@@ -18,7 +18,6 @@ OpenSleeping: TypeAlias = Callable[..., AbstractAsyncContextManager[PlainResults
 
 @pytest.fixture(params=PLAIN_FORMS)
 def open_sleeping(request: pytest.FixtureRequest) -> OpenSleeping:
-    """Opens an operator whose calls sleep for as many seconds as their values say."""
     forms = PLAIN_FORMS[request.param]
 
     async def sleep(seconds: float) -> float:

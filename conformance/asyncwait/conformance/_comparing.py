@@ -322,7 +322,6 @@ class Comparing:
         return found[search.smallest("", _failure(pair, self)).case.id]
 
     def _pairs(self, cases: Iterable[Case]) -> Iterator[tuple[Case, Pair | str]]:
-        """Yield each case with its two runs compared, or with why there are not two."""
         asked: list[Case] = []
 
         def noted() -> Iterator[Scenario]:
@@ -358,6 +357,5 @@ def _side(backend: Served) -> Side:
 
 
 def _failure(pair: Pair, comparing: Comparing) -> Failure:
-    """Return an unexplained pair as the search for a smaller one knows failures."""
     names = (comparing.sides[0].name, comparing.sides[1].name)
     return Failure(pair.case, pair.first, pair.marks(names)[0])

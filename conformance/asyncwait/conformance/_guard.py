@@ -122,8 +122,6 @@ def _leaving_on_signals() -> Generator[None]:
 
 
 class _Ended(SystemExit):
-    """A signal asks this process to end."""
-
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
         self.name = signal.Signals(number).name

@@ -70,7 +70,6 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _tasks() -> Iterator[tuple[str, Iterable[Place]]]:
-    """Yield the tasks on the loop of this thread, and where each waits."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -96,7 +95,6 @@ def _tasks_on_trio() -> Iterator[tuple[str, Iterable[Place]]]:
 
 
 def _awaited(waiting: Any) -> Iterator[Place]:
-    """Yield where a coroutine stands, then what it awaits, to the innermost."""
     while waiting is not None:
         match waiting:
             case CoroutineType():
@@ -112,7 +110,6 @@ def _awaited(waiting: Any) -> Iterator[Place]:
 
 
 def _behind(waiting: object) -> object:
-    """Return what a step of an async generator, or of an object that is awaited, steps through."""
     kinds = (AsyncGeneratorType, CoroutineType, GeneratorType)
     if type(waiting).__module__ != "builtins":
         return None

@@ -65,7 +65,6 @@ def seemingly_there(play: Play, capabilities: frozenset[Capability]) -> Iterator
 
 
 def _holds(scenario: Scenario, run: Trace | Broken, ids: Collection[str]) -> bool:
-    """Return whether a run keeps each MUST among the rules with these ids."""
     if isinstance(run, Broken):
         return False
     judged = judge(scenario, run, {rule: CHECKS[rule] for rule in ids})

@@ -1,5 +1,6 @@
 """The suite's one way through: collect, generate, play, judge, shrink, conclude."""
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -52,6 +53,7 @@ class Coverage(Struct, frozen=True):
         rules: ids to judge by; empty for all.
         patience: seconds of the real clock for one scenario.
         jobs: how many processes play; None for as many as there are cores.
+        keeps_going: play on, however many runs block, die or break; each costs seconds.
 
     Raises:
         InvalidConfig: a number is out of its range.
@@ -65,6 +67,7 @@ class Coverage(Struct, frozen=True):
     jobs: int | None = None
     exhaustive: bool = False
     fails_fast: bool = False
+    keeps_going: bool = False
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -210,6 +213,7 @@ class _Cases:
         self.asked: list[Case] = []
         self.places: list[int] = []
         self.spared = 0
+        self.most_lost = math.inf if plan.keeps_going else GIVE_UP_AFTER
         drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
         others, self._generated = drawn
         # What is drawn for shared calls shows little where each record has a call of its own.
@@ -293,7 +297,6 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
 def _judge_all(
     tally: Tally, backend: Served, cases: _Cases, progress: Progress, ends: Collection[str]
 ) -> str:
-    """Play and judge everything, until one of the rules `ends` is broken."""
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", cases.places[number], cases.total)
@@ -301,7 +304,7 @@ def _judge_all(
         why = lost(run)
         gone += bool(why)
         left = cases.count - number - 1
-        if gone == GIVE_UP_AFTER:
+        if gone == cases.most_lost:
             return f"{gone} runs blocked, died or broke ({why}); {left:,} not played"
         broken = [rule for rule in ends if tally.counts[rule].found.count]
         if broken and left:

@@ -126,22 +126,40 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def asyncwait_verdict(pytestconfig: pytest.Config) -> "Verdict":
-    """The verdict on the named backend; everything is played once, for all items."""
-    if _VERDICT not in pytestconfig.stash:
+def asyncwait_verdict(request: pytest.FixtureRequest) -> "Verdict":
+    """The verdict on the named backend; the scenarios are played once, for all selected items."""
+    config = request.config
+    if _VERDICT not in config.stash:
         with _usage_errors():
-            pytestconfig.stash[_VERDICT] = _verdict(pytestconfig)
-    return pytestconfig.stash[_VERDICT]
+            config.stash[_VERDICT] = _verdict(config, _selected(request.session))
+    return config.stash[_VERDICT]
 
 
-def _verdict(config: pytest.Config) -> "Verdict":
+def _selected(session: pytest.Session) -> tuple[str, ...]:
+    """Return the rules whose items run; nothing for all, or where an item is about the verdict."""
+    from asyncwait.spec.rules import rules_for
+
+    asked = [getattr(item, "callspec", None) for item in session.items if _is_ours(item)]
+    rules = tuple(str(each.params["asyncwait_rule"]) for each in asked if each is not None)
+    every = rules_for(session.config.stash[_BACKEND].capabilities)
+    return () if None in asked or len(rules) == len(list(every)) else rules
+
+
+def _is_ours(item: pytest.Item) -> bool:
+    return "asyncwait_verdict" in getattr(item, "fixturenames", ())
+
+
+def _verdict(config: pytest.Config, rules: tuple[str, ...]) -> "Verdict":
+    from msgspec.structs import replace
+
     from asyncwait.conformance._find_scenarios import FOLDER, keep
     from asyncwait.conformance._verify import verify_to_tell
     from asyncwait.conformance.report import now, report_of, write_report
 
     gate, backend = config.stash[_GATE], config.stash[_BACKEND]
     terms = gate.terms(backend.name)
-    verdict = verify_to_tell(backend, config.stash[_PLAN], terms=terms).verdict
+    plan = replace(config.stash[_PLAN], rules=rules)
+    verdict = verify_to_tell(backend, plan, terms=terms).verdict
     failed = [case.planned for case in verdict.told if case.generated]
     keep(failed, Path(config.invocation_params.dir) / FOLDER)
     if report := _report_folder(config):
@@ -152,11 +170,13 @@ def _verdict(config: pytest.Config) -> "Verdict":
 def pytest_terminal_summary(
     terminalreporter: "pytest.TerminalReporter", config: pytest.Config
 ) -> None:
-    """Close with the verdict in one line."""
+    """Close with a line for each broken rule, unless another explains it, and the verdict."""
     verdict = config.stash.get(_VERDICT, None)
     if verdict is not None:
-        from asyncwait.conformance.report import FORMS
+        from asyncwait.conformance.report import FORMS, entry_lines
 
+        for line in entry_lines(verdict):
+            terminalreporter.write_line(joined([line]))
         if taken := config.stash[_GATE].taken():
             terminalreporter.write_line(joined([taken]))
         terminalreporter.write_line(joined([verdict.line]))

@@ -45,10 +45,15 @@ class CallbackFunction(Protocol):
 
 
 AsyncFunction: TypeAlias = Callable[[Any], Awaitable[Results]] | CallbackFunction
-"""Whatever takes a value and returns an awaitable of results, or an object with `async_invoke`.
+"""The user's function, which the operator calls once for each attempt at a record.
 
-Either may also have `timeout(value)`, `failure(value, error)`, `open()` and `close()`. The last two
-are plain or coroutine functions, all the others and `async_invoke` are plain.
+In coroutine form it takes the value of a record, or a list of values where the configuration has a
+`batch`, and returns an awaitable of `Results`. In callback form it is a `CallbackFunction`. An
+exception that the function raises fails the record with a `CallFailed` (FAIL-1).
+
+Both forms may have these attributes: `timeout(value)` and `failure(value, error)`, plain functions
+that give results at a deadline or in place of a failure; `open()` and `close()`, plain or coroutine
+functions that run once each, before the first call and after the last.
 """
 
 FailureHandler: TypeAlias = Callable[[Any, OperatorError], Results | None]

@@ -31,8 +31,6 @@ KNOWN = {
 
 @dataclass
 class Backend:
-    """What is known of a backend before anything is played."""
-
     name: str = "mine"
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     expected_failures: ExpectedFailures = field(default_factory=dict)

@@ -196,7 +196,6 @@ def test_an_entry_that_has_expired_is_left_to_its_author() -> None:
 
 
 def of_two(text: str, **broken: tuple[str, ...]) -> Update:
-    """What becomes of a file after a run of several backends."""
     each = [played(text, *ids, backend=name) for name, ids in broken.items()]
     return updated(text, "file.toml", each, TODAY)
 

@@ -39,7 +39,6 @@ def test_a_call_in_a_task_that_has_to_do_is_found(
 
 
 def everybody_in_one_context(contexts: Contexts) -> None:
-    """Have the user's code look, one piece after the other."""
     contexts.is_made()
     contexts.call_begins(0)
     contexts.is_entered()

@@ -23,8 +23,6 @@ from asyncwait.spec.scenario import (
 
 
 class Changed:
-    """The results of the reference, changed by a test."""
-
     def __init__(self, results: Any) -> None:
         self._results = results
         self.statistics = results.statistics

@@ -27,13 +27,10 @@ SCENARIO = Scenario(
 
 
 def run(main: Callable[[], Awaitable[Any]], loop: LoopName) -> Any:
-    """Run `main` on a virtual clock."""
     return run_virtual(lambda _spin: main(), loop)
 
 
 def with_trouble(trouble: Callable[[], Awaitable[Any]]) -> OpenOperator:
-    """An operator that does `trouble` on entering, before it is a sound one."""
-
     @asynccontextmanager
     async def opened(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
         async with open_operator(config, fn, elements, restore) as results:
@@ -96,7 +93,6 @@ def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
 
 
 def test_system_tasks_that_are_left_are_counted_on_trio() -> None:
-    """On trio only a system task can outlive its operator."""
     import trio
 
     async def leak() -> None:

@@ -61,8 +61,6 @@ def test_a_consumer_that_is_thrown_out_without_a_word_has_seen_a_failure() -> No
 
 
 class Changed:
-    """The results of the reference, changed by a test."""
-
     def __init__(self, results: Any) -> None:
         self._results = results
 

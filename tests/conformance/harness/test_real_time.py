@@ -93,7 +93,6 @@ def test_late_runs_are_repeated_together_and_more_often_each_time() -> None:
 
 @pytest.fixture
 def real_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that is never late by itself stands in for the real one."""
     monkeypatch.setattr(_player, "run_real", run_virtual)
 
 

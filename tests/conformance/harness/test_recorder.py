@@ -9,13 +9,10 @@ from asyncwait.spec.scenario import Scenario
 
 
 class Clock:
-    """A clock that the test sets, in ms."""
-
     def __init__(self) -> None:
         self.ms = 0.0
 
     def __call__(self) -> float:
-        """The seconds of a clock that began long ago."""
         return 5 + self.ms / 1000
 
 

@@ -40,7 +40,7 @@ def leg_of(events: Happened, how: EndingKind = "hung", at: float = 500, **fields
 
 CASES: dict[str, tuple[Happened, str | None, dict[str, Any]]] = {
     "time that runs backwards": (
-        "500: waits; 0: waits", "SinkWaits(at=0.0) stands behind an event at 500", {}
+        "500: waits; 0: waits", '{"type":"waits","at":0.0} stands behind an event at 500', {}
     ),
     "an input out of turn": ("0: takes 1", "input 1 was taken, the next one is 0", {}),
     "an input that is not there": ("0: takes 7", "input 7 was taken, the next one is 0", {}),
@@ -58,45 +58,47 @@ CASES: dict[str, tuple[Happened, str | None, dict[str, Any]]] = {
         "0: calls b; 80: #0 raises, #0 raises", "call 0 ended without having started, or twice", {}
     ),
     "other results": (
-        "0: calls a; 40: #0 told; 80: #0 gives x", "call 0 of 'a' gave ('x',), planned is Step(", {}
+        "0: calls a; 40: #0 told; 80: #0 gives x", 'call 0 of "a" gave ["x"], planned is {', {}
     ),
     # Outputs and calls are the operator's own: a wrong one is a violation, not a forgery.
     "calls and outputs that nobody has planned": (
         "0: calls z, waits, gets nobody-knows", None, {}
     ),
     "an error of a call that never answers": (
-        "0: calls d; 80: #0 raises", "call 0 of 'd' raised, planned is Step(", {}
+        "0: calls d; 80: #0 raises", 'call 0 of "d" raised, planned is {', {}
     ),
     "no error where one is planned": (
-        "0: calls b; 80: #0 misreturns", "call 0 of 'b' misreturned, planned is Step(", {}
+        "0: calls b; 80: #0 misreturns", 'call 0 of "b" misreturned, planned is {', {}
     ),
     "an error before its time": (
-        "0: calls b; 40: #0 raises", "call 0 of 'b' answered before its time", {}
+        "0: calls b; 40: #0 raises", 'call 0 of "b" answered before its time', {}
     ),
     "an error in time": ("0: calls b; 80: #0 raises", None, {}),
     "a misreturn before its time": (
-        "0: calls c; 40: #0 misreturns", "call 0 of 'c' answered before its time", {}
+        "0: calls c; 40: #0 misreturns", 'call 0 of "c" answered before its time', {}
     ),
     "an answer of a call that nobody has cancelled": (
-        "0: calls a; 80: #0 gives late", "call 0 of 'a' gave ('late',), planned is Step(", {}
+        "0: calls a; 80: #0 gives late", 'call 0 of "a" gave ["late"], planned is {', {}
     ),
     "an answer after a swallowed cancellation": (
         "0: calls a; 40: #0 told; 80: #0 gives late", None, {}
     ),
     "an answer before the clean-up is over": (
-        "0: calls a; 40: #0 told; 79: #0 gives late", "call 0 of 'a' answered before its time", {}
+        "0: calls a; 40: #0 told; 79: #0 gives late", 'call 0 of "a" answered before its time', {}
     ),
     "a cancelled call": ("0: calls a; 40: #0 cancelled", None, {}),
     "two takes on one wait": (
-        "0: waits, gets x; 40: gets y", "Record 'y' was taken, the consumer did not wait again", {}
+        "0: waits, gets x; 40: gets y",
+        '{"type":"record","value":"y"} was taken, the consumer did not wait again',
+        {},
     ),
     "two takes in one instant": ("0: waits; 40: gets x, gets y", None, {}),
     "a take after giving up": (
         "0: waits; 40: gives up, gets x",
-        "Record 'x' was taken by a consumer that did not wait",
+        '{"type":"record","value":"x"} was taken by a consumer that did not wait',
         {},
     ),
-    "a handler": ("0: asks a", "a handler was asked for 'a', none is planned", {}),
+    "a handler": ("0: asks a", 'a handler was asked for "a", none is planned', {}),
     "a planned handler": ("0: asks a", None, {"handled": True}),
     "a hook": ("0: hook open", "open ran, no hook is planned", {}),
     "a planned hook": ("0: hook open", None, {"hooks": "plain"}),
@@ -191,7 +193,7 @@ UNCLOSED = ", and no event says that it was closed"
             "leg 1: ordered, capacity 2; planned is unord",
         ),
         (CRASHING, (FIRST, replace(SECOND, capacity=4)), "leg 1: unordered, capacity 4; planned"),
-        (CRASHING, (FIRST, replace(SECOND, restored=None)), "leg 1: it was restored from None, "),
+        (CRASHING, (FIRST, replace(SECOND, restored=None)), "leg 1: it was restored from null, "),
         (CRASHING, (FIRST, replace(SECOND, first_index=3)), "leg 1: it begins with input 3, plan"),
         # The process of a run that is lost has died.
         (CRASHING, (Leg(Ending("died")),), "possible"),

@@ -77,7 +77,6 @@ def element(rng: Random, number: int) -> Element:
 
 
 def stream(size: int, **changes: Any) -> Scenario:
-    """A stream of so many elements, some at once and some apart, with deadlines that tie."""
     rng = Random(size)
     times = sorted(40 * rng.randrange(size // 3) for _ in range(size))
     steps = tuple(

@@ -9,9 +9,10 @@ from reports import LATER, report, result, verdict
 from asyncwait.conformance.report import FORMS, Report, header_of, merged
 from asyncwait.conformance.verdict import Verdict
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import declared
+from asyncwait.spec.scenario import PROFILES, declared
 
 SOME = msgspec.structs.replace(verdict("mine"), capabilities=declared(("ordered",), ()))
+MANY = msgspec.structs.replace(verdict("mine"), capabilities=declared(list(PROFILES)[:7], ()))
 CUT = msgspec.structs.replace(verdict("mine"), planned=3)
 KNOWN = verdict("mine", {"ORD-1": "expected-fail"}, "see issue 7")
 
@@ -21,6 +22,7 @@ KNOWN = verdict("mine", {"ORD-1": "expected-fail"}, "see issue 7")
     [
         (report(verdict("mine")), "conformant", "brightgreen"),
         (report(SOME), "conformant: core, ordered", "brightgreen"),
+        (report(MANY), "conformant: 8 profiles", "brightgreen"),
         (report(KNOWN), "conformant with expected failures", "yellow"),
         (report(verdict("mine", {"ORD-1": "fail"})), "not conformant", "red"),
         (report(CUT), "inconclusive", "lightgrey"),

@@ -52,6 +52,14 @@ def test_nothing_is_in_it_that_a_build_server_does_not_know() -> None:
     assert {element.tag for element in root.iter()} == set(PARTS)
 
 
+def test_the_times_of_the_cases_add_up_to_that_of_the_suite() -> None:
+    (suite,) = junit(report(msgspec.structs.replace(verdict("mine"), seconds=2.5))).iter(
+        "testsuite"
+    )
+
+    assert sum(float(case.get("time", "")) for case in suite.iter("testcase")) == 2.5
+
+
 def test_a_verdict_that_no_rule_speaks_for_is_a_failure() -> None:
     told = report(verdict("mine"))
     (run,) = told.runs

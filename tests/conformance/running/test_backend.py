@@ -4,9 +4,12 @@ import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from asyncwait.conformance import Backend, Lacks, StreamBackend, stream_backend
+from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import (
     UnknownBackend,
     known_backends,
@@ -15,6 +18,7 @@ from asyncwait.conformance.running import (
     shipped_backends,
 )
 from asyncwait.conformance.running._child import hello_of
+from asyncwait.conformance.running._served import MOST_TEXT, checked
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
@@ -22,6 +26,9 @@ from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     PROFILES,
     Capability,
+    Misuse,
+    Scenario,
+    Trace,
     declared,
     profiles_of,
 )
@@ -208,3 +215,14 @@ def test_a_backend_that_declares_nonsense_is_refused(
         load_backend("nonsense:backend")
 
     assert str(caught.value) == f"backend 'nonsense:backend': {said}"
+
+
+def test_a_text_of_megabytes_is_cut_before_a_trace_is_kept() -> None:
+    (leg,) = play(open_operator, Scenario()).legs
+    text = "x" * 10**7
+    ending = replace(leg.ending, detail=text, traceback=text)
+    events = (*leg.events, Misuse(leg.ending.at, "copied", text))
+    run = checked(Scenario(), Trace((replace(leg, ending=ending, events=events, refused=text),)))
+
+    assert isinstance(run, Trace)
+    assert len(msgspec.json.encode(run)) < 5 * MOST_TEXT

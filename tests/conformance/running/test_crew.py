@@ -32,7 +32,6 @@ SCENARIO = Scenario(
 
 
 def program(body: str) -> list[str]:
-    """A program that says that it is ready, and does `body` with each line that it reads."""
     loop = f"print(flush=True)\nfor number, line in enumerate(sys.stdin):\n    {body}\n"
     return [sys.executable, "-u", "-c", f"import os, sys, time\n{loop}"]
 
@@ -221,7 +220,6 @@ SPEAKS = f"of JSON lines, and asyncwait {version('asyncwait')} speaks versions 1
     ],
 )
 def test_a_program_that_never_speaks_our_lines_is_no_backend(command: list[str], said: str) -> None:
-    """Nothing has been verified then, and nobody is told otherwise."""
     with pytest.raises(UnknownBackend) as caught, crew(command, 0.2) as children:
         children.hello  # noqa: B018 - it waits for the first child
 

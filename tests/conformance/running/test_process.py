@@ -19,7 +19,6 @@ SECONDS = 30.0
 
 
 def python(code: str) -> list[str]:
-    """The command that runs `code`."""
     return [sys.executable, "-u", "-c", f"import os, signal, subprocess, sys, time\n{code}"]
 
 
@@ -31,8 +30,6 @@ def mark(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str
 
 
 class Start(Protocol):
-    """Starts a child, and ends it after the test."""
-
     def __call__(self, command: Sequence[str], *, memory: int = 0) -> ChildProcess: ...
 
 

@@ -17,7 +17,6 @@ Fails = Callable[[Scenario], bool]
 
 
 def failure(scenario: Scenario) -> Failure:
-    """A failure of `scenario`."""
     case = Case("one", scenario, scenario, generated=True)
     return Failure(case, TRACE, Violation("wrong", 0))
 
@@ -30,7 +29,6 @@ class Backend:
         self.played: list[Scenario] = []
 
     def __call__(self, scenarios: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
-        """Play `scenarios`."""
         for scenario in scenarios:
             self.played.append(scenario)
             yield {rule: failure(scenario) for rule, fails in self.fails.items() if fails(scenario)}

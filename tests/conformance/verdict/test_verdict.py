@@ -117,8 +117,6 @@ def test_the_status_of_a_rule_follows_from_what_was_counted(
 
 
 def test_a_rule_whose_check_breaks_is_an_error() -> None:
-    """A bug of the suite is neither a pass nor the operator's fault."""
-
     def broken(_history: History) -> Judgement:
         raise KeyError("call 7")
 

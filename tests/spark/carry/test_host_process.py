@@ -47,8 +47,6 @@ def tells_its_process(**options: Any) -> CarryWork:
 
 
 class Machine:
-    """A folder for a host, and whoever visits it."""
-
     def __init__(self, folder: HostFolder) -> None:
         self.folder = folder
         self.clients: list[HostClient] = []

@@ -22,8 +22,6 @@ async def echo(row: Any) -> dict[str, str]:
 
 
 class State:
-    """The state of a lane, and its timers."""
-
     def __init__(self) -> None:
         self.value: tuple[Any, ...] | None = None
         self.timers: list[int] = []
@@ -43,14 +41,11 @@ class State:
 
 
 class Host:
-    """Finishes what is wanted, from the second visit on."""
-
     def __init__(self) -> None:
         self.wanted: list[int] = []
         self.gaps: list[tuple[int | None, int]] = []
 
     def after(self, stamp: int | None, now: int) -> "Host":
-        """Note when the last visit was."""
         self.gaps.append((stamp, now))
         return self
 

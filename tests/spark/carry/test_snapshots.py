@@ -175,7 +175,6 @@ def held(value: Any, place: int, **more: Any) -> InFlight:
 
 
 def state(columns: pa.Schema, found: LaneState, version: bytes = b"\x01") -> bytes:
-    """Return the state of a lane, as Spark has it."""
     words = f"{arrow_columns(columns, nulls=False)} -> told string"
     return ENCODER.encode((words, version + encode_lane(found)[1:]))
 

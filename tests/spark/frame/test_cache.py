@@ -44,8 +44,6 @@ USERS = [1, 2, 1, 1, 2, 3]
 
 
 class Noted:
-    """Notes for what it is called, and says it."""
-
     def __init__(self, failures: int = 0) -> None:
         self.asked: list[Any] = []
         self.failures = failures
@@ -126,7 +124,6 @@ def test_a_row_with_a_null_has_a_call_of_its_own() -> None:
 
 
 def test_two_instants_an_hour_apart_are_two() -> None:
-    """Where clocks are set back, Python takes them for equal, in one time zone."""
     zone = pa.timestamp("us", "Europe/Berlin")
     instants = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1, 0)]
     fn = Noted()
@@ -195,8 +192,6 @@ def test_each_row_keeps_its_own_deadline() -> None:
 
 
 class Written:
-    """Writes down each call, and says a number of its own."""
-
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._log = folder / "log"
         self.number = number
@@ -267,7 +262,6 @@ def test_a_function_travels_as_it_was_when_it_was_planned() -> None:
 
 
 async def twice(value: Any) -> tuple[int]:
-    """Answer at once."""
     return (2 * len(value) if isinstance(value, list) else 2 * value,)
 
 

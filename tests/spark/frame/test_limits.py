@@ -28,8 +28,6 @@ from asyncwait.toolkit import Told
 
 
 class Rows:
-    """As many rows as are wanted, as a partition has them."""
-
     def __init__(self, count: int) -> None:
         self._rows = iter([InputRow(number, None, number, str) for number in range(count)])
         self.closed = False

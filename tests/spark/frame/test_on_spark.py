@@ -42,7 +42,6 @@ def cities(spark: EmbeddedSpark) -> DataFrame:
 
 
 async def twice(row: Row) -> dict[str, int]:
-    """Answer at once."""
     return {"twice": 2 * row.id}
 
 

@@ -124,8 +124,6 @@ def test_the_function_is_given_the_columns_that_are_named(given: Any, third: Any
 
 
 class Client:
-    """Opened and closed once for each task."""
-
     log: ClassVar[list[str]] = []
 
     def open(self) -> None:

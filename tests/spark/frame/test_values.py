@@ -29,7 +29,6 @@ POINT = pa.struct([("x", pa.int64()), ("y", pa.float64())])
 
 
 def took(kind: pa.DataType, value: Any) -> Any:
-    """What a column of a type has, when it has taken a value."""
     column = Column(pa.field("c", kind), BERLIN)
     return pa.array([column.take(value)], kind).to_pylist()[0]
 
@@ -183,7 +182,6 @@ def test_what_does_not_fit_is_refused_by_column_value_and_type(
 def test_a_null_and_a_time_without_any_zone_are_refused(
     column: pa.Field, value: Any, why: str
 ) -> None:
-    """Where a column is never null, and where the session has no zone that Python knows."""
     with pytest.raises(SchemaMismatch, match=why):
         Column(column, None).take(value)
 

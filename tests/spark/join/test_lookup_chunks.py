@@ -168,7 +168,6 @@ TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_keys_are_values_of_their_type(name: str) -> None:
-    """As Python has it, whatever else is equal to them."""
     kind, (one, two) = TYPES[name]
     table = Noted()
     table.rows = {one: [("one", 1)], two: [("two", 2)]}

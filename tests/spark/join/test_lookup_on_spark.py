@@ -106,8 +106,6 @@ def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame, how: s
 
 
 class Written:
-    """A table that writes down who asks it, in a folder, and gives a number of its own."""
-
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._log = folder / "log"
         self._number = number

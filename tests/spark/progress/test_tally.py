@@ -11,7 +11,6 @@ from asyncwait.backends.spark.progress._wire import Report, State
 def said(
     run: str, number: int = 0, state: State = "running", attempt: int = 0, **figures: int
 ) -> Report:
-    """A report of one call, if nothing else is said."""
     told = TaskFigures(**{"calls": 1, **figures})
     return Report(b"", run.encode(), number, state, TaskName(1, 0, attempt), told)
 

@@ -23,19 +23,15 @@ from asyncwait.spec import InvalidConfig
 
 
 def context_of(master: str, **conf: str) -> Any:
-    """Stands for a SparkContext."""
     told = {f"spark.driver.{name}": value for name, value in conf.items()}
     return SimpleNamespace(master=master, getConf=lambda: told)
 
 
 def session_of(*args: str, **conf: str) -> Any:
-    """Stands for a SparkSession."""
     return SimpleNamespace(sparkContext=context_of(*args, **conf))
 
 
 class RemoteSession:
-    """Stands for one of Spark Connect."""
-
     __module__ = "pyspark.sql.connect.session"
 
     def __init__(self, host: str) -> None:
@@ -76,7 +72,6 @@ def test_workers_are_told_what_spark_tells_them(session: Any, reach: Reach) -> N
 def test_the_active_session_is_found(
     context: Any, session: Any, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If PySpark was imported at all, and there is one."""
     modules: dict[str, Any] = {
         "pyspark": {"SparkContext": SimpleNamespace(_active_spark_context=context)},
         "pyspark.sql.connect.session": {

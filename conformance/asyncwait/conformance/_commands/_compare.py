@@ -84,7 +84,6 @@ def compare_command(
 
 
 def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
-    """Compare, with a bar on a terminal and some lines in a log."""
     err = Console(stderr=True)
     if err.is_terminal:
         columns = (TextColumn("compared"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -69,7 +69,6 @@ def _judged_so_far(name: str, done: int, of: int) -> str:
 
 
 def _report_of_mailbox(verdict: MailboxVerdict) -> None:
-    """Print what is broken, then what was not judged, then the verdict."""
     out = console()
     for number, result in enumerate(verdict.failed):
         for line in _failure_lines(result, is_whole=number < MOST_SHOWN):

@@ -109,7 +109,6 @@ def show_run(
 
 
 def _note(rule: str, said: Sorted) -> str:
-    """Return what is to be added where a rule is broken that does not count."""
     if rule in said.known:
         return f" (an expected failure: {'; '.join(said.known[rule])})"
     return "" if rule in said.findings else " (it may follow from what is known)"
@@ -243,7 +242,6 @@ class _Shrinking:
         return run if isinstance(run, Broken) else self._broken(case, run)
 
     def smallest(self, rule: str, failure: Failure) -> Failure:
-        """Return the smallest failure of `rule` that is found."""
         self._ends = time.monotonic() + self._seconds
         search = Search(trials(self._backend.play, self._fitting, self._broken), self._is_over)
         try:

@@ -107,7 +107,6 @@ def _cell(known: Tally | Verdict | None, area: str) -> Text:
 
 
 def _running(tally: Tally, area: str) -> Text:
-    """Return how many rules of an area have applied and held, and whether any was broken."""
     counts = [count for rule, count in tally.counts.items() if rules()[rule].area == area]
     if not counts:
         return Text("-", style="dim")

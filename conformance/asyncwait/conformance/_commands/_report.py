@@ -17,6 +17,7 @@ from asyncwait.conformance.report import (
     STYLES,
     Report,
     Run,
+    also_lines,
     besides_lines,
     change_lines,
     changes,
@@ -116,8 +117,7 @@ def _failure_lines(report: Report) -> Iterator[str]:
         for result in told:
             first, *further = result_lines(report, run, result)
             yield from (f"{name}: {first}", *further, "")
-        if left := ", ".join(result.rule for result in others):
-            yield f"{name}: also broken: {left}"
+        yield from (f"{name}: also broken: {line}" for line in also_lines(others))
         for line in besides_lines(run):
             yield f"{name}: {line}"
 
@@ -137,7 +137,6 @@ def _matrix(report: Report, *, every: bool) -> Table:
 
 
 def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text]]:
-    """Yield the row of an area, and one for each rule of it that says something."""
     rules = [rule for rule in report.rules if rule.area == area]
     ids = {rule.id for rule in rules}
     cells = [_passed(run, ids) for run in report.runs]

@@ -128,7 +128,6 @@ def _departures(rule: str) -> Iterator[str]:
 
 
 def _run(rule: Rule, examples: Iterable[Example], played_on: Served) -> Iterator[str]:
-    """Yield the smallest of `examples`, and what happens when it is played."""
     if missing := rule.missing(played_on.capabilities):
         yield f"not applicable: it needs {', '.join(missing)}"
         return
@@ -152,7 +151,6 @@ def _drawn(scenario: Scenario, trace: Trace, violation: Violation | None) -> Ite
 
 
 def _program(examples: Iterable[MailboxExample], served: ServedMailbox) -> Iterator[str]:
-    """Yield the smallest of `examples`, and what happens when it is played."""
     example = min(examples, key=lambda each: len(each.program.all_steps))
     where: Stage = "threads" if example.program.needs_threads else "asyncio"
     yield f"{example.name}, {where}"
@@ -207,7 +205,6 @@ def _all_rules() -> Mapping[str, Rule]:
 
 
 def _rules_named(ids: Sequence[str]) -> list[Rule]:
-    """Return the rules with these ids, of operators or of another book."""
     known = _all_rules()
     for id_ in ids:
         if id_ not in known:
@@ -225,7 +222,6 @@ def _list_rules(listed: Iterable[Rule], backend: str | None, *, with_sentences: 
 
 
 def _said_by(backend: str | None) -> tuple[frozenset[Capability], Lacking]:
-    """Return the capabilities of a backend, and its reasons for those that it lacks."""
     if backend is None:
         return ALL_CAPABILITIES, {}
     with open_backend(backend, folder=str(Path.cwd())) as served:

@@ -168,6 +168,12 @@ MOST_GENERATED = 1_000_000
     help="Like --rule, for all rules of an area.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first broken MUST.")
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="Play on after three runs that block, die or are in error: for a program that cannot play "
+    "all scenarios yet.",
+)
 @click.option("--seed", type=int, help="Seed of the generated scenarios; 0 by default.")
 @click.option(
     "--expected-failures",
@@ -211,6 +217,7 @@ def verify_command(
     only: tuple[str, ...],
     parts: tuple[str, ...],
     fail_fast: bool,
+    keep_going: bool,
     seed: int | None,
     expected_failures: Path | None,
     updates: bool,
@@ -263,7 +270,9 @@ def verify_command(
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
         count = count or (FULL if full else (not exhaustive and gate.count) or QUICK)
         seed = (gate.seed or 0) if seed is None else seed
-        plan = Coverage(count, seed, rules, not no_shrink, patience, jobs, exhaustive, fail_fast)
+        plan = Coverage(
+            count, seed, rules, not no_shrink, patience, jobs, exhaustive, fail_fast, keep_going
+        )
         opened = partial(open_backend, patience=patience, jobs=jobs)
         served = lineup.gather(
             lambda name: stack.enter_context(opened(name, folder=gate.folder(name)))
@@ -310,7 +319,6 @@ class _Lineup:
         self._named = named
 
     def gather(self, ask: Callable[[str], T]) -> dict[str, T]:
-        """Return what `ask` gives for each name that is not left out."""
         gathered: dict[str, T] = {}
         for name in self.names:
             try:

@@ -189,7 +189,6 @@ def _call(at: float, call: int, word: str) -> CallStarted:
 
 
 def _of_a_record(word: str) -> tuple[Any, int | None]:
-    """Return a value, and the number of its record if that is told."""
     value, told_apart, record = word.partition("#")
     return value_of(value), int(record) if told_apart else None
 

@@ -29,7 +29,6 @@ def _calls(does: Callable[[Step], object]) -> Callable[[Scenario], bool]:
 
 
 def _raises_a_call(scenario: Scenario) -> bool:
-    """Whether a call raises by itself, or by the copy of its value (COPY-4)."""
     steps = [step for plan in scenario.plans for step in plan.steps]
     if any(step.does == "raise" or (step.uncopied and scenario.copies) for step in steps):
         return True

@@ -139,7 +139,6 @@ def _element(kind: str, number: int) -> Element:
 
 
 def _with_keys(inputs: tuple[Timed, ...]) -> Iterator[tuple[Timed, ...]]:
-    """Yield the inputs with all keys that their records may have, but for their names."""
     records = sum(isinstance(timed.element, Record) for timed in inputs)
     for others in product(KEYS, repeat=max(0, records - 1)):
         keys = iter((KEYS[0], *others))

@@ -66,7 +66,6 @@ def with_retries(chance: Chance, scenario: Scenario) -> Scenario:
 
 
 def _failing(chance: Chance, retry: PlannedRetry, plan: Plan) -> Plan:
-    """Return a plan by which some calls of a value fail before those that it has had."""
     failures = (_failure(chance, retry, plan.value) for _ in range(chance.choice(_FAILURES)))
     steps = tuple(replace(step, throws=False) for step in plan.steps)
     handler = Handler("raise", error="ValueError") if chance.choice(_RARELY) else plan.handler
@@ -381,7 +380,6 @@ def generate(count: int, seed: int) -> tuple[Scenario, ...]:
 
 
 def _different(seed: int) -> Iterator[Scenario]:
-    """Yield the scenarios of `seed` without end."""
     chance, of_layers = Random(seed), Random(f"layers {seed}")
     chances = {name: Random(f"{name} {seed}") for name in LAYERS}
     met: Counter[tuple[str, str]] = Counter()

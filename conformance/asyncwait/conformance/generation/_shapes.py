@@ -473,7 +473,6 @@ def _limited(rng: Random, size: int) -> Scenario:
 
 
 def _at_last(rng: Random, plan: Plan) -> Plan:
-    """Have some calls of a value raise, but for the last."""
     slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
     steps = (slip if maybe(rng, 0.5) else step for step in plan.steps[:-1])
     return replace(plan, steps=(*steps, plan.steps[-1]))
@@ -497,7 +496,6 @@ def _failing(rng: Random, step: Step, *, late: bool) -> Step:
 
 
 def _instead(rng: Random, name: str) -> Handler:
-    """Return a failure handler, which nearly always has results."""
     match rng.choices(["reply", "none", "raise", "misreturn"], [94, 2, 2, 2])[0]:
         case "raise":
             return Handler("raise", error=rng.choice(["ValueError", ""]))

@@ -1,7 +1,10 @@
-"""Random scenarios for property tests: hypothesis makes them, and shrinks those that fail.
+"""Random scenarios for property tests: hypothesis draws them, and shrinks those that fail.
 
-    @given(scenarios())
-    def test_something(scenario: Scenario) -> None: ...
+    BACKEND = stream_backend(open_operator, profiles=["ordered", "timeouts"])
+
+    @given(scenarios(BACKEND))
+    def test_the_operator_keeps_the_rules(scenario: Scenario) -> None:
+        check(BACKEND, scenario)
 
 The suite itself does not use hypothesis: it draws a thousand scenarios in a fifth of a second.
 """
@@ -11,19 +14,61 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.generation._generate import LAYERS
 from asyncwait.conformance.generation._random import scenario
+from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.running import Backend, Broken, adapted, checked
+from asyncwait.conformance.verdict import Case, Tally
+from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario
 
-__all__ = ["scenarios"]
+__all__ = ["check", "scenarios"]
 
 T = TypeVar("T")
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
-def scenarios() -> st.SearchStrategy[Scenario]:
-    """Return scenarios of every kind."""
-    return _scenarios()
+def scenarios(backend: Backend | None = None) -> st.SearchStrategy[Scenario]:
+    """Return scenarios of every kind.
+
+    Args:
+        backend: adapts each scenario to the capabilities of this backend; None for no change.
+    """
+    if backend is None:
+        return _scenarios()
+    return _scenarios().map(lambda drawn: adapted(drawn, backend.capabilities))
+
+
+def check(backend: Backend, scenario: Scenario) -> None:
+    """Play a scenario on a backend in this process, and judge the run by all rules.
+
+    Args:
+        backend: as `stream_backend` returns it; its expected failures may be broken.
+        scenario: is adapted to the capabilities of the backend.
+
+    Raises:
+        AssertionError: the run breaks a MUST, or the backend gave no run. The message names the
+            broken rules, and draws scenario and run.
+    """
+    case = Case("", scenario, adapted(scenario, backend.capabilities))
+    (played,) = backend.run([case.scenario])
+    run = checked(case.scenario, played)
+    if isinstance(run, Broken):
+        raise AssertionError(run.text)
+    rules = rules_for(backend.capabilities)
+    checks = {rule: CHECKS[rule] for rule in rules}
+    tally = Tally(checks, rules, expected_failures_of(backend.expected_failures))
+    found = {
+        rule: failure.violation
+        for rule, failure in tally.findings(case, run).items()
+        if rules[rule].level == "MUST"
+    }
+    if found:
+        broken = [f"{rule} {rules[rule].title}: {wrong.text}" for rule, wrong in found.items()]
+        drawn = draw(case.scenario, run, next(iter(found.values())))
+        raise AssertionError("\n".join([*broken, *describe_scenario(case.scenario), *drawn]))
 
 
 @st.composite

@@ -125,7 +125,6 @@ def present_task() -> Any:
 
 
 def _cancellations(task: Any) -> int:
-    """Return how often a task was cancelled, as asyncio counts it."""
     return task.cancelling() if isinstance(task, asyncio.Task) else 0
 
 

@@ -174,8 +174,6 @@ class _Awaitable:
 
 
 class _Plain(_Object):
-    """A plain function that gives awaitables."""
-
     def __call__(self, value: Any) -> Any:
         return _Awaitable(self._function, value)
 

@@ -101,8 +101,6 @@ def as_calls(
 
 
 class _Loads:
-    """The loads of a leg, and which of them each ask belongs to."""
-
     def __init__(self, planned: PlannedCache, events: Sequence[Event], asks: Sequence[Ask]) -> None:
         self._planned = planned
         self.by_number: dict[int, _Load] = {}
@@ -204,7 +202,6 @@ class _Loads:
         return next(iter([*soon[-1:], *going_on[-1:], *just_now]), None)
 
     def _given(self, ask: Ask, *, is_last: bool) -> _Load | None:
-        """Return the load that must have given what an ask was given, though none runs."""
         same = self._by_key[identity(ask.value)]
         running = [each for each in same if each.is_running(ask.place)]
         good = self._last(ask, lambda load: load.is_good)
@@ -212,7 +209,6 @@ class _Loads:
         return good or over or next(iter(() if is_last else running[-1:]), None)
 
     def _last(self, ask: Ask, fits: Any) -> _Load | None:
-        """Return the load of a key that ended last before an ask, among those that fit."""
         ended = [
             each
             for each in self._by_key[identity(ask.value)]

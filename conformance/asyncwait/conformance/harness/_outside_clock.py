@@ -34,18 +34,14 @@ _SUBMISSION_CODE = asyncio.run_coroutine_threadsafe.__code__.co_consts
 
 
 class _OutsideLoop(asyncio.BaseEventLoop):
-    """A loop that knows which tasks are made of coroutines from outside."""
-
     def call_soon_threadsafe(
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """Schedule a callback from any thread."""
         if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
             return super().call_soon_threadsafe(self._submit, callback, context=context)
         return super().call_soon_threadsafe(callback, *args, context=context)
 
     def _submit(self, callback: Callable[..., object]) -> None:
-        """Run the callback that makes a task of a submitted coroutine."""
         usual = self.get_task_factory()
         self.set_task_factory(self._make_awaited)
         try:

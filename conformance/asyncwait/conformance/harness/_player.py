@@ -175,7 +175,6 @@ class _LegPlayer:
         )
 
     def interrupted(self, error: BaseException) -> Leg:
-        """Return the leg that an error has ended which is for the whole program."""
         self._consumer.interrupted(error)
         return self._consumer.leg()
 
@@ -344,7 +343,6 @@ class _LegPlayer:
         return self._iterator
 
     async def _read_in_company(self) -> None:
-        """Read, and have a second task read while this one waits."""
         task = anyio.CancelScope()
         self._helpers.start_soon(self._intrude, task)
         await self._read()

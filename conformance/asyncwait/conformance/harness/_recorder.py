@@ -67,8 +67,6 @@ def heard_by(listener: Listener) -> Generator[None]:
 
 
 class _Heard(list[Event]):
-    """Events, of which all who listen hear as they are written."""
-
     def append(self, event: Event) -> None:
         super().append(event)
         for listener in _listeners:
@@ -108,7 +106,6 @@ _BEAT = 5  # ms
 
 
 def _is_for_all(errors: Iterable[BaseException]) -> bool:
-    """Whether one of the errors is for the whole program."""
     return any(isinstance(error, KeyboardInterrupt | SystemExit) for error in errors)
 
 
@@ -417,7 +414,6 @@ class Recorder:
         return value
 
     def _told(self, record: int | None) -> int | None:
-        """Return the number of a record where a trace has to tell it."""
         return record if self._scenario.tells_apart else None
 
     def figures_read(self, figures: Any) -> None:

@@ -265,7 +265,6 @@ async def _plainly(source: WatchedSource) -> AsyncGenerator[Element, None]:
 
 
 async def _in_a_scope(source: WatchedSource) -> AsyncGenerator[Element, None]:
-    """Hold a scope of its own while the operator has the element, as many real sources do."""
     with anyio.CancelScope():
         async for element in source:
             yield element

@@ -45,8 +45,9 @@ def text_of(value: object) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    # What no UTF-8 can hold, no trace can.
-    return texts.shortened(text.encode(errors="backslashreplace").decode(), most)
+    # No trace can hold what UTF-8 can not. Shortening comes first: a text may have 50 MB.
+    short = texts.shortened(text, most)
+    return texts.shortened(short.encode(errors="backslashreplace").decode(), most)
 
 
 def portable(value: Any) -> Any:
@@ -139,7 +140,6 @@ def _with_place(error: BaseException) -> str:
 
 
 def _innermost_first(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Yield what `error` holds, then what it comes from, then itself."""
     if id(error) in seen or len(seen) == _MOST_ERRORS:
         return
     seen.add(id(error))
@@ -207,7 +207,6 @@ def describe_failure(
 
 
 def _record(error: BaseException, named: Named) -> tuple[Record | None, int | None]:
-    """Return the record that `error` names, if it names one, and its number, if that is known."""
     record = error.record if isinstance(error, OperatorError) else None
     if not isinstance(record, Record):
         return None, None

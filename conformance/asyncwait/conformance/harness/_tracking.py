@@ -99,8 +99,6 @@ class _Token:
 
 
 class _Key:
-    """Stands for the key of one record, and is equal to what stands for an equal key."""
-
     __slots__ = ("__weakref__", "value")
 
     def __init__(self, value: Any) -> None:
@@ -123,7 +121,6 @@ class _Unequal(float):
     value: Any
 
     def __new__(cls, value: Any) -> Self:
-        """Make one that stands for `value`."""
         self = super().__new__(cls, "nan")
         self.value = value
         return self

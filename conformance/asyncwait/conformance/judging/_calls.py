@@ -193,7 +193,6 @@ def link_calls(facts: Facts) -> Calls:
 
 
 def _as_told(facts: Facts) -> Calls:
-    """Give each call the record that it is said to be for."""
     places = [given.pos for given in facts.inputs if given.is_record]
     of: dict[int, list[Call]] = defaultdict(list)
     extra: list[Call] = []
@@ -274,7 +273,6 @@ def _perhaps_above(facts: Facts) -> Iterator[_Span]:
 
 
 def _above(most: int, spans: Sequence[_Span]) -> Iterator[_Span]:
-    """Yield from when until when more than `most` spans overlap, for each that makes it so."""
     for at, running in running_at(spans):
         if running > most:
             ends = sorted(until for since, until in spans if since <= at < until)

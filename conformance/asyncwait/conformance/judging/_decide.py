@@ -364,7 +364,6 @@ def _chosen(by: str, ties: Ties, explanation: Explanation) -> set[int]:
 def _by_deadline(
     facts: Facts, calls: Calls, ties: Ties, explanation: Explanation
 ) -> tuple[dict[int, Request], set[int]]:
-    """Return the request for each record that the handler was asked for, and who is blamed."""
     asked: dict[int, Request] = {}
     blamed: set[int] = set()
     times = _times_asked(facts, ties)

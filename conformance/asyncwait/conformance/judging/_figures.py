@@ -275,7 +275,6 @@ _OF_A_CACHE = ("hits", "shared", "loads", "stale", "null_keys", "refreshes", "ev
 
 
 def _kinds(load: Load, call: Call) -> Sequence[str]:
-    """Return what a call may count as, that belongs to a load."""
     if load.is_null:
         return ("null_keys",)
     if call is load.calls[0]:

@@ -139,7 +139,6 @@ class _Weigh:
         self._named = None if named is None else identity_of(named)
 
     def settled(self, tie: Tie) -> tuple[int, ...]:
-        """Return which of the records of `tie` were decided by their deadline."""
         if tie.is_optional or not tie.is_open:
             return tie.alike[: tie.count]
         return tuple(sorted(tie.alike, key=self._for_its_call)[: tie.count])
@@ -161,7 +160,6 @@ class _Weigh:
         return 1 if outcome.results else 2
 
     def _explains(self, pos: int, outcome: Decision) -> bool:
-        """Whether an outcome is the very failure that ended the leg."""
         is_named = self._facts.inputs[pos].identity == self._named
         return is_named and outcome.wrong != "" and outcome.wrong == self._facts.leg.ending.error
 
@@ -338,7 +336,6 @@ def _others(way: Way, until: Moment) -> Iterator[tuple[int, Explanation]]:
 
 
 def _swapped(tie: Tie, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield `chosen` with one of them changed for another record of the tie, or left out."""
     if tie.is_optional:
         yield from [()] if chosen else [(pos,) for pos in tie.alike]
         return
@@ -404,7 +401,6 @@ class _Trial:
         self._checks = list(checks.values())
 
     def __call__(self, history: History, until: Moment) -> Moment:
-        """Return when the first rule is broken, or just that one is broken until then."""
         first = LEGAL
         for number, check in enumerate(self._checks):
             first = min([first, *_broken_at(_judgement(check, history))])

@@ -102,7 +102,6 @@ def _is_kept(load: Load) -> bool:
 
 
 def _are_kept(load: Load, planned: PlannedCache) -> Sequence[bool]:
-    """Return whether the results of a load are kept, if they are no longer good by their end."""
     until = planned.stale_until(load.at, load.results or ())
     if abs(until - load.ended_at) <= ROUNDING:
         return True, False

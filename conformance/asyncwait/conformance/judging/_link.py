@@ -247,7 +247,6 @@ class Linker:
         return Link(trouble=trouble) if is_snapshot else self._pass(took, trouble)
 
     def _next(self, pos: int) -> str:
-        """Return the identity of the next result of a record that has one."""
         return self.settled[pos].results[self._given[pos]]
 
     def _attach(self, pos: int, trouble: str) -> Link:
@@ -283,7 +282,6 @@ class _Torn:
         self._waiting: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, pos: int, value: str) -> None:
-        """Note that the record at `pos` was broken off before its result `value`."""
         order = self._order.setdefault(pos, len(self._order))
         heappush(self._waiting[value], (order, pos))
 

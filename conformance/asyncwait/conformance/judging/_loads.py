@@ -136,7 +136,6 @@ def _old_results(planned: PlannedCache, old: Load, at: float) -> tuple[Any, ...]
 
 
 def _given(load: Load, results: tuple[Any, ...]) -> Iterator[Call]:
-    """Yield the calls of a load that has failed, with old results for its end."""
     for call in load.calls:
         if call.record is None or call.ended is None:
             yield call

@@ -3,6 +3,8 @@
 from collections import Counter, defaultdict
 from functools import cached_property
 
+import msgspec
+
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging._loads import is_ahead_of_time, steps_of_loads
 from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
@@ -79,15 +81,13 @@ def _impossible_setting(plan: LegStart, leg: Leg) -> str | None:
         planned = f"{config.mode}, capacity {config.capacity}"
         return f"{leg.mode}, capacity {leg.capacity}; planned is {planned}"
     if not is_same_element(leg.restored, plan.restored):
-        return f"it was restored from {leg.restored}, planned is {plan.restored}"
+        return f"it was restored from {_json(leg.restored)}, planned is {_json(plan.restored)}"
     if leg.first_index != plan.first_index:
         return f"it begins with input {leg.first_index}, planned is {plan.first_index}"
     return None
 
 
 class _Leg:
-    """One leg, event by event."""
-
     def __init__(self, plan: LegStart, leg: Leg) -> None:
         self._plan = plan
         self._scenario = plan.scenario
@@ -123,7 +123,7 @@ class _Leg:
         at = 0.0
         for event in self._leg.events:
             if event.at < at:
-                return f"{event} stands behind an event at {at:g}"
+                return f"{_json(event)} stands behind an event at {at:g}"
             at = event.at
             if (why := self._impossible(event)) is not None:
                 return why
@@ -144,11 +144,10 @@ class _Leg:
             case SourceClosed():
                 self._is_closed = True
             case HandlerAsked() if not self._scenario.handled:
-                return f"a handler was asked for {event.value!r}, none is planned"
+                return f"a handler was asked for {_json(event.value)}, none is planned"
             case FailureAsked() if not self._scenario.failures_handled:
-                return (
-                    f"a handler was asked about {event.error} of {event.value!r}, none is planned"
-                )
+                asked = f"{event.error} of {_json(event.value)}"
+                return f"a handler was asked about {asked}, none is planned"
             case HandlerAsked() | FailureAsked():
                 return self._impossible_record(event)
             case HookRun() if self._scenario.hooks == "none":
@@ -214,17 +213,16 @@ class _Leg:
         return None
 
     def _impossible_record(self, event: CallStarted | HandlerAsked | FailureAsked) -> str | None:
-        """Compare with the record that an event is about, where the trace has to tell it."""
         value, record = identity(event.value), event.record
         if not self._scenario.tells_apart:
             return None
         if record is None:
             is_open = self._values.count(value) > 1 and not self._is_copied
-            return f"{event} does not tell which record it is about" if is_open else None
+            return f"{_json(event)} does not tell which record it is about" if is_open else None
         if record >= len(self._values):
-            return f"{event} is about record {record}, there are {len(self._values)} so far"
+            return f"{_json(event)} is about record {record}, there are {len(self._values)} so far"
         if self._values[record] != value:
-            return f"{event} is about record {record}, whose value is {self._values[record]}"
+            return f"{_json(event)} is about record {record}, whose value is {self._values[record]}"
         return None
 
     @cached_property
@@ -251,7 +249,6 @@ class _Leg:
         return steps[shared.index(call)]
 
     def _end_call(self, event: CallEnded) -> str | None:
-        """Compare the end of a call with the step that its plan has for it."""
         if event.how == "cancelled":
             return None
         step, started = self._step(event.call), self._calls[event.call]
@@ -263,12 +260,12 @@ class _Leg:
         due = None if step.does == "never" else began + step.after
         if step.swallow and event.call in self._cancelled:
             due = self._cancelled[event.call] + step.clean_up
-        said = f"call {event.call} of {started.value!r}"
+        said = f"call {event.call} of {_json(started.value)}"
         if due is None or event.how != _HOW[step.does]:
-            gave = f"gave {event.results}" if event.how == "returned" else event.how
-            return f"{said} {gave}, planned is {step}"
+            gave = f"gave {_json(event.results)}" if event.how == "returned" else event.how
+            return f"{said} {gave}, planned is {_json(step)}"
         if event.how == "returned" and not is_same(event.results, step.results):
-            return f"{said} gave {event.results}, planned is {step}"
+            return f"{said} gave {_json(event.results)}, planned is {_json(step)}"
         return f"{said} answered before its time" if self._is_early(event.at, due) else None
 
     def _read_figures(self, event: FiguresRead) -> str | None:
@@ -287,9 +284,9 @@ class _Leg:
     def _sink_take(self, event: SinkTook) -> str | None:
         """Compare with the wait before; an operator may hand out several elements at once."""
         if not self._waiting:
-            return f"{event.element} was taken by a consumer that did not wait"
+            return f"{_json(event.element)} was taken by a consumer that did not wait"
         if self._took_at is not None and self._took_at != event.at:
-            return f"{event.element} was taken, the consumer did not wait again"
+            return f"{_json(event.element)} was taken, the consumer did not wait again"
         self._took_at = event.at
         return None
 
@@ -301,7 +298,6 @@ class _Leg:
         return 0 if scripted else self._scenario.cancel_at
 
     def _leaves_at(self) -> float | None:
-        """Return when the leg is left, by a crash or otherwise, at the earliest."""
         crash = self._plan.crash
         times = [self._left_at(), None if crash is None else crash.at]
         return min((at for at in times if at is not None), default=None)
@@ -317,3 +313,11 @@ class _Leg:
                 return f"it {ending.how}, and no event says that it was closed"
             case _:
                 return None
+
+
+def _json(part: object) -> str:
+    """Return a part of a scenario or trace as its author wrote it: `1` and `1.0` differ."""
+    try:
+        return msgspec.json.encode(part).decode()
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return repr(part)

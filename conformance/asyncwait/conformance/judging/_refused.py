@@ -69,7 +69,6 @@ def _at_the_end(failed: Decision, ending: Ending, number: int) -> Decision:
 
 
 def _handled(failed: Decision, handler: Handler | None) -> Decision:
-    """Return the failure of a record as its failure handler leaves it."""
     if handler is None or handler.does == "none":
         return replace(failed, wrong=failed.failure, cause=failed.failure_cause)
     if handler.does == "reply":

@@ -209,7 +209,6 @@ def waiting(
 
 
 def _changes(there: Sequence[Stay], moments: int) -> list[tuple[list[int], list[int]]]:
-    """Return the places of the records whose wait begins, and ends, at each moment."""
     changes: list[tuple[list[int], list[int]]] = [([], []) for _ in range(moments)]
     for stay in there:
         until = min(stay.called, stay.until)
@@ -393,7 +392,6 @@ def _emittable(facts: Facts, there: Sequence[Stay], moments: Moments) -> Iterato
 
 
 def _source(facts: Facts, items: Sequence[Item], moments: Moments) -> _Answers:
-    """Tell how much was read, and what the source has left."""
     seqs = [item.seq for item in items]
     known = [bisect_right(seqs, moment.seq) for moment in moments.all]
     read_before = facts.leg.first_index - bisect_right(seqs, -1)
@@ -414,7 +412,6 @@ def _owed(
     moments: Moments,
     for_room: Sequence[Item | None],
 ) -> _Answers:
-    """Find what was asked for, or overtakes, and is not out."""
     out: dict[int | None, int] = {
         s.checkpoint_id: moments.after(s.seq) for s in reversed(snapshots)
     }

@@ -176,7 +176,6 @@ class _Writer:
         self._running: list[str] = []
 
     def write(self, words: Sequence[str]) -> None:
-        """Write all."""
         for place, word in enumerate(words):
             follows = words[place + 1] if place + 1 < len(words) else ""
             self._write(word, is_open=follows == "(")

@@ -156,7 +156,6 @@ class _Player:
         self._ending = "whole"
 
     async def play(self, spin: SpinWatch) -> MailboxTrace:
-        """Play the program."""
         with anyio.CancelScope() as scope:
             self._spin = spin
             spin.restart(lambda: self._break("spins", scope))

@@ -53,8 +53,6 @@ def random_programs(count: int, seed: int = 0) -> Iterator[Program]:
 
 
 class _Drawing:
-    """Draws one program."""
-
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._mails = 0

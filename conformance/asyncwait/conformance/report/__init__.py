@@ -26,11 +26,13 @@ from asyncwait.conformance.report._terminal import (
     area_cell,
     area_table,
     backend_table,
+    entry_lines,
     print_report,
     rule_lines,
 )
 from asyncwait.conformance.report._timeline import HEAD, draw, event_line
 from asyncwait.conformance.report._words import (
+    also_lines,
     besides,
     besides_lines,
     change_lines,
@@ -64,6 +66,7 @@ __all__ = [
     "RunFooter",
     "RunHeader",
     "add_step_summary",
+    "also_lines",
     "area_cell",
     "area_table",
     "backend_table",
@@ -75,6 +78,7 @@ __all__ = [
     "count_of",
     "describe_scenario",
     "draw",
+    "entry_lines",
     "event_line",
     "excerpt",
     "header_of",

@@ -138,7 +138,6 @@ class Reading:
         return found
 
     def _refuse_newer(self, line: bytes) -> None:
-        """Refuse what a newer version wrote in a form that nobody here knows."""
         try:
             written = msgspec.json.decode(line, type=_Form).format
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -208,8 +207,6 @@ class Reading:
 
 
 class _OpenRun:
-    """What was read of a run so far."""
-
     def __init__(self, header: RunHeader) -> None:
         self._header = header
         self._played: list[Played] = []
@@ -227,7 +224,6 @@ class _OpenRun:
         return self._footer is None
 
     def add(self, line: Played | Result | RunFooter) -> None:
-        """Take one line of it."""
         match line:
             case Played() if line.number != len(self._played):
                 raise NotWholeError(f"evidence on {self._header.name} is missing")
@@ -241,7 +237,6 @@ class _OpenRun:
                 self._footer = line
 
     def closed(self, doubt: str = "") -> Run:
-        """Return the run as far as it was read."""
         header = msgspec.structs.replace(self._header, doubt=doubt or self._header.doubt)
         return Run(header, tuple(self._played), tuple(self._results), self._footer)
 
@@ -356,7 +351,6 @@ def _read(file: BinaryIO, name: str) -> Report:
 
 
 def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their numbers, from 1 on."""
     total = number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1

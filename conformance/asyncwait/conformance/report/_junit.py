@@ -94,6 +94,7 @@ def _said(run: Run, result: Result) -> str:
 def _add_whole(suite: ET.Element, run: Run) -> None:
     """Add the case that fails where the verdict does, and no rule says so."""
     case = _case(suite, run, "verdict", WHOLE)
+    case.set("time", suite.get("time", ""))  # All rules are judged by the same runs.
     errors: tuple[str, ...] = run.footer.errors if run.footer else ()
     if run.word == "inconclusive" or errors:
         message = _clean(run.line if run.word == "inconclusive" else next(iter(errors)))

@@ -9,8 +9,10 @@ from html import escape
 
 import msgspec
 
+from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._model import Report, Result, Run, changes, count_of, titles
 from asyncwait.conformance.report._words import (
+    also_lines,
     besides_lines,
     change_lines,
     evidence_lines,
@@ -147,14 +149,13 @@ def _changes(report: Report) -> Iterator[str]:
 
 
 def _failures(report: Report, run: Run, title: str) -> Iterator[list[str]]:
-    """Yield a block of lines for each failing rule of a run."""
     if run.failed:
         yield [f"## {plain(title)}: what is broken", ""]
     told, left = run.told(DRAWN)
     for result in told:
         yield list(_failure(report, run, result))
     if left:
-        yield [f"Also broken: {', '.join(plain(result.rule) for result in left)}.", ""]
+        yield ["Also broken:", "", *(f"- {plain(line)}" for line in also_lines(left)), ""]
 
 
 def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
@@ -187,6 +188,9 @@ _COLORS: Mapping[Word, str] = {
     "inconclusive": "lightgrey",
 }
 
+LONGEST_BADGE = 40
+"""Characters of a badge that names its profiles; a longer one counts them."""
+
 _COLUMNS = ("operator", "verdict", "rules passed / applicable", "scenarios", "asyncwait", "when")
 
 
@@ -203,7 +207,10 @@ def to_badge(report: Report) -> bytes:
 
 def _message(report: Report) -> str:
     if len(report.newest) == 1 and report.word == report.newest[0].word:
-        return one_line(report.newest[0].claim)
+        claim, profiles = report.newest[0].claim, report.newest[0].header.profiles
+        if len(claim) > LONGEST_BADGE:
+            claim = f"{claim.partition(': ')[0]}: {counted(len(profiles), 'profile')}"
+        return one_line(claim)
     of = len(report.newest)
     same = sum(run.word == report.word for run in report.newest)
     part = " as to some rules" if _is_partial(report) else ""

@@ -257,6 +257,12 @@ class Run(Struct, frozen=True, dict=True):
         return f"{name}{self.footer.line.removeprefix(name)}"
 
     @property
+    def details(self) -> str:
+        """What the line says behind name and claim."""
+        said = self.line.removeprefix(f"{name_of(self.name)}: ").removeprefix(self.claim)
+        return said.removeprefix(self.footer.claim if self.footer else "").strip()
+
+    @property
     def exit_code(self) -> int:
         """What a command says of it."""
         return EXIT_CODES[self.word]
@@ -273,13 +279,9 @@ class Run(Struct, frozen=True, dict=True):
         return tuple(sorted(found, key=lambda r: r.cause or len(found) + 1))
 
     def told(self, most: int) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
-        """Return what is told of the first failures, and what is named besides.
-
-        What one of the former explains is named there.
-        """
-        told = tuple(r for r in self.failed[:most] if not r.explained_by)
-        known = {rule for r in told for rule in (r.rule, *r.explains)}
-        return told, tuple(r for r in self.failed if r.rule not in known)
+        """Return the first failures that no other explains, and the others of these."""
+        own = tuple(result for result in self.failed if not result.explained_by)
+        return own[:most], own[most:]
 
     def count(self, *statuses: Status) -> int:
         """Return how many rules have one of `statuses`."""

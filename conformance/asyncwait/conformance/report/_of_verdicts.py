@@ -119,7 +119,6 @@ class _Collected:
 
 
 def _failures(verdict: Verdict, piece: int) -> Iterator[tuple[str, Failure]]:
-    """Yield of each rule the failure of that number, the most telling rules first."""
     others = [r for r in verdict.results if r.status == "expected-fail"]
     for result in (*verdict.failed, *others):
         for failure in result.failures[piece : piece + 1]:

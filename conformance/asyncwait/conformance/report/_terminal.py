@@ -1,8 +1,9 @@
 """What a verification prints: failures, a table of areas by backend, a line for each backend.
 
-Of what is wrong the causes are drawn, and the rest is named.
+The first causes are drawn, and each other cause has a line.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -14,14 +15,22 @@ from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._plan import describe_scenario
 from asyncwait.conformance.report._timeline import draw
-from asyncwait.conformance.report._words import again_lines, besides, excerpt, hint, rule_text_lines
+from asyncwait.conformance.report._words import (
+    ADAPTED,
+    again_lines,
+    also_line,
+    besides,
+    excerpt,
+    hint,
+    rule_text_lines,
+)
 from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of
 from asyncwait.spec.rules import areas
 from asyncwait.spec.texts import name_of
 
 SHOWN = 5
-"""Rules whose failures are drawn; the others are named."""
+"""Causes whose failures are drawn; each other one has a line."""
 
 
 def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Iterator[str]:
@@ -49,23 +58,31 @@ def rule_lines(
 
 
 def _broken(verdict: Verdict, kept: AbstractSet[str]) -> Iterator[str]:
-    """Yield the failures of the first causes, then what else is broken."""
-    explains = {cause.rule: cause.explains for cause in verdict.causes}
-    left = {result.rule.id: result for result in verdict.failed}
-    for result in verdict.failed[:SHOWN]:
-        if result.rule.id in left:
-            explained = explains.get(result.rule.id, ())
-            yield from _rule(verdict.backend, result, kept, explained)
-            for rule in (result.rule.id, *explained):
-                left.pop(rule, None)
-    if left:
-        yield f"also broken: {', '.join(map(_named, left.values()))}; see one with --rule ID"
+    """Yield the failures of the first causes, then a line for each other cause."""
+    own = _own(verdict)
+    for result, explains in own[:SHOWN]:
+        yield from _rule(verdict.backend, result, kept, explains)
+    yield from (f"also broken: {line}" for line in entry_lines(verdict, SHOWN))
     if len(verdict.failed) > 1 and verdict.causes:
-        first, *others = (cause.rule for cause in verdict.causes)
-        further = f"; further causes: {', '.join(others)}" if others else ""
-        yield f"likely cause: {first} {verdict.failed[0].rule.title}{further}"
+        more = "; see the others with --rule ID" if own[SHOWN:] else ""
+        yield f"likely cause: {own[0][0].rule.id} {own[0][0].rule.title}{more}"
     if any(result.failures for result in verdict.failed):
         yield hint(is_program=verdict.self_reported)
+
+
+def _own(verdict: Verdict) -> list[tuple[RuleResult, tuple[str, ...]]]:
+    explains = {cause.rule: cause.explains for cause in verdict.causes}
+    explained = {rule for rules in explains.values() for rule in rules}
+    own = [result for result in verdict.failed if result.rule.id not in explained]
+    return [(result, explains.get(result.rule.id, ())) for result in own]
+
+
+def entry_lines(verdict: Verdict, first: int = 0) -> Iterator[str]:
+    """Yield a line for each failing rule that no other explains, from number `first` on."""
+    for result, explains in _own(verdict)[first:]:
+        failure = result.failures[0] if result.failures else None
+        text = f"{failure.violation.text} ({failure.case.id})" if failure else result.note
+        yield also_line(result.rule.id, result.broken, text, explains)
 
 
 def _rule(
@@ -89,12 +106,10 @@ def _rule(
     yield ""
 
 
-def _named(result: RuleResult) -> str:
-    return f"{result.rule.id} ({result.failures[0].case.id})" if result.failures else result.rule.id
-
-
 def _drawn(failure: Failure) -> Iterator[str]:
     yield f"{failure.case.label}: {failure.violation.text} (at {failure.violation.at:g} ms)"
+    if failure.case.scenario != failure.case.planned:
+        yield ADAPTED
     yield from excerpt(describe_scenario(failure.case.scenario))
     yield from draw_lanes(failure.case.scenario, failure.trace, failure.violation)
     yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
@@ -111,10 +126,17 @@ def _in_error(verdict: Verdict) -> Iterator[str]:
 
 
 def _undecided(verdict: Verdict) -> Iterator[str]:
-    """Yield a line for each reason why rules are not decided, and for which they are."""
+    """Yield a line for each reason why rules are not decided, and one for all that don't apply."""
     for (status, note), ids in _by_reason(verdict).items():
         why = "" if note == verdict.stopped else f" ({note})"
-        yield f"{status.replace('-', ' ')}{why}: {', '.join(ids)}"
+        yield f"{status}{why}: {', '.join(ids)}"
+    if spared := [r for r in verdict.results if r.status == "not-applicable"]:
+        missing = (name for r in spared for name in r.rule.missing(verdict.capabilities))
+        needs = dict.fromkeys(name for name in missing if " or " not in name)
+        see = f"asyncwait rules --backend {shlex.quote(verdict.backend)}"
+        rules = counted(len(spared), "rule")
+        lacks = f", for want of {', '.join(needs)}" if needs else ""
+        yield f"not applicable: {rules}{lacks}; see: {see}"
 
 
 def _unseen(verdict: Verdict) -> Iterator[str]:
@@ -127,7 +149,7 @@ def _unseen(verdict: Verdict) -> Iterator[str]:
 def _by_reason(verdict: Verdict) -> Mapping[tuple[Status, str], list[str]]:
     rules: dict[tuple[Status, str], list[str]] = {}
     for result in verdict.results:
-        if result.status in {"error", "untested", "blocked", "not-applicable"}:
+        if result.status in {"error", "untested", "blocked"}:
             rules.setdefault((result.status, result.note), []).append(result.rule.id)
     return rules
 

@@ -1,6 +1,7 @@
 """Draws what happened in a scenario as text, time from top to bottom."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline import (
@@ -70,7 +71,7 @@ def _draw_leg(scenario: Scenario, leg: Leg, violation: Violation | None) -> Iter
     marked = violation is None
     last = ""
     last_wait = _last_wait(leg)
-    for event in leg.events:
+    for event in sorted(leg.events, key=attrgetter("at")):  # An answer may be noted late.
         if not marked and violation is not None and event.at > violation.at:
             yield f"{violation.at:>6g}  {MARK} {violation.text}"
             marked = True

@@ -5,7 +5,7 @@ A scenario of thousands of elements that can't be made smaller would bury everyt
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
@@ -29,6 +29,9 @@ from asyncwait.spec.texts import block, json_text, name_of, shortened
 
 LONGEST_JSON = 4_000
 """Characters of a scenario that stand in a report; a longer one would bury it."""
+
+ADAPTED = "adapted: played without what the backend does not declare"
+"""The line about a scenario that was changed before it was played."""
 
 _AS_JSON = "--json - writes the scenario as JSON"
 
@@ -151,6 +154,27 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
         yield f"  {follows_line(result)}"
 
 
+def also_line(rule: str, broken: int, text: str, explains: Iterable[str] = ()) -> str:
+    """Return a rule that is not drawn in one line: how often it is broken, and where first.
+
+    Args:
+        rule: its id.
+        broken: in how many scenarios; 0 where none shows it.
+        text: of the first violation, or of a note.
+        explains: rules that are broken only with it.
+    """
+    where = f" in {counted(broken, 'scenario')}" if broken else ""
+    also = f"; with it {', '.join(explains)}" if explains else ""
+    return f"{rule}{where}: {text}{also}"
+
+
+def also_lines(results: Iterable[Result]) -> Iterator[str]:
+    """Yield a line for each result that is not drawn."""
+    for each in results:
+        text = each.evidence[0].text if each.evidence else each.note or each.status
+        yield also_line(each.rule, each.broken, text, each.explains)
+
+
 def follows_line(result: Result) -> str:
     """Return what a broken rule most likely follows from."""
     cause = result.explained_by
@@ -187,6 +211,8 @@ def timeline_lines(played: Played, piece: Evidence) -> Iterator[str]:
     if played.as_played is None or played.trace is None:
         yield from block("\n".join(played.drawn), DRAWN, LONGEST_DRAWN)
         return
+    if played.scenario is not None:
+        yield ADAPTED
     yield from excerpt(describe_scenario(played.as_played))
     yield from excerpt(draw(played.as_played, played.trace, piece.violation))
     yield from besides(played.trace)

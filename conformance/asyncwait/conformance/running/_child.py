@@ -233,7 +233,6 @@ class _Line:
             os._exit(0)
 
     def mark(self) -> None:
-        """Mark the end of what was printed until now."""
         for stream in (sys.stdout, sys.stderr):
             with suppress(BaseException):
                 stream.flush()
@@ -241,7 +240,6 @@ class _Line:
             os.write(self._output, self._mark)
 
     def tell(self, told: Told) -> None:
-        """Tell what came of a scenario, and mark the end of what was printed for it."""
         self.mark()
         if self.stopped:
             told, self.stopped = Told(error=BREAKPOINT), False
@@ -282,7 +280,6 @@ class _Server:
             gc.freeze()
 
     def _play(self, scenarios: Sequence[Scenario]) -> None:
-        """Tell of each of `scenarios`, whether the backend gives a trace for it or not."""
         count = len(scenarios)
         traces = _Guarded(lambda: self._runs(scenarios), _told)
         for number in range(count):
@@ -333,7 +330,6 @@ class _Guarded:
         return self._broken is not None
 
     def next(self) -> Told | None:
-        """Return the next, or None if there is none."""
         if self._broken is not None:
             return self._broken
         try:

@@ -370,7 +370,6 @@ class Crew:
         return number - first
 
     def _traces(self, said: list[Said]) -> dict[int, Trace]:
-        """Return what was said as traces, by the numbers of their scenarios."""
         traces = {}
         for each in said:
             trace = each.lost or self._speech.reply(each.line)

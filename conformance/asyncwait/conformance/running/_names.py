@@ -165,7 +165,6 @@ def load_backend(name: str) -> Backend:
 
 
 def _made(name: str) -> Any:
-    """Return what the factory behind `name` gives."""
     try:
         return _found(name)()
     except (UnknownBackend, MissingExtra):
@@ -178,7 +177,6 @@ def _made(name: str) -> Any:
 
 
 def _found(name: str) -> Callable[[], Any]:
-    """Return the factory that `name` stands for."""
     if ":" not in name:
         return _installed(name)
     try:

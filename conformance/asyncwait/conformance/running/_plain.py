@@ -89,8 +89,6 @@ def never_waits(scenario: Scenario) -> bool:
 
 
 class _AtOnce(Iterator[Element]):
-    """A source that never waits, as an iterator that is not async."""
-
     def __init__(self, source: Any) -> None:
         self._source = source
         self.aclose = source.aclose

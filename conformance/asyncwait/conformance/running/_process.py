@@ -253,7 +253,6 @@ def _pipe() -> tuple[int, int]:
 
 
 def _read(pipe: int) -> bytes | None:
-    """Return what is there, empty at the end, or None if there is nothing now."""
     try:
         return os.read(pipe, _AT_ONCE)
     except BlockingIOError:
@@ -279,7 +278,6 @@ def _ended(code: int) -> str:
 
 
 def _kill_marked(word: str) -> None:
-    """Kill the processes that carry this mark, where the system shows them."""
     mark = f"{MARK}={word}".encode()
     processes = Path("/proc")
     for folder in processes.glob("[0-9]*") if processes.is_dir() else ():

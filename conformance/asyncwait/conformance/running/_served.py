@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,11 +24,16 @@ from asyncwait.conformance.running._speech import (
     python_command,
     trace_of,
 )
-from asyncwait.spec.scenario import Capability, Scenario, Trace
+from asyncwait.spec.scenario import Capability, Ending, Leg, Misuse, Scenario, Trace
 from asyncwait.spec.texts import shortened
 
 _LONGEST = 1_000
 """Characters of what is told of a broken run."""
+
+MOST_TEXT = 6_000
+"""Characters of each text for people in a trace; the harness itself writes no longer ones."""
+
+_P = TypeVar("_P", Ending, Leg, Misuse)
 
 
 class Broken(Struct, frozen=True):
@@ -46,6 +51,7 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
     """Return `trace` if it is one that a run of `scenario` can have given."""
     if not isinstance(trace, Trace):
         return Broken(f"expected a Trace, got {shown(trace)}")
+    trace = msgspec.structs.replace(trace, legs=tuple(map(_with_short_texts, trace.legs)))
     why: str | None
     for leg in trace.legs:
         if leg.ending.how == "error":
@@ -57,6 +63,19 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
     before = scenario.company == "before"
     whose = ", unless the operator before it, of the same kind, is wrong" if before else ""
     return Broken(f"the trace is impossible{whose}: {shortened(why, _LONGEST)}", trace.output)
+
+
+def _with_short_texts(leg: Leg) -> Leg:
+    leg = _shortened(leg)
+    events = tuple(_shortened(e) if isinstance(e, Misuse) else e for e in leg.events)
+    return msgspec.structs.replace(leg, ending=_shortened(leg.ending), events=events)
+
+
+def _shortened(part: _P) -> _P:
+    texts = {name: getattr(part, name) for name in part.__struct_fields__}
+    long = {k: t for k, t in texts.items() if isinstance(t, str) and len(t) > MOST_TEXT}
+    short = {name: shortened(text, MOST_TEXT) for name, text in long.items()}
+    return msgspec.structs.replace(part, **short) if short else part
 
 
 def lost(run: Trace | Broken) -> str:

@@ -255,8 +255,6 @@ Speech: TypeAlias = InPython | Program
 
 
 class _Numbered(Struct):
-    """The number of a reply, whatever else there is in it."""
-
     number: int | None = None
 
 

@@ -81,7 +81,6 @@ _asked: list[int] = []
 
 
 def _wake_on_signals() -> int:
-    """Return a descriptor that can be read from when a signal has come."""
     woken, alarm = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(alarm, False)
@@ -184,7 +183,6 @@ def below(top: int) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the children of all threads of a process, as the kernel lists them."""
     found: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - the same

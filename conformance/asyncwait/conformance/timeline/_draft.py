@@ -109,7 +109,6 @@ class Columns:
         return point.row > last.row and not (point.is_output and has_output)
 
     def _insert(self, moment: float) -> None:
-        """Have a column at `moment`."""
         number = bisect_right(self.ats, moment)
         if number and self.ats[number - 1] == moment:
             return

@@ -115,7 +115,6 @@ def _begin(leg: Leg, lane: DraftLane, item: Item) -> Point:
 
 
 def _repeated(leg: Leg, lane: DraftLane, call: Call, again: Point, number: int) -> None:
-    """Draw a call that is repeated, and the wait until then."""
     since = leg.event(call.seq, lane.row)
     ends = (*_ends(leg, lane, call), again)
     until = min(point for point in ends if point is not None)

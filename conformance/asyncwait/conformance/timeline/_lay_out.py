@@ -70,7 +70,6 @@ def _chart(history: LegHistory, name: str, violation: Violation | None) -> Chart
 
 
 def _lanes(leg: Leg) -> list[DraftLane]:
-    """Return all lanes, in input order, and behind them what belongs to no input."""
     lanes = [
         (record_lane if item.is_record else signal_lane)(leg, item, row)
         for row, item in enumerate(leg.history.items)

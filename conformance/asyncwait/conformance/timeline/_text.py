@@ -91,7 +91,6 @@ class _Sheet:
         return f"{self.chart.columns[number].at:g}"
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the chart."""
         chart = self.chart
         yield printable(chart.title)
         yield self._row("ms", [(since, self._time(since)) for since, _ in self._instants])
@@ -133,7 +132,6 @@ class _Sheet:
         return "".join(cells).rstrip()
 
     def _wrong(self) -> Iterator[str]:
-        """Yield a line that points at the instant that offends, and what is wrong."""
         offending = [n for n, column in enumerate(self.chart.columns) if column.offends]
         yield self._row("", [(number, "^^") for number in offending])
         said = f"{MARK} at {self.chart.wrong_at:g} ms: {one_line(self.chart.wrong, LONGEST)}"

@@ -1,25 +1,24 @@
 """Adds up the judgements of many traces, rule by rule, and finds which broken rules explain others.
 
-An operator that starts calls in the wrong order also gives results the wrong timestamps: whoever
-judges those can't know better. So a slip seldom breaks one rule, and reading the chapters in their
-order, one meets a consequence first. Here:
+A single fault usually breaks several rules: an operator that starts calls in the wrong order also
+gives results the wrong timestamps. `find_causes` works in four steps:
 
-1. Of the rules that are broken, the one fits best that has the most of this, over the scenarios
-   that fail (`_Fit`):
-   - it is broken in most of them, and in most of those in which it applies: a rule that is broken
-     whenever it applies goes before one that applies everywhere;
-   - it is broken in their first instant: what comes behind that follows from it;
-   - they are what the rule is about: it applies in all of them, its area is broken in all of
-     them, and those among them that are examples are examples of it;
-   - it says what is wrong, and not only that something does not come in time (`SYMPTOMS`), as
-     nothing does that was lost.
-   Where two fit alike, the chapters' order stands.
-2. The scenarios that break it are covered. The next rule is looked for among the others.
-3. A rule that is left without a scenario is explained, unless that may be by chance: where the
-   causes cover all scenarios or nearly all, any rule is broken among them, and nothing follows.
-4. What is neither is looked through once more in the same way.
+1. Over the failing scenarios, it selects the rule that fits best (`_Fit`):
+   - the rule is broken in most of them, and in most of those in which it applies;
+   - the rule is broken in their first instant;
+   - the scenarios are about the rule: it applies in all of them, its area is broken in all of
+     them, and examples among them are examples of that rule;
+   - the rule says what is wrong, not only that something is late or missing (`SYMPTOMS`), and no
+     rule that describes the fault more exactly is broken in most of them, too (`NAMED_BY`).
+   Where two rules fit alike, the order of the chapters decides.
+2. The scenarios that break that rule are covered. The function selects the next rule among the
+   others.
+3. A rule without an uncovered scenario is explained, unless chance may have covered it. Where the
+   causes cover nearly all scenarios in which a rule applies, nothing follows for that rule. Losses
+   and swallowed errors (`GRAVE`) are never explained.
+4. All other rules go through the same steps again.
 
-A MUST is never explained by a SHOULD, which does not decide the verdict.
+A SHOULD, which does not decide the verdict, never explains a MUST.
 """
 
 import math
@@ -35,14 +34,23 @@ from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 from asyncwait.spec.texts import name_of
 
 CHANCE = 0.05
-"""A rule is explained, if so many scenarios as break it would all be covered less often than so."""
+"""A rule is explained if chance would cover all its failing scenarios with less probability."""
 
 SYMPTOMS = frozenset(
     {"CAP-4", "ELEM-6", "END-2", "END-8", "FAIL-2", "HOLD-1", "KEY-3", "KEY-5", "KEY-6", "KEY-7"}
     | {"ORD-2", "ORD-3", "POLICY-2", "RES-2", "RES-5", "RETRY-4", "SNAP-5", "SNAP-8", "WM-4"}
     | {"WM-7"}
 )
-"""Rules that say that something comes, or when: whatever keeps it from coming breaks them, too."""
+"""Rules about what comes, or when: any fault that keeps it from coming breaks them, too."""
+
+NAMED_BY = {"TIME-1": "TIME-7", "RETRY-15": "RETRY-12"}
+"""Rules that break wherever the rule behind them does, which describes the fault more exactly."""
+
+GRAVE = frozenset(
+    {"RES-1", "SNAP-2", "REST-5", "END-9"}
+    | {"FAIL-1", "FAIL-7", "TIME-4", "END-12", "END-13", "END-18", "END-20", "RETRY-13", "POLICY-4"}
+)
+"""Rules about lost data, then about swallowed errors: each has an entry of its own."""
 
 
 class Cause(Struct, frozen=True):
@@ -62,11 +70,15 @@ class Failed(Struct, frozen=True):
 
 
 class Failing(Struct, frozen=True):
-    """What is known of the rules that are failing."""
+    """What is known of the rules that are failing.
+
+    Args:
+        together: every scenario in which a rule is failing.
+        seen: for each rule, the number of scenarios in which it applied.
+    """
 
     together: Collection[Failed]
     seen: Mapping[str, int]
-    judged: int
 
 
 def find_causes(failing: Failing, *ranks: Sequence[str]) -> tuple[Cause, ...]:
@@ -81,20 +93,21 @@ def find_causes(failing: Failing, *ranks: Sequence[str]) -> tuple[Cause, ...]:
 
 
 def _causes(failing: Failing, ranks: Sequence[Sequence[str]]) -> list[Cause]:
-    """Return the rules that cover all scenarios in which one of `ranks` is failing."""
     found: list[Cause] = []
     counted = [rule for rules in ranks for rule in rules]
-    uncovered = everything = [each for each in failing.together if each.broken & set(counted)]
-    total = _count(each.broken for each in everything)
+    uncovered = [each for each in failing.together if each.broken & set(counted)]
+    total = _count(each.broken for each in uncovered)
     while uncovered:
         fit = _Fit(uncovered, failing.seen)
         candidates = next(some for rules in ranks if (some := [r for r in rules if fit.broken[r]]))
         best = max(candidates, key=fit)
         uncovered = [each for each in uncovered if best not in each.broken]
-        open_rules = {best}.union(*(each.broken for each in uncovered))
-        share = (len(everything) - len(uncovered)) / failing.judged
+        open_rules = {best, *GRAVE}.union(*(each.broken for each in uncovered))
         explained = [r for r in counted if fit.broken[r] and r not in open_rules]
-        found.append(Cause(best, tuple(r for r in explained if share ** total[r] < CHANCE)))
+        covers = {best, *(cause.rule for cause in found)}
+        covered = _count(each.applied for each in failing.together if each.broken & covers)
+        shares = {rule: covered[rule] / failing.seen[rule] for rule in explained}
+        found.append(Cause(best, tuple(r for r in explained if shares[r] ** total[r] < CHANCE)))
     return found
 
 
@@ -107,12 +120,18 @@ class _Fit:
         self._seen = seen
         self._first = _count(each.first for each in failed)
         self._applied = _count(each.applied for each in failed)
+        self._named = _count(
+            {rule for rule, name in NAMED_BY.items() if {rule, name} <= each.broken}
+            for each in failed
+        )
         self._about = _count(each.about for each in failed)
         self._examples = sum(bool(each.about) for each in failed) or 1
         self._areas = _count({_area(rule) for rule in each.broken} for each in failed)
 
     def __call__(self, rule: str) -> float:
         broken = self.broken[rule]
+        if 2 * self._named[rule] > broken:
+            return -math.inf
         shares = self._first[rule] + self._applied[rule] + self._areas[_area(rule)]
         return (
             math.log(broken / self._all)
@@ -289,7 +308,6 @@ def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
 
 
 def _failed(case: Case, findings: frozenset[str], judged: Judged) -> Failed:
-    """Return how a trace has failed, as to what it may be a consequence of."""
     moments = {rule: min(map(moment_of, judged.by_rule[rule].violations)) for rule in findings}
     first = min(moments.values())
     return Failed(

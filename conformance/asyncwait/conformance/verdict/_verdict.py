@@ -223,7 +223,6 @@ class Verdict(Struct, frozen=True):
         return f"{self.planned:,} of {counted(every, 'scenario')} can show it"
 
     def _said(self, status: Status) -> str:
-        """Return how many rules have a status, and how many scenarios show what is expected."""
         count = self.count(status)
         if status == "held":
             return counted(count, "rule held so far", "rules held so far")
@@ -332,7 +331,7 @@ def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:
     failing = [result for result in results if result.status == "fail"]
     seen = {rule: count.seen for rule, count in tally.counts.items()}
     return find_causes(
-        Failing(tally.together, seen, tally.judged),
+        Failing(tally.together, seen),
         [result.rule.id for result in failing if not result.is_forgiven],
         [result.rule.id for result in failing if result.is_forgiven],
     )

@@ -179,7 +179,6 @@ def _kept(entry: Entry, asked: Mapping[str, Shown], today: date) -> Iterator[Ent
 
 
 def _scenarios(entry: Entry, asked: Mapping[str, Shown], today: date) -> tuple[str, ...]:
-    """Return the scenarios of an entry, together with the scenarios that break its rule now."""
     if not (entry.scenarios or entry.says_how) or entry.is_over(today):
         return entry.scenarios
     seen = (each for shown in asked.values() for each in shown.broken.get(entry.rule, ()))

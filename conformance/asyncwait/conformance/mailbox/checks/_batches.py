@@ -70,7 +70,6 @@ def making_a_batch_says_whether_it_holds_anything(history: MailboxHistory) -> It
 
 
 def _ahead(history: MailboxHistory) -> Iterator[tuple[Letter, Letter, Run]]:
-    """Yield what was run although, or after, an urgent one waited that was to go ahead."""
     for run in history.runs:
         plain = history.letter_of(run)
         if plain is None or plain.post.urgent or run.amid is None:
@@ -104,7 +103,6 @@ def urgent_mails_go_ahead_of_the_batch(history: MailboxHistory) -> Iterator[Find
 
 
 def _is_amid_loop(plain: Letter, urgent: Letter, run: Run) -> bool:
-    """Whether the loop had the plain one in its batch when the urgent one was sent."""
     amid = run.amid
     if amid is None or amid.does not in FROM_BATCH or urgent.sent.by != OWNER:
         return False

@@ -33,7 +33,6 @@ def _actions(history: MailboxHistory, loop: Execution) -> list[int]:
 
 
 def _sender_run(history: MailboxHistory, run: Run) -> Run | None:
-    """Return the run of the mail that sent what was run, if it was one."""
     letter = history.letter_of(run)
     if letter is None or letter.sent.by != OWNER:
         return None
@@ -70,7 +69,6 @@ def all_that_is_there_runs_first(history: MailboxHistory) -> Iterator[Finding]:
 
 
 def _suspensions(history: MailboxHistory) -> list[tuple[Execution, float]]:
-    """Return each suspension, and when somebody began to resume it, or NEVER."""
     made = [each for each in history.of("suspend_action") if each.is_well]
     resumes = [each for each in history.executions if each.does == "resume"]
     return [
@@ -176,7 +174,6 @@ def _stopped(history: MailboxHistory, verb: str) -> Iterator[tuple[Execution, Ex
 
 
 def _is_taken_between(history: MailboxHistory, stop: Execution, loop: Execution) -> bool:
-    """Whether the mail that stops the loop may have been taken by something else."""
     others = TAKES | GIVES_BACK | FROM_BATCH - {"run"}
     return any(
         each.does in others and stop.begin < each.begin < loop.end for each in history.executions
@@ -184,14 +181,12 @@ def _is_taken_between(history: MailboxHistory, stop: Execution, loop: Execution)
 
 
 def _is_over_before(history: MailboxHistory, loop: Execution) -> bool:
-    """Whether the loop was completed before it began, or nobody can say."""
     return any(each.begin < loop.begin for each in history.of("all_actions_completed")) and any(
         each.end < loop.begin for each in _loops(history)
     )
 
 
 def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Finding:
-    """Say what the loop did that was not urgent, or that it is not over."""
     for at in _actions(history, loop):
         if at > since:
             return "the action was run; the loop was to stop", at

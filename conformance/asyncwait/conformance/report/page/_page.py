@@ -10,7 +10,7 @@ import functools
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
 from typing import NamedTuple
@@ -256,15 +256,17 @@ def _rendered(report: Report, drawn: Drawn) -> str:
     both = zip(titles(report), report.runs, strict=True)
     runs = [RunView(number, title, run) for number, (title, run) in enumerate(both)]
     rows = [Row(rule, [_cell(view, rule.id, drawn) for view in runs]) for rule in report.rules]
-    groups = groupby(rows, lambda row: f"{row.rule.area} {row.rule.chapter}")
+    areas = dict.fromkeys(row.rule.area for row in _worst_first(rows))
+    by_area = sorted(rows, key=lambda row: [*areas].index(row.rule.area))
+    groups = groupby(by_area, lambda row: f"{row.rule.area} {row.rule.chapter}")
     return (
         _environment()
         .get_template("page.html")
         .render(
             report=report,
             runs=runs,
-            rows=sorted(rows, key=lambda row: row.cause),
-            groups=[_with_shares(area, list(group)) for area, group in groups],
+            rows=_worst_first(rows),
+            groups=[_with_shares(area, _worst_first(group)) for area, group in groups],
             drawn=drawn,
             statuses=sorted({result.status for run in report.runs for result in run.results}),
             areas={rule.area: rule.chapter for rule in report.rules},
@@ -279,15 +281,18 @@ def _rendered(report: Report, drawn: Drawn) -> str:
     )
 
 
+def _worst_first(rows: Iterable[Row]) -> list[Row]:
+    """Return causes, then what else does not pass, then the others, each in their order."""
+    return sorted(rows, key=lambda row: (not row.is_bad, row.cause))
+
+
 def _with_shares(area: str, rows: list[Row]) -> tuple[str, list[Row], list[str]]:
-    """Return an area with its rules, and of each run how many of these pass."""
     columns = zip(*(row.cells for row in rows), strict=True)
     shares = [passed_of(c.status for c in column if c.result is not None) for column in columns]
     return area, rows, shares
 
 
 def _sign(status: str) -> str:
-    """Return a character that stands for a status or a verdict, beside its colour."""
     return _SIGNS.get(status, "?")
 
 

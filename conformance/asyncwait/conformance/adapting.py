@@ -1,8 +1,10 @@
-"""What stands round each peer: the same few lines, and nothing that a peer would have to do.
+"""Adapter for a stream operator of another library, here called a peer, to the suite.
 
-The function of the operator becomes one of a record; results become elements again; the hooks of
-the function are run, and the source is closed. When something is read, called, given, cancelled or
-waited for is up to the peer.
+    def gate() -> StreamBackend:
+        return peer_backend(map_in_order, "ordered")
+
+The adapter calls the function with records, turns results into elements, runs the hooks of the
+function, and closes the source. The peer alone decides when to read, call, emit, cancel and wait.
 """
 
 from collections import deque
@@ -13,6 +15,7 @@ from typing import Any, Self, TypeAlias
 
 from asyncwait.conformance import StreamBackend, stream_backend
 from asyncwait.spec import CallTimedOut, OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit import (
     FunctionParts,
     awaitable_of,
@@ -148,3 +151,8 @@ def peer_backend(peer: Peer, *profiles: str) -> StreamBackend:
         profiles: what it has besides the core, by its own words.
     """
     return stream_backend(partial(open_peer, peer), profiles=profiles)
+
+
+__all__ = ["Function", "Peer", "Results", "Source", "open_peer", "peer_backend"]
+
+claim_exports(__name__)
