@@ -96,8 +96,8 @@ def test_a_loop_that_is_broken_off_leaves_the_stream(fn: Gated) -> None:
 
 
 def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
-    ordered_wait("ab", fn)
-    iter(ordered_wait("ab", fn))
+    ordered_wait([*"ab"], fn)
+    iter(ordered_wait([*"ab"], fn))
 
     assert fn.began == ours() == []
 
@@ -105,7 +105,7 @@ def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
 @pytest.mark.parametrize("error", [KeyError("body"), StopIteration("body"), SystemExit(3)])
 def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException) -> None:
     fn.open_all()
-    with pytest.raises(type(error)) as caught, ordered_wait("ab", fn):
+    with pytest.raises(type(error)) as caught, ordered_wait([*"ab"], fn):
         raise error
 
     assert caught.value is error
@@ -155,7 +155,7 @@ def test_streams_in_threads_have_nothing_to_do_with_each_other() -> None:
 
 def test_there_is_one_consumer(fn: Gated) -> None:
     refused: list[str] = []
-    with ordered_wait("ab", fn) as results:
+    with ordered_wait([*"ab"], fn) as results:
 
         def read_too() -> None:
             fn.until_began(2)
@@ -176,7 +176,7 @@ def test_there_is_one_consumer(fn: Gated) -> None:
 
 def test_statistics_tell_of_now_and_at_last_of_the_end(fn: Gated) -> None:
     seen: list[Statistics] = []
-    with ordered_wait("abc", fn, capacity=2) as results:
+    with ordered_wait([*"abc"], fn, capacity=2) as results:
 
         def look() -> None:
             fn.until_began(2)

@@ -21,10 +21,12 @@ from asyncwait.toolkit import (
     answers_of,
     failure_of,
     is_own_cancellation,
+    is_value,
     not_awaitable,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
+    uncosted,
 )
 
 
@@ -333,7 +335,7 @@ class BatchCrew(Crew):
             else:
                 permit, worker.permit = worker.permit, None
                 returned = await self._limited.gate.call(permit, self._awaitable, values)
-            answers = answers_of(values, returned, single=self._core.single)
+            answers = answers_of(values, uncosted(returned), single=self._core.single)
             if worker.cancelling():
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:
@@ -363,7 +365,7 @@ class BatchCrew(Crew):
         entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
         is_plain = sweep.is_light and core.single and now <= core.due and not core.closed
         is_whole = is_plain and worker.staying == len(entries)
-        if is_whole and not any(isinstance(answer, BaseException) for answer in answers):
+        if is_whole and all(map(_is_result, {*map(type, answers)})):
             core.decide_all(entries, answers)  # What follows comes to the same.
             return
         for entry, answer in zip(entries, answers, strict=True):
@@ -390,3 +392,7 @@ class BatchCrew(Crew):
             room = max(1, failed // 2) if failed else 0
             for entry in entries:
                 entry.room = 1 if entry.attempts == self._attempts - 1 else room
+
+
+def _is_result(kind: type) -> bool:
+    return is_value(kind) and not issubclass(kind, BaseException)

@@ -1,5 +1,6 @@
 """The consumer's side of an open operator."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import anyio.lowlevel
 
 from asyncwait.backends.pool._core import NOTHING, Core
 from asyncwait.spec import Statistics
+from asyncwait.toolkit import HomeLoop, running_trio
 
 
 class PoolValues:
@@ -19,11 +21,21 @@ class PoolValues:
         self._core = core
         self._poll = core.poll
         self._awaited = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """That of asyncio which has entered the operator: to compare it takes no time."""
+        self._home: HomeLoop | None = None
+
+    def enter(self) -> None:
+        """Note which event loop reads from now on."""
+        self._home = HomeLoop()
+        self._loop = None if running_trio() is not None else asyncio.get_running_loop()
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
     async def __anext__(self) -> Any:
+        if self._loop is not None and asyncio.get_running_loop() is not self._loop:
+            self._require_home()
         if self._awaited:
             raise RuntimeError("another task waits for the next element; there is one consumer")
         # No await lies between taking an element and returning it: a cancellation loses nothing.
@@ -34,7 +46,12 @@ class PoolValues:
             await self._wait()
         return element
 
+    def _require_home(self) -> None:
+        if self._home is not None:
+            self._home.require("read")
+
     async def _wait(self) -> None:
+        self._require_home()
         self._awaited = True
         try:
             await self._core.output.wait()

@@ -9,7 +9,7 @@ import anyio
 
 from asyncwait.backends.threads._crew import Told
 from asyncwait.backends.threads._function import Threaded
-from asyncwait.toolkit import Bell, is_collection, reraise_fatal, running_loop
+from asyncwait.toolkit import Bell, is_collection, reraise_fatal, running_loop, uncosted
 
 
 class _Answer:
@@ -111,7 +111,7 @@ class BatchesInThreads(Threaded):
 
     def read(self, returned: Any) -> Any:
         """Read what there is for each value; what can't be read fails its value alone."""
-        returned = self.refuse_coroutine(returned)
+        returned = uncosted(returned)
         if isinstance(returned, Mapping):
             return {value: self._read_one(returned[value]) for value in returned}
         if isinstance(returned, AbstractSet) or not is_collection(returned):  # no answers
