@@ -78,6 +78,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "default": {"on_error": lambda *_: None},
     "retried": {"retry": Retry(initial=0.001), "on_error": "skip"},
     "limited": {"limits": [InFlight(2)], "on_error": "skip"},
+    "cached": {"cache": Cache(9, 60), "on_error": "skip"},
 }
 """Options under which a mistake must not pass for a failed call."""
 
@@ -85,6 +86,7 @@ USES = [
     (form, policy)
     for form, policy in product(FORMS, POLICIES)
     if policy == "retried" or form.endswith(("-ordered-asyncio", "threads-ordered"))
+    if policy != "cached" or form in ON_LOOP
 ]
 
 
@@ -137,6 +139,10 @@ class Opening(Asking):
     open = async_one_by_one
 
 
+class Timing(Asking):
+    timeout = Asking.ask
+
+
 class Entered(Asking):
     __aenter__ = __aexit__ = ask
 
@@ -180,6 +186,7 @@ WRONG_ON_LOOP: dict[str, tuple[Any, str]] = {
     "async context manager": (asynccontextmanager(async_one_by_one), "inside the function"),
     "object to be entered": (Entered(), "`open`"),
     "open with yield": (Opening(), "yield"),
+    "async timeout handler": (Timing(), "plain function"),
     "class": (Asking, "an object of that class"),
     "mock": (Mock(), "async def"),
     "magic mock": (MagicMock(), "async def"),
@@ -350,40 +357,24 @@ def test_a_generator_serves_one_stream(form: str) -> None:
         assert "make a new one" in str(refusal_of(FORMS[form], source, fn))
 
 
-BATCH: dict[str, Any] = {
-    "one coroutine": giving(ask),
-    "coroutines": lambda values: ask([ask(value) for value in values]),
-    "generators": lambda values: ask([one_by_one(value) for value in values]),
-    "async generator": async_one_by_one,
-    "costs": lambda values: ask([Cost(value, 1) for value in values]),
-    "plain": plainly,
+BATCH = {"batch": Batch(max_size=3)}
+UNFINISHED: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
+    "batch that is a coroutine": (ask, BATCH),
+    "batch of coroutines": (lambda values: [ask(value) for value in values], BATCH),
+    "batch of generators": (lambda values: [one_by_one(value) for value in values], BATCH),
+    "batch of costs": (lambda values: [Cost(value, 1) for value in values], BATCH),
+    "many coroutines": (lambda value: [ask(value)], {"many": True}),
+    "many costs": (lambda value: [Cost(value, 1)], {"many": True}),
 }
 
 
-@pytest.mark.parametrize("form", ON_LOOP)
-@pytest.mark.parametrize("kind", BATCH)
-@pytest.mark.parametrize("policy", ["alone", "retried"])
-def test_a_batch_of_unfinished_answers_is_refused(form: str, kind: str, policy: str) -> None:
-    batch = Batch(max_size=3)
-    assert is_final(refusal_of(FORMS[form], [1], BATCH[kind], batch=batch, **POLICIES[policy]))
-
-
-@pytest.mark.parametrize("form", ON_LOOP)
-@pytest.mark.parametrize("kind", ["no await", "returned generator", "def", "mock"])
-@pytest.mark.parametrize("policy", ["alone", "retried"])
-def test_a_cache_keeps_nothing_of_a_wrong_function(form: str, kind: str, policy: str) -> None:
-    fn, cure = WRONG_ON_LOOP[kind]
-    assert cure in str(refusal_of(FORMS[form], VALUES, fn, cache=Cache(9, 60), **POLICIES[policy]))
-
-
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("make", [ask, functools.partial(Cost, used=1)], ids=["await", "cost"])
-def test_among_many_results_each_is_finished(form: str, make: Any) -> None:
-    def several(value: Any) -> list[Any]:
-        return [make(value)]
-
-    fn = several if form in IN_THREADS else giving(several)
-    assert is_final(refusal_of(FORMS[form], [1], fn, many=True, on_error="skip"))
+@pytest.mark.parametrize("kind", UNFINISHED)
+@pytest.mark.parametrize("policy", ["alone", "retried"])
+def test_each_of_several_results_is_finished(form: str, kind: str, policy: str) -> None:
+    make, options = UNFINISHED[kind]
+    fn = giving(make) if form in ON_LOOP else make
+    assert is_final(refusal_of(FORMS[form], [1], fn, **options, **POLICIES[policy]))
 
 
 @pytest.mark.parametrize("form", PLAIN_FORMS)

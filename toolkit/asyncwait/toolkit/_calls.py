@@ -23,7 +23,7 @@ from asyncwait.spec.checks import at_most_infinite, is_number
 from asyncwait.spec.limits import CostMistold
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import Results
-from asyncwait.toolkit._kinds import WrongFunction, not_awaitable, settled
+from asyncwait.toolkit._kinds import WrongFunction, awaited, settled
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
 from asyncwait.toolkit._transient import causes
@@ -52,9 +52,10 @@ def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
     Raises:
         CallFailed: it returned something that can't be awaited.
     """
-    if inspect.isawaitable(returned):
-        return returned
-    raise call_failed(record, not_awaitable(returned))
+    try:
+        return awaited(returned)
+    except WrongFunction as error:
+        raise call_failed(record, error) from error
 
 
 def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:

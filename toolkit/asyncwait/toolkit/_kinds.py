@@ -1,8 +1,9 @@
 """Kinds of functions, and what a call of the wrong kind returns: work that is unfinished."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from inspect import isawaitable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -86,11 +87,17 @@ async def collected(results: AsyncGenerator[Any, Any]) -> list[Any]:
     return found
 
 
-def not_awaitable(returned: Any) -> WrongFunction:
-    """Build the error of a function in coroutine form that returned no awaitable."""
+def awaited(returned: Any) -> Awaitable[Any]:
+    """Return what a function in coroutine form returned, if that can be awaited.
+
+    Raises:
+        WrongFunction: it can't.
+    """
+    if type(returned) is CoroutineType or isawaitable(returned):
+        return returned
     hint = "is it an `async def`? asyncwait.backends.threads calls plain functions"
     hint = _TO_DO.get(type(returned), hint)
-    return WrongFunction(f"expected an awaitable from fn, got {shown(returned)}; {hint}")
+    raise WrongFunction(f"expected an awaitable from fn, got {shown(returned)}; {hint}")
 
 
 def defines(cls: type, name: str) -> bool:

@@ -263,13 +263,11 @@ def _current_loop() -> Any:
 class LeftEarly(AsyncWaitError, RuntimeError):
     """A read from a stream of plain values that was left before the end of its results was read."""
 
-
-def left_early() -> LeftEarly:
-    """Build the error of a read from a stream that was left."""
-    return LeftEarly(
-        "the operator was left before the end of its results was read: read them inside the "
-        "`with` or `async with` block"
-    )
+    def __str__(self) -> str:
+        return (
+            "the operator was left before the end of its results was read: read them inside the "
+            "`with` or `async with` block"
+        )
 
 
 class JoinableTasks:

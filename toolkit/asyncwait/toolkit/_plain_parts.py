@@ -30,13 +30,13 @@ from asyncwait.toolkit._batches import answers_of
 from asyncwait.toolkit._calls import is_collection
 from asyncwait.toolkit._function import FunctionParts, close_source
 from asyncwait.toolkit._kinds import (
+    awaited,
     collected,
-    not_awaitable,
     part_of,
     require_kind,
     settled,
 )
-from asyncwait.toolkit._loop import HomeLoop, left_early
+from asyncwait.toolkit._loop import HomeLoop, LeftEarly
 
 
 class WholeDict:
@@ -101,10 +101,8 @@ class PlainFunction:
         returned = self.call(list(value) if self._batched else value)
         if inspect.isasyncgen(returned) and not (self.single or self._batched):
             given: Any = await collected(returned)
-        elif inspect.isawaitable(returned):
-            given = await returned
         else:
-            raise not_awaitable(returned)
+            given = await awaited(returned)
         if isinstance(given, Cost):
             read = self._read(value, given.result)
             return Cost(read, given.used) if self._limited else read
@@ -270,7 +268,7 @@ class PlainValues:
                 element = await self._results.__anext__()
             except StopAsyncIteration:
                 if self._is_left and not self._has_ended:
-                    raise left_early() from None
+                    raise LeftEarly from None
                 self._has_ended = True
                 raise
             if isinstance(element, Record):

@@ -3,7 +3,6 @@
 Nothing is imported for it: whoever calls such a function has imported anyio, which cancels calls.
 """
 
-import inspect
 import sys
 from bisect import insort
 from collections import deque
@@ -22,7 +21,7 @@ from asyncwait.spec.checks import kind_of
 from asyncwait.spec.limits import NotCalled, is_finite
 from asyncwait.toolkit._calls import FINAL
 from asyncwait.toolkit._function import FunctionParts
-from asyncwait.toolkit._kinds import not_awaitable, part_of
+from asyncwait.toolkit._kinds import awaited, part_of
 from asyncwait.toolkit._limits import HELD_LIMITS, IN_HAND
 from asyncwait.toolkit._loop import (
     Bell,
@@ -128,10 +127,7 @@ class _Marked:
     def _begin(self, value: Any) -> Any:
         if (beginning := _BEGINNING.get(None)) is not None:
             beginning.come()
-        returned = self._function(value)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        return returned
+        return awaited(self._function(value))
 
 
 @coroutine
@@ -394,10 +390,7 @@ class StandIns(Generic[A, B]):
     async def _timed(self, function: Callable[[Any], Any], value: Any) -> Any:
         clock = running_loop().time
         began = clock()
-        returned = function(value)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        result = await returned
+        result = await awaited(function(value))
         beginning = _BEGINNING.get(None)
         is_called = beginning is None or beginning.is_there
         if is_called and self.hedge is not None and isinstance(self.hedge.after, str):

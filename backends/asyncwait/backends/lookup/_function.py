@@ -1,12 +1,11 @@
 """Any async function of a list of keys as a table."""
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from asyncwait.backends.lookup._table import Answers
 from asyncwait.spec import InvalidConfig
-from asyncwait.toolkit import not_awaitable, require_kind, run_hook, settled
+from asyncwait.toolkit import awaited, require_kind, run_hook, settled
 
 
 class FunctionTable:
@@ -40,7 +39,4 @@ class FunctionTable:
         Raises:
             WrongFunction: it is not async, or gives unfinished work.
         """
-        returned = self._fn(keys)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        return settled("fn", await returned)  # type: ignore[no-any-return]
+        return settled("fn", await awaited(self._fn(keys)))  # type: ignore[no-any-return]

@@ -1,7 +1,6 @@
 """Workers that call the function for many records at a time, and when such a batch goes."""
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -19,10 +18,10 @@ from asyncwait.toolkit import (
     Bell,
     Permit,
     answers_of,
+    awaited,
     failure_of,
     is_own_cancellation,
     is_value,
-    not_awaitable,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
@@ -354,10 +353,7 @@ class BatchCrew(Crew):
         self._settle(worker, answers, has_failed=has_failed)
 
     def _awaitable(self, values: list[Any]) -> Any:
-        returned = self._function(list(values))  # which it may change
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        return returned
+        return awaited(self._function(list(values)))  # which it may change
 
     def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
         """Give each record that waits for the call its own outcome, or that of the whole."""

@@ -20,7 +20,7 @@ from asyncwait.spec import (
     Statistics,
 )
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import Bell, left_early
+from asyncwait.toolkit import Bell, LeftEarly
 
 
 class PlainEdge(Struct, frozen=True):
@@ -304,7 +304,7 @@ class State:
         The consumer gets the end, or `error` if there is one, or again the error it got before.
         The consumer of plain values gets an error in place of an end that it has not read.
         """
-        error = left_early() if error is None and self._gives_values else error
+        error = LeftEarly() if error is None and self._gives_values else error
         if not self.closed:
             self._close(error)
         elif self._interrupted:

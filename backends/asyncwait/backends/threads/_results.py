@@ -11,7 +11,7 @@ from typing import Any
 from asyncwait.backends.threads._host import OperatorHost
 from asyncwait.backends.threads._loop_thread import LoopThread
 from asyncwait.spec import OperatorError, Statistics
-from asyncwait.toolkit import PlainResults, left_early
+from asyncwait.toolkit import LeftEarly, PlainResults
 
 _AT_ONCE = 1000
 """Results that are handed to the caller's thread together, at most."""
@@ -62,7 +62,7 @@ class Results(Iterator[Any]):
         if self._has_ended:
             raise StopIteration
         if self._closed:
-            raise left_early()
+            raise LeftEarly
         if self._loop.is_here:
             raise RuntimeError("handlers and hooks run on the loop, which can't wait for itself")
         try:

@@ -19,6 +19,7 @@ from asyncwait.toolkit import (
     FunctionParts,
     WholeDict,
     WrongFunction,
+    awaited,
     collected,
     is_collection,
     settled,
@@ -148,7 +149,9 @@ class RowFunction:
     async def _given(self, value: Any) -> Any:
         """Call the user's function; return what it gives, of an async generator a list."""
         returned = self._call(value)
-        return await (collected(returned) if inspect.isasyncgen(returned) else returned)
+        if inspect.isasyncgen(returned) and self._results.many:
+            return await collected(returned)
+        return await awaited(returned)
 
     def _kept(self, row: InputRow, given: Any) -> Any:
         """Return the rows of what a call gives; of a `Cost`, one of these rows."""

@@ -21,9 +21,8 @@ from asyncwait.spec import (
     OperatorError,
     Retry,
 )
-from asyncwait.spec.checks import kind_of
+from asyncwait.spec.checks import kind_of, takes
 from asyncwait.spec.limits import AnyLimit, SharedLimits, require_limits
-from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import (
     FunctionParts,
     Store,
@@ -274,7 +273,7 @@ def _held(max_held: Any, capacity: Any) -> Any:
 
 
 def _call_of(fn: Any) -> Any:
-    return fn.__call__ if isinstance(fn, type) else FunctionParts.of(fn).call
+    return partial(fn.__call__, None) if isinstance(fn, type) else FunctionParts.of(fn).call
 
 
 def _require_kind(fn: Any, *, many: bool, batched: bool) -> None:
@@ -352,16 +351,8 @@ def _require_function(fn: Any) -> None:
 
 def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
     """Refuse what can't be called as it will be, where that can be told here."""
-    try:
-        takes = signature(fn)
-    except (ValueError, TypeError):  # it does not tell
-        return
-    try:
-        takes.bind(*arguments)
-    except TypeError as error:
-        raise InvalidConfig.of(
-            "fn", fn, f"a function that is called {how} ({one_line(error)})"
-        ) from None
+    if not takes(fn, len(arguments)):
+        raise InvalidConfig.of("fn", fn, f"a function that is called {how}")
 
 
 def require_progress(progress: Any) -> None:
