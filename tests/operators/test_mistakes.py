@@ -45,14 +45,6 @@ def on_loop(wait: Any, loop: str = "asyncio") -> Run:
     )
 
 
-def without_loop(wait: Any) -> Run:
-    def read(*given: Any, **options: Any) -> list[Any]:
-        with wait(*given, **options) as results:
-            return list(results)
-
-    return read
-
-
 def keyed(wait: Any, mode: str) -> Any:
     return functools.partial(wait, key=hash) if mode == "key-ordered" else wait
 
@@ -64,9 +56,11 @@ ON_LOOP: dict[str, Run] = {
     if loop == "asyncio" or mode == "ordered"
 }
 IN_THREADS: dict[str, Run] = {
-    "threads-ordered": without_loop(threads.ordered_wait),
-    "threads-unordered": without_loop(threads.unordered_wait),
-    "threads-key-ordered": without_loop(keyed(threads.key_ordered_wait, "key-ordered")),
+    "threads-ordered": lambda *given, **options: list(threads.ordered_wait(*given, **options)),
+    "threads-unordered": lambda *given, **options: list(threads.unordered_wait(*given, **options)),
+    "threads-key-ordered": lambda *given, **options: list(
+        threads.key_ordered_wait(*given, **{"key": hash} | options)
+    ),
     "threads-on-loop": on_loop(threads.ordered_wait),
 }
 FORMS = ON_LOOP | IN_THREADS
@@ -135,20 +129,10 @@ class Asking:
         yield value
 
 
-class Opening(Asking):
-    open = async_one_by_one
-
-
-class Timing(Asking):
-    timeout = Asking.ask
-
-
-class Entered(Asking):
-    __aenter__ = __aexit__ = ask
-
-
-class Locked:
-    __enter__ = __exit__ = __call__ = plainly
+Opening = type("Opening", (Asking,), {"open": async_one_by_one})
+Timing = type("Timing", (Asking,), {"timeout": Asking.ask})
+Entered = type("Entered", (Asking,), {"__aenter__": ask, "__aexit__": ask})
+Locked = type("Locked", (), dict.fromkeys(("__enter__", "__exit__", "__call__"), plainly))
 
 
 class Waiting:
@@ -446,7 +430,9 @@ def test_a_lookup_refuses_a_wrong_function(kind: str, policy: str) -> None:
 
 @pytest.mark.parametrize("wrong", [one_by_one, async_one_by_one, 7])
 def test_wrappers_refuse_what_gives_no_results(wrong: Any) -> None:
-    for wrap in (StandIns, lambda fn: paid_once(fn, None, str, repr, eval)):  # type: ignore[arg-type]
+    attempt: Any = None
+    wraps: list[Any] = [StandIns, functools.partial(StandIns, ask)]
+    for wrap in (*wraps, lambda fn: paid_once(fn, attempt, str, repr, eval)):
         with pytest.raises(InvalidConfig):
             wrap(wrong)
 

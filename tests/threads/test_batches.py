@@ -9,6 +9,7 @@ import pytest
 from blocking import Gated, await_event
 from remains import wait_until
 
+from asyncwait.backends.services import Budget, Cost
 from asyncwait.backends.threads import ordered_wait
 from asyncwait.spec import Batch, InvalidResult, TooManyAbandonedCalls
 
@@ -119,3 +120,11 @@ async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> No
                 await anyio.sleep(0.001)
 
     assert fn.ended == [("a", "b")]
+
+
+@pytest.mark.parametrize(("limits", "out"), [([Budget(4, "USD", then="stop")], 2), (None, 4)])
+def test_a_batch_may_tell_its_cost(limits: Any, out: int) -> None:
+    with ordered_wait(
+        range(4), lambda values: Cost(values, {"USD": 3}), batch=PAIRS, limits=limits
+    ) as results:
+        assert list(results) == [*range(out)]

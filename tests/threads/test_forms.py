@@ -55,19 +55,6 @@ def test_with_gives_an_iterator_of_the_results(mode: str) -> None:
     assert next(results, None) is None
 
 
-def test_a_loop_over_the_stream_opens_and_leaves_it(mode: str) -> None:
-    """Without `with`."""
-    assert sorted(WAITS[mode]([1, 2, 3], double)) == [2, 4, 6]
-    assert "asyncwait-loop" not in ours()
-
-
-@pytest.mark.anyio
-async def test_async_with_is_for_those_who_have_a_loop(mode: str) -> None:
-    async with WAITS[mode]([1, 2, 3], double) as results:
-        assert "asyncwait-loop" not in ours()
-        assert sorted([result async for result in results]) == [2, 4, 6]
-
-
 def test_with_may_be_used_where_a_loop_runs() -> None:
     async def main() -> list[int]:
         with ordered_wait([1, 2], double) as results:

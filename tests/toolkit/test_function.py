@@ -64,12 +64,6 @@ def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
     return fn
 
 
-@pytest.mark.parametrize("fn", [None, "f"])
-def test_what_is_no_function_is_refused(fn: Any) -> None:
-    with pytest.raises(InvalidConfig, match=r"^fn must be .* async_invoke\(\), got "):
-        FunctionParts.of(fn)
-
-
 @pytest.mark.parametrize("part", ["async_invoke", "timeout", "failure", "open", "close"])
 def test_a_part_that_is_no_function_is_refused(part: str) -> None:
     with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be .* got 0 \(int\)$"):

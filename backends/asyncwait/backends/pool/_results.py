@@ -1,6 +1,6 @@
 """The consumer's side of an open operator."""
 
-import asyncio
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -21,21 +21,19 @@ class PoolValues:
         self._core = core
         self._poll = core.poll
         self._awaited = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        """That of asyncio which has entered the operator: to compare it takes no time."""
+        self._loop: AbstractEventLoop | None = None
+        """The loop of asyncio that has entered the operator: to compare it takes no time."""
         self._home: HomeLoop | None = None
 
     def enter(self) -> None:
         """Note which event loop reads from now on."""
         self._home = HomeLoop()
-        self._loop = None if running_trio() is not None else asyncio.get_running_loop()
+        self._loop = None if running_trio() is not None else get_running_loop()
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
     async def __anext__(self) -> Any:
-        if self._loop is not None and asyncio.get_running_loop() is not self._loop:
-            self._require_home()
         if self._awaited:
             raise RuntimeError("another task waits for the next element; there is one consumer")
         # No await lies between taking an element and returning it: a cancellation loses nothing.
@@ -46,12 +44,9 @@ class PoolValues:
             await self._wait()
         return element
 
-    def _require_home(self) -> None:
-        if self._home is not None:
-            self._home.require("read")
-
     async def _wait(self) -> None:
-        self._require_home()
+        if self._home is not None and (self._loop is None or get_running_loop() is not self._loop):
+            self._home.require("read")
         self._awaited = True
         try:
             await self._core.output.wait()
