@@ -109,11 +109,10 @@ class Threaded:
 
     def read(self, returned: Any) -> Any:
         """Read what a call has given, in its thread."""
-        return self.read_results(returned)
+        return self.read_results(uncosted(returned))
 
     def read_results(self, returned: Any) -> Any:
         """Read what may block while it is read, or be used again by the next call here (RES-9)."""
-        returned = uncosted(returned)
         if self.single:
             return settled("fn", returned)
         if self._wrap is not None:
