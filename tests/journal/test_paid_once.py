@@ -254,7 +254,7 @@ def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal)
     def fn(value: int) -> Any:
         return service.ask(value)
 
-    with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match="where its calls"):
+    with on_disk.attempt("run") as attempt, pytest.raises(TypeError, match="is an `await` missing"):
         kept(fn, attempt)(1)
     assert service.calls == []
 

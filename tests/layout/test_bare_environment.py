@@ -130,9 +130,9 @@ async def echo(value):
     return value
 
 async def main():
-    async with ordered_wait("abc", echo) as results:
+    async with ordered_wait([*"abc"], echo) as results:
         print([each async for each in results])
-    async with ordered_wait("abc", echo, limits=[Budget(1, path="spent")]) as results:
+    async with ordered_wait([*"abc"], echo, limits=[Budget(1, path="spent")]) as results:
         pass
 
 with unordered_wait([1], str) as results:

@@ -155,10 +155,10 @@ async def test_what_closing_raises_hides_no_reading() -> None:
 @pytest.mark.parametrize("cache", [None, Full()])
 async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> None:
     with pytest.raises(OSError, match="close"):
-        async with lookup("aaa", Stuck(), cache=cache) as results:
+        async with lookup([*"aaa"], Stuck(), cache=cache) as results:
             assert await anext(results) == ("a", ("a",))
     with pytest.raises(ValueError, match="body") as caught:
-        async with lookup("aaa", Stuck(), cache=cache):
+        async with lookup([*"aaa"], Stuck(), cache=cache):
             raise ValueError("body")
     assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]
 

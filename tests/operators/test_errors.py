@@ -20,6 +20,7 @@ from asyncwait.spec import (
     RetryAfter,
     TooManyAbandonedCalls,
 )
+from asyncwait.toolkit import WrongFunction
 
 pytestmark = pytest.mark.anyio
 
@@ -63,25 +64,25 @@ async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOpera
 
 @pytest.mark.all_profiles
 @pytest.mark.parametrize(
-    ("fn", "told"),
+    ("fn", "kind", "told"),
     [
-        (str.upper, "'A'; is it an `async def`?"),
-        *((refusing(given), repr(given)) for given in ("line is down", None, ValueError)),
+        (str.upper, WrongFunction, "'A'; is it an `async def`?"),
+        *((refusing(each), TypeError, repr(each)) for each in ("line is down", None, ValueError)),
     ],
     ids=["no coroutine function", "text", "none", "class"],
 )
 async def test_a_slip_in_the_function_fails_its_record_with_a_type_error(
-    open_operator: OpenOperator, fn: Any, told: str
+    open_operator: OpenOperator, fn: Any, kind: type[Exception], told: str
 ) -> None:
     error = await error_of(open_operator, fn, "a")
 
     assert (type(error), error.record, type(error.__cause__)) == (
         CallFailed,
         Record("a"),
-        TypeError,
+        kind,
     )
     assert f"got {told}" in str(error.__cause__)
-    assert str(error).count("TypeError") == 1
+    assert str(error).count(kind.__name__) == 1
 
 
 async def test_a_stop_iteration_of_a_plain_function_ends_nothing(

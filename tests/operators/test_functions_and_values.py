@@ -1,8 +1,5 @@
-"""What may be a function, and what happens to values and keys: nothing."""
+"""What happens to values and keys: nothing."""
 
-import asyncio
-import functools
-from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 import anyio
@@ -12,66 +9,6 @@ from operators import SIDE_BY_SIDE, Callbacks, Source, read_all, read_timed
 from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio
-
-
-class Doubling:
-    async def __call__(self, value: Any) -> list[Any]:
-        await anyio.sleep(1)
-        return [value, value]
-
-
-async def doubled(factor: int, value: Any) -> list[Any]:
-    await anyio.sleep(1)
-    return [value] * factor
-
-
-def decorated(fn: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
-    @functools.wraps(fn)
-    def inner(value: Any) -> Awaitable[Any]:
-        return fn(value)
-
-    return inner
-
-
-class Promise:
-    """Something that can be awaited and is no coroutine."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __await__(self) -> Generator[Any, None, list[Any]]:
-        yield from anyio.sleep(1).__await__()
-        return [self.value, self.value]
-
-
-def started(value: Any) -> Awaitable[Any]:
-    """A task on asyncio, a coroutine elsewhere."""
-    coroutine = doubled(2, value)
-    try:
-        return asyncio.get_running_loop().create_task(coroutine)
-    except RuntimeError:
-        return coroutine
-
-
-@pytest.mark.parametrize(
-    "fn",
-    [
-        Doubling(),
-        Doubling().__call__,
-        functools.partial(doubled, 2),
-        decorated(Doubling()),
-        decorated(decorated(functools.partial(doubled, 2))),
-        lambda value: doubled(2, value),
-        Promise,
-        started,
-    ],
-    ids=["object", "method", "partial", "decorated", "both", "lambda", "awaitable", "task"],
-)
-async def test_a_function_is_whatever_returns_an_awaitable(
-    open_operator: OpenOperator, fn: Any
-) -> None:
-    async with open_operator(OperatorConfig(), fn, Source("a", "b")) as results:
-        assert await read_all(results) == ["a", "a", "b", "b"]
 
 
 class Hostile:

@@ -13,7 +13,6 @@ from asyncwait.backends.services import InFlight, Limit
 from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
-    InvalidConfig,
     InvalidResult,
     Mode,
     OperatorConfig,
@@ -183,54 +182,6 @@ async def test_what_a_handler_gives_stands_for_what_the_function_gives(
                     await anext(results)
 
 
-class InCallbackForm:
-    def async_invoke(self, value: Any, result: Any) -> None:
-        """Never called."""
-
-
-@pytest.mark.parametrize(
-    ("mode", "argument", "wrong"),
-    [
-        *(("ordered", "source", wrong) for wrong in (5, None)),
-        *(("ordered", "fn", wrong) for wrong in (7, None, InCallbackForm())),
-        ("ordered", "capacity", 0),
-        ("ordered", "timeout", "soon"),
-        ("ordered", "retry", 3),
-        ("ordered", "cache", 5),
-        *(("ordered", "on_error", wrong) for wrong in ("ignore", 3, halve)),
-        ("ordered", "copy", skipping),
-        ("ordered", "key", str),
-        *(("key-ordered", "key", wrong) for wrong in (None, "id", skipping)),
-    ],
-)
-async def test_a_wrong_argument_is_refused_by_name(
-    operator: str, mode: Mode, argument: str, wrong: Any
-) -> None:
-    source = Iterated()
-    keyed = {"key": str} if mode == "key-ordered" else {}
-    given: dict[str, Any] = {"source": source, "fn": skipping, **keyed, argument: wrong}
-
-    with pytest.raises(InvalidConfig, match=f"^{argument} must be "):
-        async with PLAIN_FORMS[operator][mode](**given):
-            pass
-
-    assert source.log == ([] if argument == "source" else ["iterable"])
-
-
-async def test_an_async_generator_is_told_to_return_a_list(ordered_wait: PlainWait) -> None:
-    async def generates(value: int) -> AsyncIterator[int]:
-        yield value
-
-    async with ordered_wait([1], generates) as results:  # type: ignore[arg-type]
-        with pytest.raises((TypeError, CallFailed), match="return it, with `many=True`"):
-            await anext(results)
-
-
-async def test_a_loop_over_what_was_not_entered_is_told_how(ordered_wait: PlainWait) -> None:
-    with pytest.raises(TypeError, match=r"^ordered_wait.*`async with ordered_wait\(\.\.\.\) as"):
-        aiter(ordered_wait([1], skipping))  # type: ignore[call-overload]
-
-
 def test_an_option_that_there_is_not_is_told_with_the_nearest(ordered_wait: PlainWait) -> None:
     message = r"^ordered_wait\(\) has no option 'capcity'; did you mean 'capacity'\?$"
     with pytest.raises(TypeError, match=message):
@@ -274,25 +225,6 @@ async def test_a_context_is_entered_once(ordered_wait: PlainWait) -> None:
 
     with pytest.raises(RuntimeError, match="entered once"):
         await wait.__aenter__()
-
-
-def test_a_stream_that_its_loop_has_closed_is_no_empty_stream(
-    ordered_wait: PlainWait, anyio_backend: tuple[str, dict[str, Any]]
-) -> None:
-    name, options = anyio_backend
-    if name == "trio":
-        return  # A task of trio can't end with a scope open.
-    stream = ordered_wait(["a1", "b1"], Sleeper())
-
-    async def open_it() -> Any:
-        entered = await stream.__aenter__()
-        await anyio.sleep(0.5)
-        return entered
-
-    results = anyio.run(open_it, backend=name, backend_options=options)
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="left by another task"):
-            anyio.run(results.__anext__, backend=name, backend_options=options)
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
     options: dict[str, Any] = {"limits": [Budget(4, then=then)], "retry": Retry(initial=0.05)}
 
     async def main(_: object) -> None:
-        async with pool.ordered_wait("abcdef", ask, on_error=dead, **options) as results:
+        async with pool.ordered_wait([*"abcdef"], ask, on_error=dead, **options) as results:
             assert [await anext(results) for _ in range(4)] == ["A", "b", "C", "D"]
             with pytest.raises(StopAsyncIteration if then == "stop" else BudgetSpent) as end:
                 await anext(results)
@@ -256,7 +256,7 @@ def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
 
 
 @LOOPS
-@pytest.mark.parametrize("inputs", ["ab", "abc"], ids=["nothing-waits", "a-record-waits"])
+@pytest.mark.parametrize("inputs", [[*"ab"], [*"abc"]], ids=["nothing-waits", "a-record-waits"])
 def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(
     inputs: str, loop: str
 ) -> None:
@@ -291,7 +291,7 @@ def test_a_budget_that_another_operator_spends_reports_a_record_that_backs_off()
     async def read(value: str, after: float) -> None:
         await anyio.sleep(after)
         options: dict[str, Any] = {"limits": [budget], "retry": Retry(initial=60)}
-        async with pool.ordered_wait(value, ask, on_error="skip", **options) as results:
+        async with pool.ordered_wait([value], ask, on_error="skip", **options) as results:
             async for _ in results:
                 pass
 
@@ -315,7 +315,7 @@ def test_a_record_backs_off_while_a_refund_may_pay_for_its_next_call() -> None:
         return Cost(value, 1)
 
     budget = Budget(12, "USD", cost=lambda value: 2 if value == "a" else 10, then="stop")
-    assert run(ask, "ab", limits=[budget], retry=Retry(initial=3)) == ["a", "b"]
+    assert run(ask, [*"ab"], limits=[budget], retry=Retry(initial=3)) == ["a", "b"]
 
 
 def test_calls_that_wait_for_abandoned_calls_alone_are_named() -> None:

@@ -252,9 +252,3 @@ def test_limits_count_each_call_and_figures_one_for_a_value() -> None:
 def test_an_argument_that_is_none_is_refused(make: Any, given: Any, name: str) -> None:
     with pytest.raises(InvalidConfig, match=rf"^{name}"):
         make(**given)
-
-
-@pytest.mark.parametrize("other", [len, 7], ids=str)
-def test_a_stand_in_that_is_no_coroutine_function_is_refused(other: Any) -> None:
-    with pytest.raises(InvalidConfig, match=r"^others\[0\] must be a coroutine function"):
-        StandIns(Service(set()), other)

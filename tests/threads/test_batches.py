@@ -9,8 +9,9 @@ import pytest
 from blocking import Gated, await_event
 from remains import wait_until
 
+from asyncwait.backends.services import Budget, Cost
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, CallFailed, InvalidResult, TooManyAbandonedCalls
+from asyncwait.spec import Batch, InvalidResult, TooManyAbandonedCalls
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -39,19 +40,6 @@ def test_what_is_iterated_is_read_in_the_thread() -> None:
     assert threading.current_thread() not in read_by
 
 
-def test_a_coroutine_among_the_answers_is_no_result() -> None:
-    async def later() -> None: ...
-
-    def answer(values: list[str]) -> list[Any]:
-        return [later() for _ in values]
-
-    with (
-        pytest.raises(CallFailed, match="expected a result from fn, got a coroutine"),
-        ordered_wait("a", answer, batch=PAIRS) as results,
-    ):
-        list(results)
-
-
 def test_a_function_may_change_the_list_that_it_is_given() -> None:
     def answer(values: list[int]) -> dict[int, int]:
         values.sort()
@@ -66,7 +54,7 @@ def test_a_function_may_change_the_list_that_it_is_given() -> None:
 def test_a_set_is_no_answers() -> None:
     with (
         pytest.raises(InvalidResult, match="expected a list or a mapping"),
-        ordered_wait("ab", lambda values: {*values}, batch=PAIRS) as results,
+        ordered_wait([*"ab"], lambda values: {*values}, batch=PAIRS) as results,
     ):
         list(results)
 
@@ -118,7 +106,7 @@ def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:
     with (
         pytest.warns(RuntimeWarning, match=told),
         ordered_wait(
-            "ab", lambda values: fn(tuple(values)), timeout=SHORT, on_error="skip", batch=PAIRS
+            [*"ab"], lambda values: fn(tuple(values)), timeout=SHORT, on_error="skip", batch=PAIRS
         ) as results,
     ):
         assert list(results) == []
@@ -127,8 +115,16 @@ def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:
 @pytest.mark.anyio
 async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> None:
     with fn.opened_later(lambda: bool(fn.began)):
-        async with ordered_wait("ab", lambda values: fn(tuple(values)), batch=PAIRS):
+        async with ordered_wait([*"ab"], lambda values: fn(tuple(values)), batch=PAIRS):
             while not fn.began:
                 await anyio.sleep(0.001)
 
     assert fn.ended == [("a", "b")]
+
+
+@pytest.mark.parametrize(("limits", "out"), [([Budget(4, "USD", then="stop")], 2), (None, 4)])
+def test_a_batch_may_tell_its_cost(limits: Any, out: int) -> None:
+    with ordered_wait(
+        range(4), lambda values: Cost(values, {"USD": 3}), batch=PAIRS, limits=limits
+    ) as results:
+        assert list(results) == [*range(out)]

@@ -33,7 +33,7 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
 
     def run() -> list[Any]:
         request.set("outside")
-        stream = ordered_wait("abc", call, capacity=1)
+        stream = ordered_wait([*"abc"], call, capacity=1)
         if form == "async":
             return asyncio.run(main(stream))
         if form == "for":
@@ -47,7 +47,7 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
 
 
 def test_a_result_may_be_anything(mode: str) -> None:
-    values: list[Any] = [None, "text", [], {"a": 1}, b"", (each for each in "ab"), OSError("no")]
+    values: list[Any] = [None, "text", [], {"a": 1}, b"", iter("ab"), OSError("no")]
 
     with WAITS[mode](range(len(values)), values.__getitem__) as results:
         assert {id(result) for result in results} == set(map(id, values))
@@ -99,30 +99,13 @@ def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
         await_event(is_open)
         raise OSError(value)
 
-    with unordered_wait("a", call, on_error=handler) as results:
+    with unordered_wait(["a"], call, on_error=handler) as results:
         is_open.set()
         wait_until(lambda: bool(refused))
         out = list(results)
 
     assert out == ["asyncwait-loop 1"]
     assert "on the loop" in refused[0]
-
-
-@pytest.mark.parametrize(("many", "what"), [(False, "a coroutine"), (True, "an async generator")])
-def test_what_only_a_loop_could_run_is_no_result(*, many: bool, what: str) -> None:
-    async def single(value: str) -> str:
-        return value
-
-    async def several(value: str) -> Any:
-        yield value
-
-    def call(value: str) -> Any:
-        return several(value) if many else single(value)
-
-    with ordered_wait("a", call, many=many) as results, pytest.raises(CallFailed) as caught:
-        next(results)
-
-    assert f"got {what}; " in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +117,6 @@ def test_what_is_no_exception_is_a_cause_too(error: BaseException) -> None:
     def call(value: str) -> str:
         raise error
 
-    with ordered_wait("a", call) as results, pytest.raises(CallFailed) as caught:
+    with ordered_wait(["a"], call) as results, pytest.raises(CallFailed) as caught:
         next(results)
     assert caught.value.__cause__ is error

@@ -22,7 +22,7 @@ def test_calls_that_run_on_are_counted(fn: Gated) -> None:
     async def main() -> Statistics:
         clock = Clock()
         options: Any = {"timeout": 9, "on_error": "skip", "capacity": 1}
-        async with ordered_wait("ab", fn, **options) as results:
+        async with ordered_wait([*"ab"], fn, **options) as results:
             reading = asyncio.create_task(anext(results))
             await clock.until(lambda: fn.began == ["a"])
             clock.now += 10
@@ -69,14 +69,14 @@ def test_an_attempt_that_takes_too_long_is_followed_by_another_beside_it(fn: Gat
         return number
 
     retry = Retry(max_attempts=2, initial=0.001, attempt_timeout=SHORT)
-    with ordered_wait("a", answer, retry=retry) as results:
+    with ordered_wait(["a"], answer, retry=retry) as results:
         assert list(results) == [2]
         assert fn.ended == []
 
 
 @pytest.mark.anyio
 async def test_deadlines_hold_on_every_loop(fn: Gated) -> None:
-    async with ordered_wait("a", fn, timeout=SHORT) as results:
+    async with ordered_wait(["a"], fn, timeout=SHORT) as results:
         began = anyio.current_time()
         with pytest.raises(CallTimedOut):
             await anext(results)
@@ -98,6 +98,6 @@ def test_an_answer_in_time_is_not_too_late_because_the_loop_was_blocked(fn: Gate
             raise OSError
         return value
 
-    with unordered_wait("ab", call, timeout=0.2, on_error=handler) as results:
+    with unordered_wait([*"ab"], call, timeout=0.2, on_error=handler) as results:
         assert sorted(results) == ["a", "handled"]
     assert gated.ended == ["b", "a"]

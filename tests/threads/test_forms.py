@@ -55,19 +55,6 @@ def test_with_gives_an_iterator_of_the_results(mode: str) -> None:
     assert next(results, None) is None
 
 
-def test_a_loop_over_the_stream_opens_and_leaves_it(mode: str) -> None:
-    """Without `with`."""
-    assert sorted(WAITS[mode]([1, 2, 3], double)) == [2, 4, 6]
-    assert "asyncwait-loop" not in ours()
-
-
-@pytest.mark.anyio
-async def test_async_with_is_for_those_who_have_a_loop(mode: str) -> None:
-    async with WAITS[mode]([1, 2, 3], double) as results:
-        assert "asyncwait-loop" not in ours()
-        assert sorted([result async for result in results]) == [2, 4, 6]
-
-
 def test_with_may_be_used_where_a_loop_runs() -> None:
     async def main() -> list[int]:
         with ordered_wait([1, 2], double) as results:
@@ -96,8 +83,8 @@ def test_a_loop_that_is_broken_off_leaves_the_stream(fn: Gated) -> None:
 
 
 def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
-    ordered_wait("ab", fn)
-    iter(ordered_wait("ab", fn))
+    ordered_wait([*"ab"], fn)
+    iter(ordered_wait([*"ab"], fn))
 
     assert fn.began == ours() == []
 
@@ -105,7 +92,7 @@ def test_nothing_runs_before_the_stream_is_opened(fn: Gated) -> None:
 @pytest.mark.parametrize("error", [KeyError("body"), StopIteration("body"), SystemExit(3)])
 def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException) -> None:
     fn.open_all()
-    with pytest.raises(type(error)) as caught, ordered_wait("ab", fn):
+    with pytest.raises(type(error)) as caught, ordered_wait([*"ab"], fn):
         raise error
 
     assert caught.value is error
@@ -155,7 +142,7 @@ def test_streams_in_threads_have_nothing_to_do_with_each_other() -> None:
 
 def test_there_is_one_consumer(fn: Gated) -> None:
     refused: list[str] = []
-    with ordered_wait("ab", fn) as results:
+    with ordered_wait([*"ab"], fn) as results:
 
         def read_too() -> None:
             fn.until_began(2)
@@ -176,7 +163,7 @@ def test_there_is_one_consumer(fn: Gated) -> None:
 
 def test_statistics_tell_of_now_and_at_last_of_the_end(fn: Gated) -> None:
     seen: list[Statistics] = []
-    with ordered_wait("abc", fn, capacity=2) as results:
+    with ordered_wait([*"abc"], fn, capacity=2) as results:
 
         def look() -> None:
             fn.until_began(2)

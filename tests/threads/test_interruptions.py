@@ -54,7 +54,7 @@ def test_an_interruption_comes_out_where_the_results_are_read(
 ) -> None:
     fn, asked = Raising(error), list[Any]()
     fn.may_raise.set()
-    stream = ordered_wait("a", fn, on_error=lambda *given: asked.append(given))
+    stream = ordered_wait(["a"], fn, on_error=lambda *given: asked.append(given))
 
     def read() -> None:
         if form == "for":
@@ -79,7 +79,7 @@ def test_the_first_of_several_interruptions_comes_out() -> None:
             first(value)
         second(value)
 
-    with pytest.raises(SystemExit), ordered_wait("ab", fn) as results:  # noqa: PT012
+    with pytest.raises(SystemExit), ordered_wait([*"ab"], fn) as results:  # noqa: PT012
         first.may_raise.set()  # While it is opened, it would wait for the second call.
         try:
             next(results)
@@ -99,7 +99,7 @@ def test_an_interruption_while_the_stream_is_left_comes_out_then(
     fn = kind(error)
 
     def leave() -> None:
-        with ordered_wait("a", fn):
+        with ordered_wait(["a"], fn):
             await_event(fn.began)
             threading.Timer(0.01, fn.may_raise.set).start()
 
@@ -118,7 +118,7 @@ def test_an_interruption_ends_the_loop_of_the_caller(
     fn = Raising(error)
 
     async def main() -> None:
-        async with ordered_wait("a", fn) as results:
+        async with ordered_wait(["a"], fn) as results:
             while not fn.began.is_set():
                 await anyio.sleep(0.001)
             if when == "read":

@@ -40,8 +40,8 @@ def test_leaving_waits_for_calls_that_run(fn: Gated, mode: str, limit: float | N
 @pytest.mark.parametrize(
     ("values", "many", "named"),
     [
-        ("a", "1 call ", "'a'"),
-        ("abc", "3 calls ", "'a', 'b', 'c'"),
+        (["a"], "1 call ", "'a'"),
+        ([*"abc"], "3 calls ", "'a', 'b', 'c'"),
         (range(8), "8 calls ", "0, 1, 2, 3, 4 and 3 more"),
     ],
 )
@@ -69,7 +69,7 @@ async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
         fn.open_all()
 
     async with anyio.create_task_group() as group:
-        async with ordered_wait("ab", fn):
+        async with ordered_wait([*"ab"], fn):
             while len(fn.began) < 2:
                 await anyio.sleep(0.001)
             group.start_soon(turn)
@@ -82,7 +82,7 @@ async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
 async def test_a_cancellation_waits_for_the_calls_too(fn: Gated) -> None:
     reached = threading.Event()
     with fn.opened_later(reached.is_set), anyio.CancelScope() as scope:
-        async with ordered_wait("ab", fn) as results:
+        async with ordered_wait([*"ab"], fn) as results:
             while len(fn.began) < 2:
                 await anyio.sleep(0.001)
             scope.cancel()
@@ -100,7 +100,7 @@ def test_a_task_that_is_cancelled_while_it_waits_for_calls_waits_on(fn: Gated) -
 
     async def main() -> None:
         async def leave() -> None:
-            async with ordered_wait("a", fn):
+            async with ordered_wait(["a"], fn):
                 while not fn.began:
                     await asyncio.sleep(0.001)
                 leaving.set()
@@ -124,7 +124,7 @@ def test_a_task_that_is_cancelled_while_it_waits_for_calls_waits_on(fn: Gated) -
 def test_a_warning_that_is_an_error_comes_out(fn: Gated) -> None:
     with (
         pytest.raises(RuntimeWarning, match=r"^1 call runs on"),
-        ordered_wait("a", fn, timeout=SHORT),  # and here all warnings are errors
+        ordered_wait(["a"], fn, timeout=SHORT),  # and here all warnings are errors
     ):
         fn.until_began(1)
 

@@ -85,4 +85,5 @@ def test_a_stream_that_was_left_keeps_nothing() -> None:
         drop(results, 5)
 
     wait_until(lambda: watched.alive() == [])
-    assert next(results, None) is None
+    with pytest.raises(RuntimeError, match="left before the end"):
+        next(results)

@@ -214,7 +214,7 @@ def test_a_source_that_is_silent_keeps_nobody() -> None:
 def test_a_source_may_read_another_stream(fn: Gated) -> None:
     fn.open_all()
     with (
-        ordered_wait("ab", fn) as first,
+        ordered_wait([*"ab"], fn) as first,
         ordered_wait(first, str.upper) as second,
     ):
         assert list(second) == ["A", "B"]

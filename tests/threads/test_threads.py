@@ -54,7 +54,7 @@ def test_there_are_never_more_threads_than_calls_may_run(mode: str, capacity: in
 
 @pytest.mark.anyio
 async def test_the_loop_is_not_blocked_by_calls(fn: Gated) -> None:
-    async with ordered_wait("ab", fn) as results:
+    async with ordered_wait([*"ab"], fn) as results:
         while len(fn.began) < 2:
             await anyio.sleep(0.001)
         fn.open_all()
@@ -145,7 +145,7 @@ def test_a_call_that_has_failed_for_want_of_a_thread_is_not_run_later(
         return isinstance(error, RuntimeError)
 
     retry = Retry(max_attempts=2, initial=0.001, on_error=again)
-    with ordered_wait("a", fn, retry=retry) as results:
+    with ordered_wait(["a"], fn, retry=retry) as results:
         assert list(results) == ["a"]
 
     assert fn.began == ["a"]

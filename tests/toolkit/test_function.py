@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
@@ -51,11 +50,6 @@ def test_a_function_in_callback_form_is_invoked() -> None:
     assert parts == FunctionParts(None, fn.async_invoke, fn.timeout, fn.failure, fn.open, fn.close)
 
 
-@pytest.mark.parametrize("fn", [partial(double), Callbacks().timeout])
-def test_anything_callable_may_give_the_awaitable(fn: Callable[..., Any]) -> None:
-    assert FunctionParts.of(fn).call is fn
-
-
 def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
     async def fn(value: Any) -> list[Any]:
         return [value]
@@ -64,28 +58,10 @@ def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
     return fn
 
 
-@pytest.mark.parametrize("fn", [None, "f"])
-def test_what_is_no_function_is_refused(fn: Any) -> None:
-    with pytest.raises(InvalidConfig, match=r"^fn must be .* async_invoke\(\), got "):
-        FunctionParts.of(fn)
-
-
 @pytest.mark.parametrize("part", ["async_invoke", "timeout", "failure", "open", "close"])
 def test_a_part_that_is_no_function_is_refused(part: str) -> None:
     with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be .* got 0 \(int\)$"):
         FunctionParts.of(of_part(part, 0))
-
-
-class Doubling:
-    async def __call__(self, value: Any) -> list[Any]:
-        return [value, value]
-
-
-@pytest.mark.parametrize("part", ["timeout", "async_invoke"])
-@pytest.mark.parametrize("given", [double, partial(double), Doubling()])
-def test_what_nobody_awaits_may_not_be_a_coroutine_function(part: str, given: Any) -> None:
-    with pytest.raises(InvalidConfig, match=rf"^fn\.{part} must be a plain function"):
-        FunctionParts.of(of_part(part, given))
 
 
 class OldSequence:

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import assert_type
 
 from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
+from asyncwait.backends.services import Budget, Cost, Hedge, StandIns
 from asyncwait.reference import ordered_wait as reference_wait
 from asyncwait.spec import Batch, Cache, OperatorError, Retry
 from asyncwait.toolkit import PlainResults
@@ -40,6 +41,18 @@ async def lengths(texts: list[str]) -> list[int | BaseException]:
 
 async def words_by_text(texts: list[str]) -> dict[str, list[bytes]]:
     return {text: text.encode().split() for text in texts}
+
+
+async def priced(text: str) -> Cost[int]:
+    return Cost(len(text), {"USD": 0.1})
+
+
+async def many_priced(text: str) -> Cost[list[bytes]]:
+    return Cost(text.encode().split(), 1)
+
+
+async def all_priced(texts: list[str]) -> Cost[list[int]]:
+    return Cost([*map(len, texts)], 1)
 
 
 def plain(text: str) -> int:
@@ -79,11 +92,24 @@ async def results() -> None:
         assert_type(await anext(by_key), int)
     async with key_ordered_wait(texts(), lengths, key=len, batch=Batch()) as shared_by_key:
         assert_type(await anext(shared_by_key), int)
+    async with ordered_wait(["a"], priced, limits=[Budget(1, "USD")]) as with_limits:
+        assert_type(await anext(with_limits), int)
+    async with key_ordered_wait(["a"], priced, key=len) as without_limits:
+        assert_type(await anext(without_limits), int)
+    async with ordered_wait(["a"], many_priced, many=True) as many_with_costs:
+        assert_type(await anext(many_with_costs), bytes)
+    async with ordered_wait(["a"], all_priced, batch=Batch()) as batch_with_cost:
+        assert_type(await anext(batch_with_cost), int)
+    async with ordered_wait(["a"], StandIns(length, length)) as with_fallback:
+        assert_type(await anext(with_fallback), int)
+    async with ordered_wait(["a"], StandIns(priced, hedge=Hedge())) as hedged:
+        assert_type(await anext(hedged), int)
 
 
 def slips() -> None:
     ordered_wait(["a"], plain)  # type: ignore[arg-type]
     ordered_wait([1], length)  # type: ignore[arg-type]
+    ordered_wait([1], StandIns(length))  # type: ignore[arg-type]
     ordered_wait(["a"], length, many=True)  # type: ignore[call-overload]
     ordered_wait(["a"], length, capacity="9")  # type: ignore[call-overload]
     ordered_wait(["a"], length, key=len)  # type: ignore[call-overload]

@@ -6,6 +6,7 @@ Each line with an `ignore` is refused by both: an ignore that is of no use is an
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import assert_type
 
+from asyncwait.backends.services import Cost
 from asyncwait.backends.threads import (
     BlockingResults,
     ThreadsStream,
@@ -44,6 +45,10 @@ def lengths(texts: list[str]) -> list[int | BaseException]:
 
 def words_by_text(texts: list[str]) -> dict[str, list[bytes]]:
     return {text: words(text) for text in texts}
+
+
+def priced(text: str) -> Cost[int]:
+    return Cost(len(text), 1)
 
 
 def nothing(_: str, __: OperatorError) -> None:

@@ -93,7 +93,7 @@ async def test_a_lookup_is_told_by_its_own_figures(log: Console) -> None:
         return {key: [key] for key in keys if key != "c"}
 
     async with (
-        lookup("aababc", FunctionTable(get_many), cache=Cache(1, 60), capacity=16) as results,
+        lookup([*"aababc"], FunctionTable(get_many), cache=Cache(1, 60), capacity=16) as results,
         show_progress(results, 6, description="orders", console=log),
     ):
         await anyio.sleep(1)

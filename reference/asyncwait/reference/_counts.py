@@ -32,7 +32,7 @@ from asyncwait.spec.limits import (
     InFlight,
     Limit,
 )
-from asyncwait.toolkit import causes, reraise_fatal, status_of, transient
+from asyncwait.toolkit import causes, reraise_fatal, settled, status_of, transient
 
 if TYPE_CHECKING:
     from asyncwait.reference._gate import Gate, Permit
@@ -103,7 +103,7 @@ class Count(ABC):
         if function is None:
             return 1
         try:
-            sizes = [function(value) for value in values]
+            sizes = [settled("cost or weight", function(value)) for value in values]
         except BaseException as error:
             reraise_fatal(error)
             raise CostUnknown(f"the cost of the call for {self.limit} is unknown") from error
@@ -118,7 +118,7 @@ class Count(ABC):
         if by is None:
             return None
         try:
-            key = by(value)
+            key = settled("`key` or `by`", by(value))
             hash(key)
         except Exception as error:
             raise CostUnknown(f"the key of the call for {self.limit} is unknown") from error

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from asyncwait.reference._queues import ElementQueue
     from asyncwait.reference._task import StreamTask
+    from asyncwait.toolkit import HomeLoop
 
 
 class Output:
@@ -38,6 +39,7 @@ class Output:
         self.traceback: TracebackType | None = None  # of the error, before anybody read it
         self.finished = self.stopped = self.is_cut = self.told = self.interrupted = False
         self.is_withheld = False
+        self.home: HomeLoop | None = None  # the loop that has entered the operator
 
     # The contract
 
@@ -49,9 +51,11 @@ class Output:
 
         Raises:
             StopAsyncIteration: there will be none (END-7).
-            RuntimeError: another task is waiting here.
+            RuntimeError: another task is waiting here, or another event loop reads.
             BaseException: what the operator ended with, the same object each time (FAIL-6).
         """
+        if self.home is not None:
+            self.home.require("read")
         if self.news is not None:
             raise RuntimeError("another task is waiting in __anext__; one can at a time")
         while True:

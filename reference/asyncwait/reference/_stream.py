@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncwait.spec import Element, OperatorConfig, Snapshot
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import OperatorContext, check_arguments
+from asyncwait.toolkit import HomeLoop, OperatorContext, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
@@ -59,6 +59,7 @@ class ResultStream(OperatorContext["Output"]):
 
     def start(self) -> Output:
         self.group.start_soon(self.task.live)
+        self.task.output.home = HomeLoop()
         return self.task.output
 
     def stop(self, error: RuntimeError | None) -> None:

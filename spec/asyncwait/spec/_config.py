@@ -147,7 +147,7 @@ def _are_errors(thing: Any) -> bool:
 
 def _require_predicate(name: str, value: Any, expected: str) -> None:
     """Refuse what can't be asked; what a coroutine function returns would always be true."""
-    if isinstance(value, type) or not is_plain_function(value):
+    if isinstance(value, type) or not is_plain_function(value, 1):
         raise InvalidConfig.of(name, value, expected)
 
 
@@ -206,7 +206,7 @@ class OperatorConfig(Struct, frozen=True):
             raise InvalidConfig.of("retry", self.retry, "a Retry or None")
         if self.max_held is not None:
             require_whole("max_held", self.max_held)
-        if self.copy is not None and not is_plain_function(self.copy):
+        if self.copy is not None and not is_plain_function(self.copy, 1):
             raise InvalidConfig.of("copy", self.copy, "a plain function of a value, or None")
         if self.batch is not None:
             _require_batch(self, self.batch)

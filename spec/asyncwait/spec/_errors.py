@@ -25,11 +25,15 @@ SystemExit, is no error of this family either: it passes, and everything is clos
 from typing import Any, Self
 
 from asyncwait.spec._elements import Record
-from asyncwait.spec.texts import shown
+from asyncwait.spec.texts import message, shown
 
 
 class AsyncWaitError(Exception):
     """Base of all errors that asyncwait itself raises."""
+
+    # The one door for the texts of all errors, whatever values and names are in them.
+    def __str__(self) -> str:
+        return message(super().__str__())
 
 
 class InvalidConfig(AsyncWaitError, ValueError):

@@ -101,7 +101,7 @@ class Cache(Struct, frozen=True):
         if share is not None and not (is_number(share) and 0 < share < 1):
             raise InvalidConfig.of("refresh_ahead", share, "a number above 0 and below 1, or None")
         require_timeout("stale_if_error", self.stale_if_error)
-        if self.key is not None and not is_plain_function(self.key):
+        if self.key is not None and not is_plain_function(self.key, 1):
             raise InvalidConfig.of("key", self.key, "a plain function of a value, or None")
         for name in ("ttl", "missing_ttl", "stale_if_error"):
             if (value := getattr(self, name)) is not None:

@@ -3,7 +3,8 @@
 import inspect
 import math
 import sys
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 
@@ -23,11 +24,52 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_plain_function(value: Any) -> bool:
-    """Say whether `value` can be called, and is no coroutine function: nothing would await it."""
-    return callable(value) and not any(
-        map(inspect.iscoroutinefunction, (value, type(value).__call__))
-    )
+FunctionKind: TypeAlias = Literal["plain", "coroutine", "generator", "async generator"]
+
+
+def kind_of(fn: Any) -> FunctionKind:
+    """Return the kind of a function, as far as its declaration shows the kind.
+
+    A "plain" function may return a coroutine or a generator all the same: a call shows that.
+
+    Args:
+        fn: a function, method, partial, class, or object with `__call__`.
+    """
+    while isinstance(fn, partial) or inspect.ismethod(fn):
+        fn = fn.func if isinstance(fn, partial) else fn.__func__
+    for each in (fn, type(fn).__call__ if callable(fn) else fn):
+        if inspect.iscoroutinefunction(each):
+            return "coroutine"
+        if inspect.isasyncgenfunction(each):
+            return "async generator"
+        if inspect.isgeneratorfunction(each):
+            is_awaitable = each.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE
+            return "coroutine" if is_awaitable else "generator"
+    return "plain"
+
+
+def takes(fn: Any, count: int) -> bool:
+    """Say whether a function may be called with so many arguments, or does not tell."""
+    try:
+        signature = inspect.signature(fn, follow_wrapped=False)
+    except (ValueError, TypeError):
+        return True
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def is_plain_function(value: Any, arguments: int | None = None) -> bool:
+    """Say whether a call of `value` runs its body and returns its answer: nothing awaits it.
+
+    Args:
+        value: of any type.
+        arguments: how many the call has; None for any number.
+    """
+    is_plain = callable(value) and kind_of(value) == "plain"
+    return is_plain and (arguments is None or takes(value, arguments))
 
 
 def require_whole(name: str, value: Any) -> None:
@@ -88,13 +130,16 @@ def require_posix(what: str) -> None:
 
 
 __all__ = [
+    "FunctionKind",
     "NeedsPosix",
     "at_most_infinite",
     "is_number",
     "is_plain_function",
     "is_whole",
+    "kind_of",
     "require_posix",
     "require_seconds",
     "require_timeout",
     "require_whole",
+    "takes",
 ]

@@ -14,7 +14,7 @@ from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.exports import claim_exports
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 _LONGEST_LATENCY = 0.1
 """Largest default `latency`, as a share of `per`: it costs so much of the allowed rate at most."""
@@ -250,10 +250,11 @@ class SharedLimits(Protocol):
         ...
 
 
-class Cost(Struct, Generic[T], frozen=True):
+class Cost(Struct, Generic[T_co], frozen=True):
     """The result of a call together with its cost.
 
-    Without `limits`, an operator takes a `Cost` for a result like any other.
+    Without `limits`, the forms for plain values give the result alone, too. `open_operator` takes
+    the `Cost` for what a call gives, like any other object.
 
     Args:
         result: the result.
@@ -261,7 +262,7 @@ class Cost(Struct, Generic[T], frozen=True):
             costs. A unit that no limit has is for figures only. For a batch it is the sum.
     """
 
-    result: T
+    result: T_co
     used: float | Mapping[str, float]
 
 
@@ -365,7 +366,7 @@ def _require_max_wait(name: str, seconds: Any) -> None:
 
 
 def _is_function(function: Any) -> bool:
-    return function is None or is_plain_function(function)
+    return function is None or is_plain_function(function, 1)
 
 
 __all__ = [

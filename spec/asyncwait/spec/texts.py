@@ -143,6 +143,18 @@ def lines_of(line: str, most: int = LONGEST_LINE) -> Iterator[str]:
         yield from (f"{indent}  {each}" for each in block(others, MOST_LINES, most))
 
 
+def message(text: str) -> str:
+    """Return the text of an error as it may be printed: one line, and others behind a mark.
+
+    A line end in a text that is not ours is written out. `joined` and `block` make such marks.
+
+    Args:
+        text: of any length.
+    """
+    lines = re.split(rf"\n(?=  *{re.escape(MARK)})", text)
+    return "\n".join(map(printable, lines))
+
+
 def joined(lines: Iterable[str], most: int = LONGEST_LINE) -> str:
     """Return several lines of ours as one text; see `lines_of`."""
     return "\n".join(each for line in lines for each in lines_of(line, most))
@@ -173,6 +185,7 @@ __all__ = [
     "joined",
     "json_text",
     "lines_of",
+    "message",
     "name_of",
     "one_line",
     "printable",

@@ -240,20 +240,24 @@ def test_a_host_without_room_for_its_files_is_an_error(machine: Machine) -> None
         machine.client(made).visit(visit(made, 1))
 
 
-def test_sockets_fit_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 120)))
-
-    folder = HostFolder.named("0" * 16)
-
-    assert folder.path.parent == Path("/tmp", f"asyncwait-{os.getuid()}")  # noqa: S108
-    assert len(os.fsencode(folder.socket)) < 104
-
-
+@pytest.mark.parametrize("what", ["open", "file", "dangling link", "long"])
 def test_a_folder_that_others_can_enter_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / f"asyncwait-{os.getuid()}").mkdir(mode=0o755)
+    tmp_path = tmp_path_factory.mktemp("h")
+    home = tmp_path / ("x" * 120 if what == "long" else "h")
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    base = home / ".asyncwait"
+    if what == "open":
+        base.mkdir(mode=0o755)
+    elif what == "file":
+        base.touch()
+    elif what == "dangling link":
+        base.symlink_to(tmp_path / "nowhere")
 
-    with pytest.raises(NoCallHost, match="that only this user can enter"):
+    with pytest.raises(NoCallHost, match="set XDG_RUNTIME_DIR"):
         HostFolder.named("a")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert HostFolder.named("a").path == tmp_path / "asyncwait" / "a"

@@ -1,7 +1,7 @@
 """How rows become what the function is given, and what goes out for them, without Spark."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from copy import copy
 from math import nan
 from typing import Any, ClassVar
@@ -297,9 +297,29 @@ def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
         assert rows == EXPECTED
 
 
-def test_a_coroutine_is_no_result() -> None:
-    with pytest.raises(CallFailed, match="and gave a coroutine"):
-        enriched(lambda value: double(value))  # noqa: PLW0108 - it is what is wrong
+async def generates(value: int) -> AsyncIterator[tuple[int]]:
+    for _ in range(2):
+        yield (2 * value,)
+
+
+async def forgets(value: int) -> Any:
+    return double(value)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [lambda value: double(value), lambda value: (each for each in [value]), forgets, generates],  # noqa: PLW0108
+    ids=["coroutine", "generator", "no-await", "async-generator"],
+)
+@pytest.mark.parametrize("on_error", [None, "skip", "column"])
+def test_unfinished_work_is_no_result(fn: Any, on_error: Any) -> None:
+    """Whatever is to become of rows that fail."""
+    with pytest.raises((CallFailed, TypeError), match="expected a"):
+        enriched(fn, capacity=1, on_error=on_error, retry=Retry(initial=0.001))
+
+
+def test_an_async_generator_gives_many_rows() -> None:
+    assert enriched(generates, many=True) == [row for row in EXPECTED for _ in range(2)]
 
 
 def test_the_work_travels() -> None:

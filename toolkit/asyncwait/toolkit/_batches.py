@@ -7,6 +7,7 @@ from typing import Any
 from asyncwait.spec import InvalidResult, OperatorError, Record
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._calls import call_failed, collect_results, is_collection
+from asyncwait.toolkit._kinds import settled
 from asyncwait.toolkit._loop import read_whole, reraise_fatal
 
 
@@ -23,6 +24,9 @@ def answers_of(values: Sequence[Any], returned: Any, *, single: bool = False) ->
             a value that was not asked for makes all of it doubtful (BAT-11).
         single: whether each answer is one result, and no collection.
 
+    Raises:
+        WrongFunction: the call gave unfinished work.
+
     Returns:
         As many as there are values: the function's own, its exceptions among them, or a `NoAnswer`.
         Nobody else has the list.
@@ -30,7 +34,7 @@ def answers_of(values: Sequence[Any], returned: Any, *, single: bool = False) ->
     if isinstance(returned, Mapping):
         return _by_value(values, returned, single=single)
     if isinstance(returned, AbstractSet) or not is_collection(returned):  # A set is in no order.
-        return _none(values, f"a list or a mapping, got {shown(returned)}")
+        return _none(values, f"a list or a mapping, got {shown(settled('fn', returned))}")
     answers = read_whole(returned)
     if len(answers) != len(values):
         return _none(

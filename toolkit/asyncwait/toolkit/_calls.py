@@ -27,8 +27,10 @@ from asyncwait.spec.checks import at_most_infinite, is_number
 from asyncwait.spec.limits import CostMistold
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import Results
+from asyncwait.toolkit._kinds import WrongFunction, awaited, settled
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
+from asyncwait.toolkit._transient import causes
 
 LOG = logging.getLogger("asyncwait")
 """Tells of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
@@ -43,12 +45,17 @@ class KeeperLost(AsyncWaitError):
     """The place that keeps results is unusable: a further call would be paid, perhaps once more."""
 
 
+FINAL = (KeeperLost, WrongFunction)
+"""Causes of failures that end the stream, whatever `retry` and failure handlers say."""
+
+
 async def run_hook(hook: Callable[[], Any] | None) -> None:
     """Run `open` or `close`, be it a plain function, a coroutine function or absent."""
     if hook is not None:
         returned = hook()
         if inspect.isawaitable(returned):
-            await returned
+            returned = await returned
+        settled("open() or close()", returned)
 
 
 def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
@@ -57,17 +64,10 @@ def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
     Raises:
         CallFailed: it returned something that can't be awaited.
     """
-    if inspect.isawaitable(returned):
-        return returned
-    raise call_failed(record, not_awaitable(returned))
-
-
-def not_awaitable(returned: Any) -> TypeError:
-    """Build the error of a function in coroutine form that was none."""
-    hint = "is it an `async def`?"
-    if inspect.isasyncgen(returned):
-        hint = "instead of `yield`, collect a list and return it, with `many=True`"
-    return TypeError(f"expected an awaitable from fn, got {shown(returned)}; {hint}")
+    try:
+        return awaited(returned)
+    except WrongFunction as error:
+        raise call_failed(record, error) from error
 
 
 def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
@@ -158,12 +158,13 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
 
     Raises:
         OperatorError: `failure` itself, where there is no handler, or it gave None, or raised that
-            again; one of the same class, with another cause, if it raised something else.
+            again, or `failure` has a `FINAL` cause; one of the same class, with another cause, if
+            it raised something else.
         InvalidResult: it gave something else that is no collection of results.
         CallFailed: the collection that it gave raised while it was read.
     """
     record, attempts, cause = failure.record, failure.attempts, failure.__cause__
-    if handler is None or record is None:
+    if handler is None or record is None or _is_final(cause):
         raise failure from cause
     LOG.warning("%s", str(failure))
     traceback = getattr(cause, "__traceback__", None)
@@ -186,6 +187,10 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
         return collect_results(record, given)
     except OperatorError as error:
         raise error.after(attempts) from error.__cause__
+
+
+def _is_final(cause: BaseException | None) -> bool:
+    return cause is not None and any(isinstance(each, FINAL) for each in causes(cause))
 
 
 def call_failed(record: Record, error: Any) -> OperatorError:
@@ -301,8 +306,8 @@ class BackOffs:
         if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
             return None
         error = failure if failure.__cause__ is None else failure.__cause__
-        if isinstance(error, CostMistold | KeeperLost):  # The next call would end the same way.
-            return None
+        if isinstance(error, CostMistold) or _is_final(error):
+            return None  # The next call would end the same way.
         if not isinstance(error, RetryAfter):
             answer = self._answer(error, failure.record, attempts)
             if not isinstance(answer, RetryAfter):
@@ -391,7 +396,7 @@ def _asked(
 ) -> bool | RetryAfter:
     """Ask a predicate; what it raises is an error of the record, so that it is not lost."""
     try:
-        answer = predicate(outcome)
+        answer = settled(f"Retry.{name}", predicate(outcome))
         return answer if isinstance(answer, RetryAfter) else bool(answer)
     except BaseException as error:
         reraise_fatal(error)

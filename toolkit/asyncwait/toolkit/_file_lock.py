@@ -28,7 +28,13 @@ def is_locked_within(file: int, seconds: float) -> bool:
 
 
 def is_private(folder: Path) -> bool:
-    """Make a folder if it is missing, and return whether only this user can enter it."""
-    folder.mkdir(mode=0o700, exist_ok=True)
+    """Make a folder if it is missing, and return whether only this user can enter it.
+
+    A file, or a link that leads nowhere, in its place is no such folder.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        return False
     found = folder.lstat()
     return found.st_uid == os.getuid() and not found.st_mode & 0o077 and not folder.is_symlink()

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable
 from contextvars import Context
+from functools import partial
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -15,10 +16,11 @@ from asyncwait.spec import (
     ResultFuture,
     Snapshot,
 )
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.checks import FunctionKind, kind_of
 from asyncwait.spec.snapshots import Stored
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._loop import isolated, reraise_fatal
+from asyncwait.toolkit._kinds import defines, invents, is_context, part_of, settled
+from asyncwait.toolkit._loop import HomeLoop, isolated, reraise_fatal
 
 Results: TypeAlias = Iterable[Any]
 
@@ -51,19 +53,25 @@ class FunctionParts(Struct, frozen=True):
             InvalidConfig: `fn` is neither callable nor has `async_invoke`, or one of its parts is
                 not a function of the right kind.
         """
-        if isinstance(fn, type) and any(hasattr(fn, name) for name in _PARTS):
+        if isinstance(fn, type) and any(map(partial(defines, fn), ("__call__", *_PARTS))):
             raise InvalidConfig.of("fn", fn, "an object of that class: it has methods to be called")
-        invoke = _plain_part(fn, "async_invoke")
+        if callable(fn) and not isinstance(fn, type) and is_context(type(fn)) and not invents(fn):
+            expected = (
+                "no context manager, which the operator would not enter: give it `open` and "
+                "`close`, or enter it round the stream and give one of its methods"
+            )
+            raise InvalidConfig.of("fn", fn, expected)
+        invoke = _part(fn, "async_invoke", "plain")
         call: Any = fn if invoke is None else None
         if invoke is None and not callable(fn):
             raise InvalidConfig.of("fn", fn, "a coroutine function or have async_invoke()")
         return cls(
             call=call,
             invoke=invoke,
-            timeout=_plain_part(fn, "timeout"),
-            failure=_plain_part(fn, "failure"),
-            open=_part(fn, "open"),
-            close=_part(fn, "close"),
+            timeout=_part(fn, "timeout", "plain", "generator"),
+            failure=_part(fn, "failure", "plain", "generator"),
+            open=_part(fn, "open", "plain", "coroutine"),
+            close=_part(fn, "close", "plain", "coroutine"),
         )
 
     def with_copies(
@@ -80,14 +88,17 @@ class FunctionParts(Struct, frozen=True):
         if copy is None:
             return self
 
+        def copied(value: Any) -> Any:
+            return settled("copy", copy(value))
+
         def given_a_copy(part: Callable[..., Any] | None) -> Callable[..., Any] | None:
             if part is None or part is skip:
                 return part
-            return lambda value, *others: part(copy(value), *others)
+            return lambda value, *others: part(copied(value), *others)
 
         asked = ("timeout", "failure") if batched else ("call", "invoke", "timeout", "failure")
         copying = {name: given_a_copy(getattr(self, name)) for name in asked}
-        return replace(self, copy=copy if batched else None, **copying)
+        return replace(self, copy=copied if batched else None, **copying)
 
     def within(self, context: Context) -> "FunctionParts":
         """Return the same parts: each time one of the plain ones runs, it does so in a fresh copy.
@@ -106,22 +117,20 @@ class FunctionParts(Struct, frozen=True):
 _PARTS = ("async_invoke", "timeout", "failure", "open", "close")
 
 
-def _part(fn: Any, name: str) -> Callable[..., Any] | None:
-    part = getattr(fn, name, None)
+def _part(fn: Any, name: str, *kinds: FunctionKind) -> Callable[..., Any] | None:
+    part: Callable[..., Any] | None = part_of(fn, name)
     if part is not None and not callable(part):
         raise InvalidConfig.of(f"fn.{name}", part, "a function, or not be there")
-    return part
-
-
-def _plain_part(fn: Any, name: str) -> Callable[..., Any] | None:
-    part = _part(fn, name)
-    if part is not None and not is_plain_function(part):
-        raise InvalidConfig.of(f"fn.{name}", part, "a plain function: nothing waits for it")
+    if part is not None and kind_of(part) not in kinds:
+        expected = "a plain function: nothing waits for it"
+        if "coroutine" in kinds:
+            expected = "a plain function or a coroutine function, without `yield`"
+        raise InvalidConfig.of(f"fn.{name}", part, expected)
     return part
 
 
 def _refuse_to_keep_what_is_repeated(on_result: object, fn: object) -> None:
-    if getattr(fn, "keeps_all", False):
+    if part_of(fn, "keeps_all", False):
         expected = "None where paid_once keeps each result, so that it is never called for again"
         raise InvalidConfig.of(
             "Retry.on_result", on_result, f"{expected}; or paid_once(..., keeps=...)"
@@ -236,9 +245,13 @@ class SingleEntry:
 
     def __init__(self) -> None:
         self._was_entered = self._was_left = False
+        self._home: HomeLoop | None = None
 
-    def enter(self) -> None:
+    def enter(self, *, on_loop: bool = True) -> None:
         """Note that the context is being entered.
+
+        Args:
+            on_loop: whether an event loop enters the context, which then has to leave it, too.
 
         Raises:
             RuntimeError: it was before.
@@ -246,14 +259,17 @@ class SingleEntry:
         if self._was_entered:
             raise RuntimeError("an operator is entered once: open another one for another stream")
         self._was_entered = True
+        self._home = HomeLoop() if on_loop else None
 
     def leave(self) -> None:
         """Note that the context is being left.
 
         Raises:
-            RuntimeError: it was before, or was never entered.
+            RuntimeError: it was before, or was never entered, or entered in another event loop.
         """
         if self._was_left or not self._was_entered:
             how = "before" if self._was_left else "and not entered"
             raise RuntimeError(f"the operator was left {how}: use `async with`")
+        if self._home is not None:
+            self._home.require("left")
         self._was_left = True

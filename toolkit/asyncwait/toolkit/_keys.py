@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from asyncwait.spec import InvalidKey, Record
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit._kinds import settled
 
 V = TypeVar("V")
 
@@ -121,6 +122,7 @@ def stand_in(key: Any) -> Any:
     if isinstance(key, tuple) and kind.__eq__ is _EQ and kind.__hash__ is _HASH:
         parts = tuple(map(stand_in, key))
         return NULL_KEY if any(part is NULL_KEY for part in parts) else (kind, parts)
+    settled("`key` or `by`", key)
     if key != key:  # noqa: PLR0124 - which is how one knows NaN
         return NULL_KEY
     hash(key)

@@ -17,6 +17,7 @@ from functools import partial
 from types import coroutine
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
+from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.mailbox import Loop
 
 P = ParamSpec("P")
@@ -232,6 +233,43 @@ def _steps(function: Callable[..., Any], args: tuple[Any, ...]) -> Generator[Any
 _late_coroutine = coroutine(lambda function, args: _steps(function, args))  # noqa: PLW0108
 
 
+class HomeLoop:
+    """The event loop that has entered an operator, from its construction on."""
+
+    def __init__(self) -> None:
+        self._loop = _current_loop()
+
+    def require(self, what: str) -> None:
+        """Refuse a use on another loop, where nothing would ever wake the waiting task.
+
+        Args:
+            what: the operator should have been used for, as a participle.
+
+        Raises:
+            RuntimeError: another loop runs the caller.
+        """
+        if _current_loop() is not self._loop:
+            raise RuntimeError(
+                f"the operator was entered in another event loop, and can only be {what} there: "
+                "enter, read and leave it within one `asyncio.run`"
+            )
+
+
+def _current_loop() -> Any:
+    trio = running_trio()
+    return asyncio.get_running_loop() if trio is None else trio.lowlevel.current_trio_token()
+
+
+class LeftEarly(AsyncWaitError, RuntimeError):
+    """A read from a stream of plain values that was left before the end of its results was read."""
+
+    def __str__(self) -> str:
+        return (
+            "the operator was left before the end of its results was read: read them inside the "
+            "`with` or `async with` block"
+        )
+
+
 class JoinableTasks:
     """The tasks of an operator, in a group whose end any task can wait for.
 
@@ -245,7 +283,8 @@ class JoinableTasks:
         self._misplaced = RuntimeError(
             "the operator was left by another task than entered it; all of it is closed, but that "
             "task keeps its cancel scopes: leave an async generator around an operator by "
-            "`async with contextlib.aclosing(generator)`"
+            "`async with contextlib.aclosing(generator)`, and enter an operator in the test itself "
+            "where fixtures of pytest are set up and torn down in tasks of their own"
         )
         self._running = 0
         self._bell = Bell()

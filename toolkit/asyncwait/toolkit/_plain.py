@@ -18,17 +18,17 @@ from asyncwait.spec import (
     Record,
     Retry,
 )
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.checks import is_plain_function, kind_of, takes
 from asyncwait.spec.limits import AnyLimit, SharedLimits
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._function import SingleEntry, skip
+from asyncwait.toolkit._kinds import part_of, settled
 from asyncwait.toolkit._plain_parts import (
     PlainFunction,
     PlainOne,
     PlainSource,
     PlainValues,
     Value,
-    unless_keeper_lost,
 )
 from asyncwait.toolkit._plain_types import (
     KeyedWait,
@@ -44,6 +44,8 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Literal["ordered", "unordered"],
     open_plain: OpenPlain | None = None,
+    *,
+    blocks: bool = False,
 ) -> PlainWait: ...
 
 
@@ -52,6 +54,8 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Literal["key-ordered"],
     open_plain: OpenPlain | None = None,
+    *,
+    blocks: bool = False,
 ) -> KeyedWait: ...
 
 
@@ -59,6 +63,8 @@ def plain_wait(
     open_operator: OpenOperator,
     mode: Mode,
     open_plain: OpenPlain | None = None,
+    *,
+    blocks: bool = False,
 ) -> PlainWait | KeyedWait:
     """Build the plain-value form of an operator.
 
@@ -66,6 +72,7 @@ def plain_wait(
         open_operator: the operator.
         mode: of the function to build.
         open_plain: the same operator without the detour through records, if it has that.
+        blocks: whether the operator calls the function in threads.
     """
     open_values = _through_records(open_operator) if open_plain is None else open_plain
 
@@ -136,10 +143,12 @@ def plain_wait(
         """
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
+            if not isinstance(many, bool):
+                raise InvalidConfig.of("many", many, "True or False")
             repeated = retry
             if isinstance(retry, Retry):
                 repeated = retry.of_values() if many else retry.of_values().of_one_result()
-            is_paid = getattr(fn, "is_paid", None)
+            is_paid = part_of(fn, "is_paid")
             if is_paid is not None and batch is not None:
                 expected = "None where paid_once keeps results: those of a batch have no key"
                 raise InvalidConfig.of("batch", batch, expected)
@@ -150,11 +159,10 @@ def plain_wait(
                 expected = "None with `retry.on_result`: a kept result would be rejected again"
                 raise InvalidConfig.of("cache.missing_ttl", cache.missing_ttl, expected)
             kind = PlainFunction if many else PlainOne
-            wrapped = kind(fn, batched=batch is not None, limited=limits is not None)
+            batched, limited = batch is not None, limits is not None
+            wrapped = kind(fn, batched=batched, limited=limited, blocks=blocks)
             if on_error is not None:
                 wrapped.failure = _failure_handler(on_error, wrapped)
-            if wrapped.failure is not None:
-                wrapped.failure = unless_keeper_lost(wrapped.failure)
             async with open_values(config, wrapped, records) as results:
                 yield results
 
@@ -171,7 +179,11 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
         config: OperatorConfig, function: PlainFunction, source: PlainSource
     ) -> AsyncGenerator[PlainResults[Any]]:
         async with open_operator(config, function, source) as results:
-            yield PlainValues(results)
+            values = PlainValues(results)
+            try:
+                yield values
+            finally:
+                values.leave()
 
     return open_plain
 
@@ -220,11 +232,13 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
         self._single_entry.leave()
         return await self._context.__aexit__(*raised)
 
-    def __aiter__(self) -> NoReturn:
+    def __aiter__(self, *_: object) -> NoReturn:
         raise TypeError(
             f"{self._name}(...) has to be entered, so that leaving it cancels its calls: "
             f"`async with {self._name}(...) as results:`, and in there `async for ... in results`"
         )
+
+    __await__ = __enter__ = __exit__ = __iter__ = __anext__ = __aiter__
 
 
 def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
@@ -233,9 +247,9 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
         if key is not None:
             raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")
         return Value
-    if key is None or not is_plain_function(key):
+    if key is None or not is_plain_function(key, 1):
         raise InvalidConfig.of("key", key, "a plain function that gives the key of a value")
-    return lambda value: Value(value, key=key(value))
+    return lambda value: Value(value, key=settled("key", key(value)))
 
 
 def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:
@@ -245,6 +259,12 @@ def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandl
     if on_error == "skip":
         return skip
     handler: Any = on_error
-    if not is_plain_function(handler):
-        raise InvalidConfig.of("on_error", on_error, '"fail", "skip" or a plain function')
-    return lambda value, error: function.wrap(handler(value, error))
+    kinds = ("plain",) if function.single else ("plain", "generator")
+    is_error = isinstance(handler, type) and issubclass(handler, BaseException)
+    if not callable(handler) or is_error or kind_of(handler) not in kinds or not takes(handler, 2):
+        expected = (
+            '"fail", "skip" or a plain function of a value and an error, which nothing awaits: '
+            "await inside fn"
+        )
+        raise InvalidConfig.of("on_error", on_error, expected)
+    return lambda value, error: function.wrap(handler(value, error), "on_error")

@@ -4,6 +4,7 @@ import inspect
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import (
+    AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
     Callable,
@@ -19,7 +20,6 @@ from typing import (
 from asyncwait.spec import (
     FailureHandler,
     InvalidConfig,
-    OperatorError,
     OperatorResults,
     Record,
     Statistics,
@@ -27,8 +27,16 @@ from asyncwait.spec import (
 from asyncwait.spec.limits import Cost
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._batches import answers_of
-from asyncwait.toolkit._calls import KeeperLost, not_awaitable
+from asyncwait.toolkit._calls import is_collection
 from asyncwait.toolkit._function import FunctionParts, close_source
+from asyncwait.toolkit._kinds import (
+    awaited,
+    collected,
+    part_of,
+    require_kind,
+    settled,
+)
+from asyncwait.toolkit._loop import HomeLoop, LeftEarly
 
 
 class WholeDict:
@@ -50,47 +58,54 @@ class PlainFunction:
     Args:
         fn: the user's.
         batched: whether it is called with a list of values.
-        limited: whether a `Cost` that it returns tells the cost of the call.
+        limited: whether a `Cost` that it returns tells the cost of the call; else the operator
+            takes the result out of the `Cost`.
+        blocks: whether threads call it.
 
     Raises:
-        InvalidConfig: `fn` is not in coroutine form.
+        InvalidConfig: `fn` is not in coroutine form, or of a kind whose calls give no results.
     """
 
     single = False
     """Whether what a call gives is the one result, and no collection."""
 
-    def __init__(self, fn: Any, *, batched: bool = False, limited: bool = False) -> None:
+    def __init__(
+        self, fn: Any, *, batched: bool = False, limited: bool = False, blocks: bool = False
+    ) -> None:
         self._batched, self._limited = batched, limited
-        self.is_free = getattr(fn, "is_paid", None)
+        self.is_free = part_of(fn, "is_paid")
         """Returns whether a call for a value needs no permit; None for never."""
         self.makes_several = False
         """Whether a call makes several calls, each with a permit of its own."""
         self.spent: Counter[str] | None = None
         """Counts what calls cost, by unit."""
-        self.keeps_all = getattr(fn, "keeps_all", False)
+        self.keeps_all = part_of(fn, "keeps_all", False)
         """Whether a journal keeps whatever it gives."""
         parts = FunctionParts.of(fn)
         if parts.call is None:
             raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")
+        require_kind(fn, blocks=blocks, many=not self.single, batched=batched)
         self.call = parts.call
         """The user's own."""
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
         if (handler := parts.timeout) is not None:
-            self.timeout = lambda value: self._wrap_fallback(handler(value))
+            self.timeout = lambda value: self._wrap_fallback(handler(value), "fn.timeout")
         self.failure: FailureHandler | None = None
         if (failed := parts.failure) is not None:
-            self.failure = lambda value, error: self._wrap_fallback(failed(value, error))
+            self.failure = lambda v, error: self._wrap_fallback(failed(v, error), "fn.failure")
 
     async def __call__(self, value: Any) -> Any:
         # What it is given in a batch is its own: it may change that list.
         returned = self.call(list(value) if self._batched else value)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        given = await returned
-        if self._limited and isinstance(given, Cost):
-            return Cost(self._read(value, given.result), given.used)
+        if inspect.isasyncgen(returned) and not (self.single or self._batched):
+            given: Any = await collected(returned)
+        else:
+            given = await awaited(returned)
+        if isinstance(given, Cost):
+            read = self._read(value, given.result)
+            return Cost(read, given.used) if self._limited else read
         return self._read(value, given)
 
     def _read(self, value: Any, given: Any) -> Any:
@@ -99,12 +114,21 @@ class PlainFunction:
         answers = answers_of(value, given, single=self.single)
         return [each if isinstance(each, BaseException) else self.wrap(each) for each in answers]
 
-    def wrap(self, result: Any) -> Any:
-        """Return what the function gives as a collection of results, unless it is none."""
-        return WholeDict(result) if isinstance(result, dict) else result
+    def wrap(self, result: Any, name: str = "fn") -> Any:
+        """Return what a function gives as a collection of results, unless it is none.
 
-    def _wrap_fallback(self, result: Any) -> Any:
-        return self.wrap(result)
+        Args:
+            result: of the function.
+            name: of the function, for the error if the result is unfinished work.
+        """
+        if isinstance(result, list | tuple):
+            return [settled(name, each) for each in result]
+        if isinstance(result, dict):
+            return WholeDict(result)
+        return result if is_collection(result) else settled(name, result)
+
+    def _wrap_fallback(self, result: Any, name: str) -> Any:
+        return self.wrap(result, name)
 
 
 class PlainOne(PlainFunction):
@@ -112,12 +136,12 @@ class PlainOne(PlainFunction):
 
     single = True
 
-    def wrap(self, result: Any) -> Any:
+    def wrap(self, result: Any, name: str = "fn") -> Any:
         """Return the one result as a collection."""
-        return (result,)
+        return (settled(name, result),)
 
-    def _wrap_fallback(self, result: Any) -> Any:
-        return None if result is None else self.wrap(result)
+    def _wrap_fallback(self, result: Any, name: str) -> Any:
+        return None if result is None else self.wrap(result, name)
 
 
 class Value(Record, frozen=True):
@@ -135,6 +159,23 @@ class ValuesAhead(AsyncIterator[Any]):
         """Return the next values, up to so many, of those that it has; none if it has to wait."""
 
 
+def require_source(source: Any) -> None:
+    """Refuse what is no source of values, or a source that has ended already.
+
+    Raises:
+        InvalidConfig: it can't be iterated, is one text, or is a generator that has ended.
+    """
+    if isinstance(source, type) or not isinstance(source, AsyncIterable | Iterable):
+        raise InvalidConfig.of("source", source, "an iterable or async iterable of values")
+    if isinstance(source, str | bytes):
+        expected = "an iterable of values: [text] for one text, list(text) for its characters"
+        raise InvalidConfig.of("source", source, expected)
+    frames = [getattr(source, name, source) for name in ("gi_frame", "ag_frame")]
+    if isinstance(source, Generator | AsyncGenerator) and None in frames:
+        expected = "a generator that has not ended: make a new one for each stream"
+        raise InvalidConfig.of("source", source, expected)
+
+
 class PlainSource:
     """The values of a source as records.
 
@@ -144,12 +185,11 @@ class PlainSource:
         source: the user's.
 
     Raises:
-        InvalidConfig: it can't be iterated.
+        InvalidConfig: it is no source; see `require_source`.
     """
 
     def __init__(self, source: Iterable[Any] | AsyncIterable[Any]) -> None:
-        if not isinstance(source, AsyncIterable | Iterable):
-            raise InvalidConfig.of("source", source, "an iterable or async iterable")
+        require_source(source)
         self._source = source
         self.record: Callable[[Any], Record] = Value
         """Makes the record of a value; what that raises is an error of the source."""
@@ -198,20 +238,6 @@ class PlainSource:
             raise error
 
 
-def unless_keeper_lost(handler: FailureHandler) -> FailureHandler:
-    """Return a handler that is not asked where the place that keeps results is lost.
-
-    A handler that leaves values out means failures of the service.
-    """
-
-    def handle(value: Any, error: OperatorError) -> Any:
-        if isinstance(error.__cause__, KeeperLost):
-            raise error
-        return handler(value, error)
-
-    return handle
-
-
 @contextmanager
 def no_end_in_disguise() -> Generator[None]:
     """Keep a source that is not async from ending the stream by what ends an async one."""
@@ -229,15 +255,28 @@ class PlainValues:
 
     def __init__(self, results: OperatorResults) -> None:
         self._results = results
+        self._home = HomeLoop()
+        self._has_ended = self._is_left = False
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
     async def __anext__(self) -> Any:
+        self._home.require("read")
         while True:
-            element = await self._results.__anext__()
+            try:
+                element = await self._results.__anext__()
+            except StopAsyncIteration:
+                if self._is_left and not self._has_ended:
+                    raise LeftEarly from None
+                self._has_ended = True
+                raise
             if isinstance(element, Record):
                 return element.value
+
+    def leave(self) -> None:
+        """Have a later read raise an error, if the end of the results was not read before."""
+        self._is_left = True
 
     def statistics(self) -> Statistics:
         """Return the figures of the operator."""

@@ -34,7 +34,7 @@ from asyncwait.spec import (
     Retry,
     Statistics,
 )
-from asyncwait.spec.limits import AnyLimit, SharedLimits
+from asyncwait.spec.limits import AnyLimit, Cost, SharedLimits
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 
 A = TypeVar("A")
@@ -103,6 +103,16 @@ class PlainWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Awaitable[Cost[B]]],
+        *,
+        cache: Cache | None = None,
+        **options: Unpack[OneResult[A, C]],
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], Awaitable[B]],
         *,
         cache: Cache | None = None,
@@ -113,7 +123,7 @@ class PlainWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[Iterable[B]]],
+        fn: Callable[[A], Awaitable[Iterable[B] | Cost[Iterable[B]]]],
         *,
         cache: Cache | None = None,
         **options: Unpack[ManyResults[A, C]],
@@ -123,7 +133,7 @@ class PlainWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, B]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, B] | Cost[Answers[A, B]]]],
         *,
         batch: Batch,
         **options: Unpack[OneResult[A, C]],
@@ -133,7 +143,7 @@ class PlainWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]]],
         *,
         batch: Batch,
         **options: Unpack[ManyResults[A, C]],
@@ -147,6 +157,17 @@ class KeyedWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Awaitable[Cost[B]]],
+        *,
+        key: Callable[[A], Any],
+        cache: Cache | None = None,
+        **options: Unpack[OneResult[A, C]],
+    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], Awaitable[B]],
         *,
         key: Callable[[A], Any],
@@ -158,7 +179,7 @@ class KeyedWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[Iterable[B]]],
+        fn: Callable[[A], Awaitable[Iterable[B] | Cost[Iterable[B]]]],
         *,
         key: Callable[[A], Any],
         cache: Cache | None = None,
@@ -169,7 +190,7 @@ class KeyedWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, B]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, B] | Cost[Answers[A, B]]]],
         *,
         key: Callable[[A], Any],
         batch: Batch,
@@ -180,7 +201,7 @@ class KeyedWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]]]],
+        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]]],
         *,
         key: Callable[[A], Any],
         batch: Batch,

@@ -3,25 +3,25 @@
 Nothing is imported for it: whoever calls such a function has imported anyio, which cancels calls.
 """
 
-import inspect
 import sys
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from math import ceil
 from types import coroutine
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.checks import kind_of
 from asyncwait.spec.limits import NotCalled, is_finite
-from asyncwait.toolkit._calls import KeeperLost, not_awaitable
+from asyncwait.toolkit._calls import FINAL
 from asyncwait.toolkit._function import FunctionParts
+from asyncwait.toolkit._kinds import awaited, part_of
 from asyncwait.toolkit._limits import HELD_LIMITS, IN_HAND
 from asyncwait.toolkit._loop import (
     Bell,
@@ -32,6 +32,8 @@ from asyncwait.toolkit._loop import (
 )
 from asyncwait.toolkit._scopes import CallScope, call_scope
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 
 _KNOWN = 20
@@ -114,7 +116,7 @@ class _Marked:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
-        self.is_paid = getattr(function, "is_paid", None)
+        self.is_paid = part_of(function, "is_paid")
 
     def __call__(self, value: Any) -> Any:
         if self.is_paid is not None and self.is_paid(value):
@@ -125,10 +127,7 @@ class _Marked:
     def _begin(self, value: Any) -> Any:
         if (beginning := _BEGINNING.get(None)) is not None:
             beginning.come()
-        returned = self._function(value)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        return returned
+        return awaited(self._function(value))
 
 
 @coroutine
@@ -231,7 +230,7 @@ class Times:
         return None if count < _KNOWN else self.sorted[ceil(count * percent / 100) - 1]
 
 
-class StandIns:
+class StandIns(Generic[A, B]):
     """A coroutine function that has others stand in for it; an operator calls it like any other.
 
     To the operator it is one call, of one outcome, and cancelled as a whole: it takes one place of
@@ -249,9 +248,15 @@ class StandIns:
     race_class = Race
     times_class = Times
 
-    def __init__(self, fn: Any, *others: Any, hedge: Hedge | None = None) -> None:
-        for place, each in enumerate((fn, *others)):
-            if is_plain_function(each) or not callable(each):
+    def __init__(
+        self,
+        fn: Callable[[A], Awaitable[B]],
+        *others: Callable[[A], Awaitable[B]],
+        hedge: Hedge | None = None,
+    ) -> None:
+        functions: Sequence[Any] = (fn, *others)
+        for place, each in enumerate(functions):
+            if not callable(each) or kind_of(each) != "coroutine":
                 name = "fn" if place == 0 else f"others[{place - 1}]"
                 raise InvalidConfig.of(name, each, "a coroutine function")
         if hedge is not None and not isinstance(hedge, Hedge):
@@ -260,9 +265,9 @@ class StandIns:
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
                 setattr(self, name, part)
-        if (is_paid := getattr(fn, "is_paid", None)) is not None:
+        if (is_paid := part_of(fn, "is_paid")) is not None:
             self.is_paid = is_paid
-        self.keeps_all = any(getattr(each, "keeps_all", False) for each in (fn, *others))
+        self.keeps_all = any(part_of(each, "keeps_all", False) for each in (fn, *others))
         """Whether a journal keeps whatever one of them gives."""
         self.functions: Sequence[Callable[[Any], Any]] = [*map(_Marked, (fn, *others))]
         """Those that are asked, in this order."""
@@ -274,17 +279,19 @@ class StandIns:
         """Return what it has done so far."""
         return HedgeFigures(**self._counts)
 
-    async def __call__(self, value: Any) -> Any:
+    async def __call__(self, value: A) -> B:
         if HELD_LIMITS.get() and IN_HAND.get() is None:
             raise TypeError(
                 "limits count one call where stand-ins make several: give the operator the "
                 "StandIns itself, with what is round it inside, as StandIns(paid_once(...))"
             )
+        result: B
         failed: Exception | None = None
         for place, function in enumerate(self.functions):
             try:
                 with self._counted(calls=1, fell_back=place == 1):
-                    return await self.ask(function, value)
+                    result = await self.ask(function, value)
+                    return result
             except Exception as error:
                 if failed is not None and isinstance(error, NotCalled) and error.gate is not None:
                     raise error from failed
@@ -295,7 +302,7 @@ class StandIns:
 
     def goes_on(self, place: int, error: Exception, /) -> bool:
         """Say whether another function is asked, behind one that has failed."""
-        return place + 1 < len(self.functions) and not isinstance(error, KeeperLost)
+        return place + 1 < len(self.functions) and not isinstance(error, FINAL)
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Ask one function, twice if it takes long; return the first result."""
@@ -383,10 +390,7 @@ class StandIns:
     async def _timed(self, function: Callable[[Any], Any], value: Any) -> Any:
         clock = running_loop().time
         began = clock()
-        returned = function(value)
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        result = await returned
+        result = await awaited(function(value))
         beginning = _BEGINNING.get(None)
         is_called = beginning is None or beginning.is_there
         if is_called and self.hedge is not None and isinstance(self.hedge.after, str):

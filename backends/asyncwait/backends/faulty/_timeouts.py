@@ -79,7 +79,7 @@ class DropsDeadlinesAtTheEndOfInput(StreamTask):
 
 @breaks("TIME-3", behind="TIME-6", why="what it puts in the place of the handler's results is late")
 class LetsLateAnswersReplaceTheHandlers(ResultHandler):
-    """Lets an answer still win while the handler's results wait, much like FLINK-40456."""
+    """Lets an answer still win while the handler's results wait."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         outputs = self.entry.outputs
@@ -88,6 +88,17 @@ class LetsLateAnswersReplaceTheHandlers(ResultHandler):
             outputs.clear()
             outputs.extend(self.output_of(result) for result in results)
         super().on_outcome(outcome)
+
+
+@breaks("END-8")
+class DropsTheHandlersResultsWhereItRetries(ResultHandler):
+    """Takes the handler's results for a second outcome if it repeats calls: FLINK-40456."""
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        if self.timed_out and self.operator.config.retry is not None:
+            self.cancel_deadline()
+        else:
+            super().decide(results)
 
 
 @breaks("TIME-3")

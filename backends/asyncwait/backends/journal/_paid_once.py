@@ -1,6 +1,5 @@
 """A function whose results are kept, for an operator in this process."""
 
-import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from functools import wraps
@@ -9,10 +8,9 @@ from typing import Any, TypeVar, overload
 from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalLost
 from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
-from asyncwait.backends.services import Cost
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit import HELD_LIMITS
+from asyncwait.spec.checks import kind_of
+from asyncwait.toolkit import HELD_LIMITS, part_of, settled, uncosted
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -73,15 +71,17 @@ def paid_once(
             it: what is kept is never called for again.
 
     Raises:
-        InvalidConfig: `fn` can't be called; or, from a call, it is a plain function that returns
-            an awaitable.
+        InvalidConfig: `fn` can't be called, or has a `yield`.
+        WrongFunction: from a call, which gives unfinished work, such as a coroutine of a plain
+            function.
     """
-    if not callable(fn):
-        raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one")
+    called: Any = fn
+    if not callable(called) or kind_of(called) not in ("plain", "coroutine"):
+        raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one, without `yield`")
 
     def given(key: bytes, result: Any) -> Any:
         """Keep a result, and return it; where there are limits, with what it has cost."""
-        bare = result.result if isinstance(result, Cost) else result
+        bare = settled("fn", uncosted(result))
         if keeps is None or keeps(bare):
             payload = encode(bare)
             with _or_lost(attempt):
@@ -117,10 +117,6 @@ def paid_once(
         except Exception as error:
             failed(key, error)
             raise
-        if inspect.isawaitable(result):
-            if inspect.iscoroutine(result):
-                result.close()
-            raise InvalidConfig.of("fn", fn, "a coroutine function, where its calls are awaited")
         return given(key, result)
 
     def is_paid(value: Any) -> bool:
@@ -129,11 +125,11 @@ def paid_once(
         except Exception:  # The call raises it, too, and is asked what becomes of it.
             return False
 
-    paid: Any = plain if is_plain_function(fn) else coroutine
+    paid: Any = plain if kind_of(fn) == "plain" else coroutine
     paid.is_paid = is_paid
     paid.keeps_all = keeps is None
     for name in ("open", "close", "timeout", "failure"):
-        if (part := getattr(fn, name, None)) is not None:
+        if (part := part_of(fn, name)) is not None:
             setattr(paid, name, part)
     return paid  # type: ignore[no-any-return]
 

@@ -1,13 +1,11 @@
 """Any async function of a list of keys as a table."""
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from asyncwait.backends.lookup._table import Answers
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.texts import shown
-from asyncwait.toolkit import run_hook
+from asyncwait.toolkit import awaited, require_kind, run_hook, settled
 
 
 class FunctionTable:
@@ -18,12 +16,13 @@ class FunctionTable:
             see `Table.get_many`. It may have `open()` and `close()`, async or not.
 
     Raises:
-        InvalidConfig: `fn` is none.
+        InvalidConfig: `fn` is none, or has a `yield`.
     """
 
     def __init__(self, fn: Callable[[Sequence[Any]], Awaitable[Answers]]) -> None:
         if isinstance(fn, type) or not callable(fn):
             raise InvalidConfig.of("fn", fn, "an async function of a list of keys")
+        require_kind(fn, blocks=False, many=False, batched=True)
         self._fn = fn
 
     async def open(self) -> None:
@@ -38,11 +37,6 @@ class FunctionTable:
         """Call the function.
 
         Raises:
-            TypeError: it is not async.
+            WrongFunction: it is not async, or gives unfinished work.
         """
-        returned = self._fn(keys)
-        if not inspect.isawaitable(returned):
-            raise TypeError(
-                f"expected an awaitable from fn, got {shown(returned)}; is it an `async def`?"
-            )
-        return await returned
+        return settled("fn", await awaited(self._fn(keys)))  # type: ignore[no-any-return]

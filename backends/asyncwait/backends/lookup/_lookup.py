@@ -26,7 +26,15 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import PlainOne, PlainSource, reraise_fatal, results_despite
+from asyncwait.toolkit import (
+    PlainOne,
+    PlainSource,
+    is_collection,
+    reraise_fatal,
+    results_despite,
+    settled,
+    skip,
+)
 
 A = TypeVar("A")
 
@@ -63,7 +71,7 @@ class _Looking(Generic[A]):
 
     def _key_of(self, value: A) -> Any:
         try:
-            return value if self._key is None else self._key(value)
+            return value if self._key is None else settled("key", self._key(value))
         except BaseException as error:
             reraise_fatal(error)
             reason = f"its key can't be told: {shown(error)}"
@@ -90,13 +98,19 @@ class _Looking(Generic[A]):
             if not isinstance(outcome, OperatorError):
                 yield value, outcome
                 continue
-            if self._on_error != "skip":
-                yield value, results_despite(outcome, partial(self._other_rows, value))
+            is_skipped = self._on_error == "skip"
+            rows = results_despite(
+                outcome, skip if is_skipped else partial(self._other_rows, value)
+            )
+            if not is_skipped:
+                yield value, rows
             self._table.figures.failures_handled += 1
 
     def _other_rows(self, value: A, _: Any, failure: OperatorError) -> Any:
         handler: Any = self._on_error
         rows = handler(value, failure)
+        if not is_collection(rows):
+            return settled("on_error", rows)
         if isinstance(rows, Mapping):  # Its keys would be taken for rows.
             raise TypeError(f"expected rows, got {shown(rows)}; return [row] for one row")
         return rows
@@ -154,7 +168,7 @@ async def lookup(
         MissingExtra: there is a cache, and cachetools is not installed; the same.
     """
     async with aclosing(PlainSource(source)) as values:
-        if key is not None and not is_plain_function(key):
+        if key is not None and not is_plain_function(key, 1):
             raise InvalidConfig.of("key", key, "a plain function that gives the key of a value")
         if how not in {"left", "inner"}:
             raise InvalidConfig.of("how", how, "'left' or 'inner'")

@@ -1,7 +1,6 @@
 """Workers that call the function for many records at a time, and when such a batch goes."""
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -20,12 +19,14 @@ from asyncwait.toolkit import (
     Bell,
     Permit,
     answers_of,
+    awaited,
     failure_of,
     is_own_cancellation,
-    not_awaitable,
+    is_value,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
+    uncosted,
 )
 
 
@@ -334,7 +335,7 @@ class BatchCrew(Crew):
             else:
                 permit, worker.permit = worker.permit, None
                 returned = await self._limited.gate.call(permit, self._awaitable, values)
-            answers = answers_of(values, returned, single=self._core.single)
+            answers = answers_of(values, uncosted(returned), single=self._core.single)
             if worker.cancelling():
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:
@@ -354,10 +355,7 @@ class BatchCrew(Crew):
         self._settle(worker, answers, has_failed=has_failed)
 
     def _awaitable(self, values: list[Any]) -> Any:
-        returned = self._function(list(values))  # which it may change
-        if not inspect.isawaitable(returned):
-            raise not_awaitable(returned)
-        return returned
+        return awaited(self._function(list(values)))  # which it may change
 
     def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
         """Give each record that waits for the call its own outcome, or that of the whole."""
@@ -365,7 +363,7 @@ class BatchCrew(Crew):
         entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
         is_plain = sweep.is_light and core.single and not core.closed
         is_whole = is_plain and worker.staying == len(entries)
-        if is_whole and not any(isinstance(answer, BaseException) for answer in answers):
+        if is_whole and all(map(_is_result, {*map(type, answers)})):
             core.decide_all(entries, answers)  # What follows comes to the same.
             return
         for entry, answer in zip(entries, answers, strict=True):
@@ -392,3 +390,7 @@ class BatchCrew(Crew):
             room = max(1, failed // 2) if failed else 0
             for entry in entries:
                 entry.room = 1 if entry.attempts == self._attempts - 1 else room
+
+
+def _is_result(kind: type) -> bool:
+    return is_value(kind) and not issubclass(kind, BaseException)

@@ -1,10 +1,8 @@
 """Workers that call the function once for all records of a key; hits need none."""
 
 import asyncio
-import inspect
 from collections.abc import Iterator
 from contextlib import suppress
-from types import CoroutineType
 from typing import Any
 
 from asyncwait.backends.pool._asking import Asking
@@ -16,9 +14,9 @@ from asyncwait.spec import OperatorConfig
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     Store,
+    awaited,
     failure_of,
     is_own_cancellation,
-    not_awaitable,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
@@ -131,10 +129,7 @@ class CacheCrew(Crew):
         self._sweep.release(load)
 
     def _awaitable(self, value: Any) -> Any:
-        call = self._function(value)
-        if type(call) is not CoroutineType and not inspect.isawaitable(call):
-            raise not_awaitable(call)
-        return call
+        return awaited(self._function(value))
 
     def _returned(self, load: Load, results: tuple[Any, ...], at: float) -> None:
         self._asking.keep(load, results, at)

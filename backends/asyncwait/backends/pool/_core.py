@@ -19,7 +19,14 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.snapshots import Stored
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import call_failed, collect_results, invalid_key, results_despite
+from asyncwait.toolkit import (
+    WrongFunction,
+    call_failed,
+    collect_results,
+    invalid_key,
+    results_despite,
+    settled,
+)
 
 NOTHING = object()
 """What there is when there is nothing to take: None may be a result."""
@@ -358,11 +365,13 @@ class Core(State):
         """Decide `entry` with what its call returned; ignore it if the record is decided."""
         if entry.results is not None or self.closed:
             return
-        if self.single:
-            self.on_results(entry, (returned,))
-            return
         try:
-            results = collect_results(self.record(entry), returned)
+            if self.single:
+                results: tuple[Any, ...] = (settled("fn", returned),)
+            else:
+                results = collect_results(self.record(entry), returned)
+        except WrongFunction as error:
+            self.call_raised(entry, error)
         except OperatorError as error:
             self.on_failure(entry, error)
         else:

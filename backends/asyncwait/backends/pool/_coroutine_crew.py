@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from contextvars import Context, copy_context
 from math import inf
-from types import CoroutineType, coroutine
+from types import CoroutineType, NoneType, coroutine
 from typing import Any
 
 from asyncwait.backends.pool._crew import Crew, Worker, holders
@@ -15,9 +15,11 @@ from asyncwait.toolkit import (
     Gate,
     awaitable_of,
     is_own_cancellation,
+    is_value,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
+    uncosted,
 )
 
 
@@ -78,6 +80,8 @@ class CoroutineCrew(Crew):
         task = asyncio.current_task() if lingers else object()
         held = holders(task)
         entry: Entry | None = None
+        known: type = NoneType
+        """The type of the last result, which is known to be no unfinished work."""
         now: float | None = None
         """When the last call ended, and the next one begins; None if that is not the same."""
         while not core.closed:
@@ -122,11 +126,14 @@ class CoroutineCrew(Crew):
                     if permit is not None and gate is not None:
                         ended, permit = permit, None
                         returned = gate.result(ended, returned, now)
-                    if decides_by_one and entry.results is None and not core.closed:
+                    kind = type(returned)
+                    is_plain = decides_by_one and entry.results is None and not core.closed
+                    if is_plain and (kind is known or is_value(kind)):
+                        known = kind
                         core.decide(entry, (returned,))  # What follows comes to the same.
                     else:
                         if not (watches and sweep.is_over(entry, now, worker)):
-                            core.settle(entry, returned)
+                            core.settle(entry, uncosted(returned))
                         now = None  # Reading what was returned may have taken time.
                 except BaseException as error:
                     now, may_be_cancelled = None, True

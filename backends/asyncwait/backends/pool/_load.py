@@ -8,7 +8,7 @@ from msgspec import Struct
 from asyncwait.backends.pool._crew import Worker
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import InvalidResult, OperatorError, Record
-from asyncwait.toolkit import NoAnswer, Permit, cause_or_self, collect_results
+from asyncwait.toolkit import NoAnswer, Permit, cause_or_self, collect_results, settled, uncosted
 
 
 class Load(Struct, eq=False):
@@ -104,10 +104,11 @@ def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ..
 
     Raises:
         NoAnswer: it is no collection.
+        WrongFunction: it is unfinished work.
         BaseException: what reading it has raised.
     """
     if single:
-        return (returned,)
+        return (settled("fn", uncosted(returned)),)
     try:
         return collect_results(Record(load.value), returned)
     except InvalidResult as error:  # of a record that stands for all that share the load

@@ -34,7 +34,7 @@ from asyncwait.toolkit import (
     plain_wait,
 )
 
-R = TypeVar("R")
+R = TypeVar("R", bound=PoolValues)
 
 _KNOWN = "retry", "max_held", "batch", "cache", "limits", "on_failure"
 """Settings that not every operator knows."""
@@ -152,6 +152,7 @@ class _Pool(OperatorContext[R]):
             self._gate.on_lost = self._core.fail
             self.group.start_soon(self._gate.keep_time)
         self.group.start_soon(self._feeder.run)
+        self._results.enter()
         return self._results
 
     def _sweeper(self) -> Sweep:

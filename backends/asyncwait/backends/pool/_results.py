@@ -1,5 +1,6 @@
 """The consumer's side of an open operator."""
 
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import anyio.lowlevel
 
 from asyncwait.backends.pool._core import NOTHING, Core
 from asyncwait.spec import Statistics
+from asyncwait.toolkit import HomeLoop, running_trio
 
 
 class PoolValues:
@@ -19,6 +21,14 @@ class PoolValues:
         self._core = core
         self._poll = core.poll
         self._awaited = False
+        self._loop: AbstractEventLoop | None = None
+        """The loop of asyncio that has entered the operator: to compare it takes no time."""
+        self._home: HomeLoop | None = None
+
+    def enter(self) -> None:
+        """Note which event loop reads from now on."""
+        self._home = HomeLoop()
+        self._loop = None if running_trio() is not None else get_running_loop()
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -35,6 +45,8 @@ class PoolValues:
         return element
 
     async def _wait(self) -> None:
+        if self._home is not None and (self._loop is None or get_running_loop() is not self._loop):
+            self._home.require("read")
         self._awaited = True
         try:
             await self._core.output.wait()

@@ -22,7 +22,7 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import Bell
+from asyncwait.toolkit import Bell, LeftEarly
 
 
 class PlainEdge(Struct, frozen=True):
@@ -326,7 +326,9 @@ class State:
         """Emit nothing more.
 
         The consumer gets the end, or `error` if there is one, or again the error it got before.
+        The consumer of plain values gets an error in place of an end that it has not read.
         """
+        error = LeftEarly() if error is None and self._gives_values else error
         if not self.closed:
             self._close(error)
         elif self._interrupted:

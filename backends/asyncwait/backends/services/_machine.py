@@ -9,7 +9,6 @@ from hashlib import sha256
 from math import ceil, inf
 from pathlib import Path
 from secrets import token_hex
-from tempfile import gettempdir
 from typing import Any, TypeAlias
 
 import msgspec
@@ -50,8 +49,8 @@ class MachineLimits(Struct, frozen=True):
     Args:
         limits: the limits; no `Budget`, whose `path` does the same.
         name: tells equal limits of different services apart.
-        folder: a folder that only this user can enter; the ledger makes it. None for a folder
-            among the temporary files.
+        folder: a folder that only this user can enter; the ledger makes it. None for `.asyncwait`
+            in the home directory.
 
     Raises:
         InvalidConfig: an argument is invalid.
@@ -117,7 +116,7 @@ class _AtFile:
         self._clock = time.monotonic if boot else time.time
         with suppress(OSError):  # Processes of other containers are invisible here.
             boot += os.readlink("/proc/self/ns/pid")  # noqa: PTH115
-        folder = Path(asked.folder or Path(gettempdir(), f"asyncwait-{os.getuid()}"))
+        folder = Path(asked.folder or Path.home() / ".asyncwait")
         if not is_private(folder):
             raise InvalidConfig.of("folder", str(folder), "a folder that only this user can enter")
         shared = [_as_data(each) for each in asked.limits if isinstance(each, Limit | InFlight)]

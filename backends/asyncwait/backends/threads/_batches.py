@@ -9,6 +9,7 @@ import anyio
 
 from asyncwait.backends.threads._crew import Told
 from asyncwait.backends.threads._function import Threaded
+from asyncwait.spec.limits import Cost
 from asyncwait.toolkit import Bell, is_collection, reraise_fatal, running_loop
 
 
@@ -111,7 +112,8 @@ class BatchesInThreads(Threaded):
 
     def read(self, returned: Any) -> Any:
         """Read what there is for each value; what can't be read fails its value alone."""
-        returned = self.refuse_coroutine(returned)
+        if isinstance(returned, Cost):  # The pool takes it off.
+            return Cost(self.read(returned.result), returned.used)
         if isinstance(returned, Mapping):
             return {value: self._read_one(returned[value]) for value in returned}
         if isinstance(returned, AbstractSet) or not is_collection(returned):  # no answers

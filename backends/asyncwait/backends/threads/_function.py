@@ -5,15 +5,13 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from types import AsyncGeneratorType, CoroutineType
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.pool import BeginsLater, PoolResultFuture
 from asyncwait.backends.threads._crew import Call, Crew, Told
-from asyncwait.spec import InvalidConfig, OperatorConfig
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec import OperatorConfig
 from asyncwait.toolkit import (
     Bell,
     FunctionParts,
@@ -22,21 +20,12 @@ from asyncwait.toolkit import (
     reraise_fatal,
     run_hook,
     running_loop,
+    settled,
+    uncosted,
 )
-
-_WITH_A_LOOP = {CoroutineType: "a coroutine", AsyncGeneratorType: "an async generator"}
-"""What is of no use where there is no loop to run it."""
-
 
 _SCARCELY = 0.01
 """Seconds that a call is waited for beyond its time: it may be over, and not have told it yet."""
-
-
-def require_plain(fn: Any) -> None:
-    """Refuse what can't be called in threads."""
-    if not is_plain_function(fn):
-        expected = "a plain function, to be called in threads; the pool takes the others"
-        raise InvalidConfig.of("fn", fn, expected)
 
 
 class Threaded:
@@ -120,28 +109,15 @@ class Threaded:
 
     def read(self, returned: Any) -> Any:
         """Read what a call has given, in its thread."""
-        return self.read_results(returned)
+        return self.read_results(uncosted(returned))
 
     def read_results(self, returned: Any) -> Any:
         """Read what may block while it is read, or be used again by the next call here (RES-9)."""
-        returned = self.refuse_coroutine(returned)
+        if self.single:
+            return settled("fn", returned)
         if self._wrap is not None:
             returned = self._wrap(returned)
-        if self.single or not is_collection(returned):
-            return returned
-        return tuple(returned)
-
-    def refuse_coroutine(self, returned: Any) -> Any:
-        """Return what a call has given.
-
-        Raises:
-            TypeError: it needs a loop.
-        """
-        if (what := _WITH_A_LOOP.get(type(returned))) is not None:
-            if type(returned) is CoroutineType:
-                returned.close()
-            raise TypeError(f"expected a result from fn, got {what}; is it an `async def`?")
-        return returned
+        return tuple(returned) if is_collection(returned) else settled("fn", returned)
 
     def leave(self) -> None:
         """Take note that the operator is left."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from asyncwait.backends import pool
 from asyncwait.backends.threads._batches import BatchesInThreads
 from asyncwait.backends.threads._crew import Crew
-from asyncwait.backends.threads._function import InThreads, Threaded, require_plain
+from asyncwait.backends.threads._function import InThreads, Threaded
 from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -19,6 +19,7 @@ from asyncwait.toolkit import (
     PlainResults,
     PlainSource,
     check_arguments,
+    require_kind,
 )
 
 R = TypeVar("R")
@@ -67,7 +68,7 @@ def open_with(
     parts = check_arguments(config, fn, elements, restore, "threads", *_KNOWN)
     if parts.invoke is not None:
         return pool.open_operator(config, fn, elements, restore)
-    require_plain(fn)
+    require_kind(fn, blocks=True, many=True, batched=config.batch is not None)
     function, config = _in_threads(config, FunctionParts.of(fn), hire=hire)
     return _Threads(function, pool.open_operator(config, function, elements, restore))
 
@@ -81,7 +82,8 @@ def open_plain(
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
     """Open an operator for plain values in threads of `hire`; see `asyncwait.toolkit.OpenPlain`."""
     config.require_only("threads", *_KNOWN)
-    require_plain(function.call)
+    batched = config.batch is not None
+    require_kind(function.call, blocks=True, many=not function.single, batched=batched)
     parts = replace(FunctionParts.of(function), call=function.call)
     # One that gives many results lets no dict pass for some.
     wrap = None if function.single else function.wrap

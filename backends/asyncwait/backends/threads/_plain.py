@@ -12,7 +12,7 @@ from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
 from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import OpenPlain, PlainResults, SingleEntry, plain_wait
+from asyncwait.toolkit import OpenPlain, PlainResults, SingleEntry, plain_wait, require_source
 
 LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
@@ -44,7 +44,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         return await self._opened.__aexit__(*raised)
 
     def __enter__(self) -> Results:
-        self._single_entry.enter()
+        self._single_entry.enter(on_loop=False)
         source = _without_a_loop(self._source)
         self._results = Results(lambda: self._wait(source), self._loop_factory)
         return self._results
@@ -69,10 +69,9 @@ def _without_a_loop(source: Any) -> Any:
     """Return the source as it is read for somebody who has no loop."""
     if isinstance(source, AsyncIterable):
         raise InvalidConfig.of("source", source, "an iterable, or `async with` for an async one")
-    # What is all there blocks nobody; and what can't be iterated is refused behind this.
-    if isinstance(source, Collection) or not isinstance(source, Iterable):
-        return source
-    return ReadAhead(source)
+    require_source(source)
+    # To read a collection blocks nobody.
+    return source if isinstance(source, Collection) else ReadAhead(source)
 
 
 @overload
@@ -87,7 +86,7 @@ def threads_wait(
     mode: Mode, opens: OpenPlain = open_plain, loop_factory: LoopFactory = asyncio.new_event_loop
 ) -> Any:
     """Build the plain-value form of a mode."""
-    wait: Any = plain_wait(open_operator, mode, opens)
+    wait: Any = plain_wait(open_operator, mode, opens, blocks=True)
     signature = inspect.signature(wait)
 
     def open_stream(*args: Any, **options: Any) -> Stream:

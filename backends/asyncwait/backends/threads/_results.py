@@ -11,7 +11,7 @@ from typing import Any
 from asyncwait.backends.threads._host import OperatorHost
 from asyncwait.backends.threads._loop_thread import LoopThread
 from asyncwait.spec import OperatorError, Statistics
-from asyncwait.toolkit import PlainResults
+from asyncwait.toolkit import LeftEarly, PlainResults
 
 _AT_ONCE = 1000
 """Results that are handed to the caller's thread together, at most."""
@@ -28,7 +28,7 @@ class Results(Iterator[Any]):
         self._host = OperatorHost(open_operator)
         self._ready: deque[Any] = deque()
         self._final: BaseException | None = None
-        self._closed = False
+        self._closed = self._has_ended = False
         self._reading = threading.Lock()
         self._loop = LoopThread(loop_factory)
         try:
@@ -44,7 +44,8 @@ class Results(Iterator[Any]):
             StopIteration: there are no more.
             OperatorError: the operator failed; each further call raises the same error again.
             BaseException: what the source has raised, after the results of all that it gave.
-            RuntimeError: another thread waits for the next one, or it is wanted on the loop.
+            RuntimeError: another thread waits for the next one, or it is wanted on the loop, or the
+                operator was left before its end was read.
         """
         if not self._reading.acquire(blocking=False):
             raise RuntimeError("another thread waits for the next result; there is one consumer")
@@ -58,8 +59,10 @@ class Results(Iterator[Any]):
     def _take(self) -> None:
         if self._final is not None:
             raise self._final.with_traceback(None)
-        if self._closed:
+        if self._has_ended:
             raise StopIteration
+        if self._closed:
+            raise LeftEarly
         if self._loop.is_here:
             raise RuntimeError("handlers and hooks run on the loop, which can't wait for itself")
         try:
@@ -71,6 +74,7 @@ class Results(Iterator[Any]):
             self._final = error
             raise
         if not self._ready:
+            self._has_ended = True
             raise StopIteration
 
     async def _fill(self) -> None:

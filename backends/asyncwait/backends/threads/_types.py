@@ -4,6 +4,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar, Unpack, overload
 
 from asyncwait.spec import Batch, Statistics
+from asyncwait.spec.limits import Cost
 from asyncwait.toolkit import Answers, ManyResults, OneResult, PlainResults
 
 A = TypeVar("A")
@@ -51,6 +52,14 @@ class ThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Cost[B]],
+        **options: Unpack[OneResult[A, C]],
+    ) -> ThreadsStream[B | C]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], B],
         **options: Unpack[OneResult[A, C]],
     ) -> ThreadsStream[B | C]: ...
@@ -59,7 +68,7 @@ class ThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Iterable[B]],
+        fn: Callable[[A], Iterable[B] | Cost[Iterable[B]]],
         **options: Unpack[ManyResults[A, C]],
     ) -> ThreadsStream[B | C]: ...
 
@@ -67,7 +76,7 @@ class ThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, B]],
+        fn: Callable[[list[A]], Answers[A, B] | Cost[Answers[A, B]]],
         *,
         batch: Batch,
         **options: Unpack[OneResult[A, C]],
@@ -77,7 +86,7 @@ class ThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, Iterable[B]]],
+        fn: Callable[[list[A]], Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]],
         *,
         batch: Batch,
         **options: Unpack[ManyResults[A, C]],
@@ -91,6 +100,16 @@ class KeyedThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
+        fn: Callable[[A], Cost[B]],
+        *,
+        key: Callable[[A], object],
+        **options: Unpack[OneResult[A, C]],
+    ) -> ThreadsStream[B | C]: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Iterable[A] | AsyncIterable[A],
         fn: Callable[[A], B],
         *,
         key: Callable[[A], object],
@@ -101,7 +120,7 @@ class KeyedThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Iterable[B]],
+        fn: Callable[[A], Iterable[B] | Cost[Iterable[B]]],
         *,
         key: Callable[[A], object],
         **options: Unpack[ManyResults[A, C]],
@@ -111,7 +130,7 @@ class KeyedThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, B]],
+        fn: Callable[[list[A]], Answers[A, B] | Cost[Answers[A, B]]],
         *,
         key: Callable[[A], object],
         batch: Batch,
@@ -122,7 +141,7 @@ class KeyedThreadsWait(Protocol):
     def __call__(
         self,
         source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, Iterable[B]]],
+        fn: Callable[[list[A]], Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]],
         *,
         key: Callable[[A], object],
         batch: Batch,

@@ -54,7 +54,7 @@ class Failed(Exception):
 
 
 def play_hedges(
-    plan: HedgePlan, kind: type[StandIns] = StandIns, loop: LoopName = "asyncio"
+    plan: HedgePlan, kind: type[StandIns[Any, Any]] = StandIns, loop: LoopName = "asyncio"
 ) -> HedgeHistory:
     """Have a function with stand-ins called as a plan says."""
     return run_virtual(partial(_Player(plan).play, kind), loop)
@@ -66,7 +66,7 @@ class _Player:
         self._events: list[Event] = []
         self._begun: dict[tuple[int, int], int] = {}
 
-    async def play(self, kind: type[StandIns], _: SpinWatch) -> HedgeHistory:
+    async def play(self, kind: type[StandIns[Any, Any]], _: SpinWatch) -> HedgeHistory:
         after = self._plan.after
         seconds = after / 1000 if isinstance(after, int) else after
         hedge = None if seconds is None else Hedge(seconds, self._plan.at_most)
@@ -81,7 +81,7 @@ class _Player:
         at = round(1000 * (anyio.current_time() - self._started))
         self._events.append(Event(at, *args))
 
-    async def _attempt(self, called: StandIns, number: int, attempt: Attempt) -> None:
+    async def _attempt(self, called: StandIns[Any, Any], number: int, attempt: Attempt) -> None:
         await anyio.sleep_until(self._started + attempt.at / 1000)
         ends = attempt.at + attempt.cancelled if attempt.cancelled is not None else None
         deadline = float("inf") if ends is None else self._started + ends / 1000

@@ -16,7 +16,7 @@ from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.running._backend import require_trio
 from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, OperatorError, Record, Retry
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Handler, Scenario, Step, Trace
-from asyncwait.toolkit import FunctionParts, answers_of, is_collection
+from asyncwait.toolkit import FunctionParts, LeftEarly, answers_of, is_collection
 
 OF_ELEMENTS = frozenset(
     {
@@ -253,6 +253,8 @@ class _Results:
     async def __anext__(self) -> Element:
         try:
             record: Element = await anext(self._results)
+        except LeftEarly:  # The contract has the end in its place (END-7).
+            raise StopAsyncIteration from None
         except OperatorError as error:
             raise told(error)  # noqa: B904 - it is the same one
         return record

@@ -16,6 +16,7 @@ from asyncwait.spec.limits import (
 )
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._keys import stand_in
+from asyncwait.toolkit._kinds import settled
 from asyncwait.toolkit._limits._meters import ROUNDING, says_too_many
 from asyncwait.toolkit._transient import attribute_of
 
@@ -221,7 +222,7 @@ def _asked(limit: AnyLimit, function: Callable[[Any], Any], value: Any) -> float
     """Return the amount that a function of the user's returns for a value."""
     name = "weight" if isinstance(limit, InFlight) else "cost"
     try:
-        amount = function(value)
+        amount = settled(f"`{name}`", function(value))
     except Exception as error:
         what = f"`{name}` of {type(limit).__name__} raised {shown(error)}"
         raise CostUnknown(f"the {name} of a call is unknown: {what}") from error

@@ -19,7 +19,7 @@ class LosesAResultOfBoth(Race):
 
 
 @breaks("HEDGE-2")
-class LooksEveryFewMilliseconds(StandIns):
+class LooksEveryFewMilliseconds(StandIns[Any, Any]):
     """Sees a result some time after it is there."""
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
@@ -38,7 +38,7 @@ class LetsTheLoserRun(Race):
 
 
 @breaks("HEDGE-4")
-class LeavesCallsBehind(StandIns):
+class LeavesCallsBehind(StandIns[Any, Any]):
     """Makes calls in tasks of their own, which nobody waits for when they are cancelled."""
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
@@ -51,7 +51,7 @@ class LeavesCallsBehind(StandIns):
 
 
 @breaks("HEDGE-5")
-class HedgesAtOnce(StandIns):
+class HedgesAtOnce(StandIns[Any, Any]):
     """Makes two calls from the start."""
 
     def delay(self) -> float | None:
@@ -77,7 +77,7 @@ class TellsTheErrorOfTheHedge(Race):
 
 
 @breaks("HEDGE-7")
-class HedgesAll(StandIns):
+class HedgesAll(StandIns[Any, Any]):
     """Makes a second call for each that is slow, however many are."""
 
     def may(self) -> bool:
@@ -102,7 +102,7 @@ class TakesTheMean(Times):
 
 
 @breaks("HEDGE-9")
-class AsksAllAtOnce(StandIns):
+class AsksAllAtOnce(StandIns[Any, Any]):
     """Asks each function from the start, and takes the first that answers well."""
 
     async def __call__(self, value: Any) -> Any:
@@ -124,7 +124,7 @@ class AsksAllAtOnce(StandIns):
 
 
 @breaks("HEDGE-10")
-class StopsBeforeTheLast(StandIns):
+class StopsBeforeTheLast(StandIns[Any, Any]):
     """Does not ask the last function."""
 
     def goes_on(self, place: int, error: Exception, /) -> bool:
@@ -132,7 +132,7 @@ class StopsBeforeTheLast(StandIns):
 
 
 @breaks("HEDGE-11")
-class TakesACancellationForAFailure(StandIns):
+class TakesACancellationForAFailure(StandIns[Any, Any]):
     """Is shielded from whoever cancels it."""
 
     async def __call__(self, value: Any) -> Any:

@@ -4,12 +4,12 @@ import fcntl
 import os
 import shutil
 import socket
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from asyncwait.spec import AsyncWaitError
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit._file_lock import is_private
 
 STARTING = 60.0
@@ -41,13 +41,22 @@ class HostFolder:
         """Return that of a host; it need not exist.
 
         Raises:
-            NoCallHost: somebody else owns the folder in which all of them lie.
+            NoCallHost: the folder in which all of them lie can't be made, belongs to another user,
+                or has a path in which sockets don't fit.
         """
-        base = _short_base() / f"asyncwait-{os.getuid()}"
-        if not is_private(base):
-            text = f"expected a folder that only this user can enter, got {base}; remove it"
-            raise NoCallHost(text)
-        return cls(base / name)
+        runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+        is_given = runtime.is_absolute() and runtime.is_dir()
+        base = runtime / "asyncwait" if is_given else Path.home() / ".asyncwait"
+        if len(os.fsencode(base)) > _LONGEST_BASE:
+            what = f"a path of {_LONGEST_BASE} bytes at most"
+        elif not is_private(base):
+            what = "a folder that only this user can enter"
+        else:
+            return cls(base / name)
+        raise NoCallHost(
+            f"expected {what} for sockets, got {shown(str(base))}; remove what is there, or set "
+            "XDG_RUNTIME_DIR to a folder of your own"
+        )
 
     def connection(self) -> socket.socket | None:
         """Return a connection to the host in it; None if there is none."""
@@ -107,11 +116,3 @@ class HostFolder:
     def remove(self) -> None:
         """Remove it; under the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
-
-
-def _short_base() -> Path:
-    """Return the folder for temporary files, or, where sockets don't fit in it, the system's."""
-    usual = Path(tempfile.gettempdir())
-    system = Path("/tmp")  # noqa: S108 - the folder in it is made for this user alone
-    room = _LONGEST_BASE - len(f"/asyncwait-{os.getuid()}")
-    return system if len(os.fsencode(usual)) > room and system.is_dir() else usual

@@ -11,7 +11,7 @@ from asyncwait.backends.journal import Attempt, key_of
 from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
-from asyncwait.spec.texts import one_line, shortened
+from asyncwait.spec.texts import joined, one_line, shortened
 from asyncwait.toolkit import Bell, CallTable
 
 _LONGEST = 20_000
@@ -231,7 +231,7 @@ def _told(error: BaseException) -> str:
         behind = "".join(format_exception(cause))
     except Exception as odd:  # A note, or a cause of the cause, that raises itself.
         behind = f"its traceback can't be told: {one_line(odd)}"
-    return f"{text}\n{_encodable(shortened(behind, _LONGEST))}"
+    return joined([f"{text}\n{_encodable(shortened(behind, _LONGEST))}"])
 
 
 def broken_text(error: BaseException) -> str:

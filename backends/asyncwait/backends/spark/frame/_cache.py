@@ -53,7 +53,7 @@ class SharedFunction(RowFunction):
 
     async def __call__(self, row: InputRow) -> Any:
         self._sharing.calls += 1
-        return self._kept(_NOBODY, await self._call(row.value))
+        return self._kept(_NOBODY, await self._given(row.value))
 
 
 class _RowKey(tuple[Any, ...]):  # noqa: SLOT001 - a tuple takes none of its own

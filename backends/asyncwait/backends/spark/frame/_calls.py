@@ -15,7 +15,15 @@ from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
 from asyncwait.spec.texts import one_line, shown
-from asyncwait.toolkit import FunctionParts, WholeDict, is_collection
+from asyncwait.toolkit import (
+    FunctionParts,
+    WholeDict,
+    WrongFunction,
+    awaited,
+    collected,
+    is_collection,
+    settled,
+)
 
 
 class Results:
@@ -61,7 +69,7 @@ class Results:
         if isinstance(given, dict):
             return WholeDict(given)  # Nobody takes its keys for results.
         if not is_collection(given):
-            return given
+            return settled("fn", given)
         return (self._one(row, each) for each in given)
 
     def _one(self, row: InputRow, result: Any) -> OutputRow:
@@ -76,17 +84,12 @@ class Results:
 
     def _fields(self, result: Any) -> tuple[Any, ...]:
         try:
-            return fields_of(result, self._names)
+            return fields_of(settled("fn", result), self._names)
+        except WrongFunction:
+            raise
         except (TypeError, ValueError) as error:
             got = f"{shown(result)} ({type(result).__name__})"
-            text = f"the result {got} does not fit: {one_line(error)}"
-            if inspect.iscoroutine(result):
-                result.close()  # else Python says that nobody has awaited it
-                text = (
-                    "fn is a plain function, and gave a coroutine: give the coroutine function "
-                    "itself, or an `async def` round it"
-                )
-            raise SchemaMismatch(text) from None
+            raise SchemaMismatch(f"the result {got} does not fit: {one_line(error)}") from None
 
     def of_handler(self, row: InputRow, given: Any) -> Any:
         """Return the collection of output rows that a handler gives."""
@@ -141,7 +144,14 @@ class RowFunction:
     """Whether somebody is told what calls cost."""
 
     async def __call__(self, row: InputRow) -> Any:
-        return self._kept(row, await self._call(row.value))
+        return self._kept(row, await self._given(row.value))
+
+    async def _given(self, value: Any) -> Any:
+        """Call the user's function; return what it gives, of an async generator a list."""
+        returned = self._call(value)
+        if inspect.isasyncgen(returned) and self._results.many:
+            return await collected(returned)
+        return await awaited(returned)
 
     def _kept(self, row: InputRow, given: Any) -> Any:
         """Return the rows of what a call gives; of a `Cost`, one of these rows."""
@@ -216,11 +226,11 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
             return False
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
-    def is_asked_for(rows: tuple[OutputRow, ...]) -> bool:
+    def is_asked_for(rows: tuple[OutputRow, ...]) -> Any:
         if rows and rows[0].source.paid is not None:
             return False
         given = tuple(row.given for row in rows)
-        return bool(again(given if many else given[0]))
+        return again(given if many else given[0])
 
     def tell(row: InputRow, *further: Any) -> None:
         on_retry(row.value, *further)

@@ -35,7 +35,7 @@ from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.checks import kind_of
 from asyncwait.toolkit import (
     FunctionParts,
     PlainFunction,
@@ -90,7 +90,7 @@ class Opening:
         self._sharing = sharing
         self._failed = failed
         self._spent = spent
-        self._blocks = is_plain_function(self._parts.call)
+        self._blocks = kind_of(self._parts.call) in ("plain", "generator")
         self._retry = repeating(options.retry, many=options.many)
         self.limits = limits_of_rows(options.kept)
         if attempt is None:

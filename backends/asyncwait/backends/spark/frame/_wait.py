@@ -21,12 +21,12 @@ from asyncwait.spec import (
     OperatorError,
     Retry,
 )
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.checks import kind_of, takes
 from asyncwait.spec.limits import AnyLimit, SharedLimits, require_limits
-from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import (
     FunctionParts,
     Store,
+    require_kind,
     require_options,
 )
 
@@ -208,7 +208,10 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
     from asyncwait.backends.spark.frame._schema import schema_of
     from asyncwait.backends.spark.frame._twice import temporary_journal
 
-    _require(fn, on_error, progress)
+    _require_function(fn)
+    _require_kind(fn, many=many, batched=batch is not None)
+    require_on_error(on_error)
+    require_progress(progress)
     _require_fail_after(fail_after, on_error, fn)
     held = _held(max_held, capacity)
     ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
@@ -269,10 +272,17 @@ def _held(max_held: Any, capacity: Any) -> Any:
     return None if max_held == 0 else max_held
 
 
-def _require(fn: Any, on_error: Any, progress: Any) -> None:
-    _require_function(fn)
-    require_on_error(on_error)
-    require_progress(progress)
+def _call_of(fn: Any) -> Any:
+    return partial(fn.__call__, None) if isinstance(fn, type) else FunctionParts.of(fn).call
+
+
+def _require_kind(fn: Any, *, many: bool, batched: bool) -> None:
+    call = _call_of(fn)
+    require_kind(call, blocks=_blocks(call), many=many, batched=batched)
+
+
+def _blocks(call: Any) -> bool:
+    return kind_of(call) in ("plain", "generator")
 
 
 def _require_fail_after(fail_after: Any, on_error: Any, fn: Any) -> None:
@@ -306,7 +316,7 @@ def _require_once(once: Any, journal: Any, cache: Any) -> None:
 
 def _require_cache(cache: Cache, fn: Any, journal: Any) -> None:
     Store(cache)
-    if is_plain_function(fn.__call__ if isinstance(fn, type) else FunctionParts.of(fn).call):
+    if _blocks(_call_of(fn)):
         expected = "a coroutine function with `cache`; await asyncio.to_thread(...) in one"
         raise InvalidConfig.of("fn", fn, expected)
     if journal is not None:
@@ -341,16 +351,8 @@ def _require_function(fn: Any) -> None:
 
 def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
     """Refuse what can't be called as it will be, where that can be told here."""
-    try:
-        takes = signature(fn)
-    except (ValueError, TypeError):  # it does not tell
-        return
-    try:
-        takes.bind(*arguments)
-    except TypeError as error:
-        raise InvalidConfig.of(
-            "fn", fn, f"a function that is called {how} ({one_line(error)})"
-        ) from None
+    if not takes(fn, len(arguments)):
+        raise InvalidConfig.of("fn", fn, f"a function that is called {how}")
 
 
 def require_progress(progress: Any) -> None:
@@ -371,7 +373,7 @@ def require_on_error(on_error: Any) -> None:
     """
     if on_error in (None, "fail", "skip", "column"):
         return
-    if isinstance(on_error, str) or not is_plain_function(on_error):
+    if not callable(on_error) or not _blocks(on_error):
         expected = '"fail", "skip", "column" or a plain function of a value and an error'
         raise InvalidConfig.of("on_error", on_error, expected)
 

@@ -1,0 +1,149 @@
+"""Kinds of functions, and what a call of the wrong kind returns: work that is unfinished."""
+
+from collections.abc import AsyncGenerator, Awaitable
+from concurrent.futures import Future
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from inspect import isawaitable
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any
+
+from asyncwait.spec import AsyncWaitError, InvalidConfig
+from asyncwait.spec.checks import kind_of, takes
+from asyncwait.spec.limits import Cost
+from asyncwait.spec.texts import shown
+
+
+class WrongFunction(AsyncWaitError, TypeError):
+    """A function of the wrong kind, or a function that returns unfinished work such as a coroutine.
+
+    Every further call would end the same way. The operator therefore neither retries the call nor
+    asks a failure handler.
+    """
+
+
+MOST_COLLECTED = 10_000
+"""Results of one call of an async generator function, at most."""
+
+_nothing: Any = tuple
+_TO_ENTER = "enter it inside the function, and return the result of the call"
+
+_TO_DO: dict[type, str] = {
+    CoroutineType: "is an `await` missing?",
+    GeneratorType: "return a list instead, with `many=True` for several results",
+    AsyncGeneratorType: "instead of `yield`, collect a list and return it, with `many=True`",
+    type(contextmanager(_nothing)()): _TO_ENTER,
+    type(asynccontextmanager(_nothing)()): _TO_ENTER,
+    Cost: "return one Cost round all results of the call, from the function itself",
+}
+
+
+def is_value(kind: type) -> bool:
+    """Say whether objects of this type are results, and neither unfinished work nor a `Cost`."""
+    return not (kind in _TO_DO or hasattr(kind, "__await__") or issubclass(kind, Future))
+
+
+def settled(name: str, value: Any) -> Any:
+    """Return what a function returned, if that is a value and no unfinished work.
+
+    Args:
+        name: of the function, for the message.
+        value: returned by the function; a `Cost` round its results is removed already.
+
+    Raises:
+        WrongFunction: the value is a generator, or something to be awaited, entered or waited for.
+    """
+    kind = type(value)
+    if is_value(kind):
+        return value
+    hint = _TO_DO.get(kind, "wait for its result, and return that")
+    if name != "fn" and hasattr(kind, "__await__"):
+        hint = "it has to be a plain function, as nothing awaits it: `await` inside fn"
+    error = WrongFunction(f"expected a result from {name}, got {shown(value)}; {hint}")
+    if kind in (CoroutineType, GeneratorType):
+        value.close()  # Python would warn that nothing has awaited it.
+    raise error
+
+
+def uncosted(returned: Any) -> Any:
+    """Return what a call gave, without the `Cost` round it."""
+    return returned.result if type(returned) is Cost else returned
+
+
+async def collected(results: AsyncGenerator[Any, Any]) -> list[Any]:
+    """Return the results of an async generator, closed.
+
+    Raises:
+        WrongFunction: the generator yields more than `MOST_COLLECTED` results.
+    """
+    found: list[Any] = []
+    async with aclosing(results):
+        async for result in results:
+            if len(found) == MOST_COLLECTED:
+                raise WrongFunction(
+                    f"expected at most {MOST_COLLECTED:,} results of one call, got more from "
+                    f"{shown(results)}; have each call return a part of them"
+                )
+            found.append(result)
+    return found
+
+
+def awaited(returned: Any) -> Awaitable[Any]:
+    """Return what a function in coroutine form returned, if that can be awaited.
+
+    Raises:
+        WrongFunction: it can't.
+    """
+    if type(returned) is CoroutineType or isawaitable(returned):
+        return returned
+    hint = "is it an `async def`? asyncwait.backends.threads calls plain functions"
+    hint = _TO_DO.get(type(returned), hint)
+    raise WrongFunction(f"expected an awaitable from fn, got {shown(returned)}; {hint}")
+
+
+def defines(cls: type, name: str) -> bool:
+    """Say whether a class has an attribute that `object` does not have."""
+    return any(name in vars(each) for each in cls.__mro__[:-1])
+
+
+def is_context(kind: type) -> bool:
+    """Say whether objects of a class are context managers."""
+    return hasattr(kind, "__aenter__") or hasattr(kind, "__enter__")
+
+
+def invents(fn: Any) -> bool:
+    """Say whether an object has each attribute that is asked for, as a mock has."""
+    return hasattr(fn, "asyncwait_asks_for_an_attribute_that_does_not_exist")
+
+
+def part_of(fn: Any, name: str, default: Any = None) -> Any:
+    """Return an attribute of a user's function, if the user has given it one."""
+    return vars(fn).get(name, default) if invents(fn) else getattr(fn, name, default)
+
+
+def require_kind(fn: Any, *, blocks: bool, many: bool, batched: bool) -> None:
+    """Refuse a function whose declaration shows that its calls would give no results.
+
+    Args:
+        fn: the user's.
+        blocks: whether threads call the function; else an event loop awaits its calls.
+        many: whether a call gives several results.
+        batched: whether a call is for several values.
+
+    Raises:
+        InvalidConfig: the function is of the wrong kind.
+    """
+    kind = kind_of(fn)
+    expected = None
+    if blocks and kind in ("coroutine", "async generator"):
+        expected = "a plain function, to be called in threads; the pool takes the others"
+    elif blocks and kind == "generator" and not (many or batched):
+        expected = "a function that returns its one result; `yield` needs many=True"
+    elif not blocks and kind == "generator":
+        expected = "an `async def`; asyncwait.backends.threads calls plain functions"
+    elif kind == "async generator" and (batched or not many):
+        expected = "a coroutine function; an async generator function needs many=True, and no batch"
+    elif not takes(fn, 1):
+        what = "a list of values" if batched else "one value"
+        expected = f"a function of {what}; functools.partial gives it other arguments"
+    if expected is not None:
+        raise InvalidConfig.of("fn", fn, expected)
