@@ -144,7 +144,7 @@ KNOWN = (
         ("RETRY-19", "RETRY-20"),
         "a record backs off until its deadline, and the error of that has no cause",
         ("retry", "timeouts"),
-        ("RETRY-6",),
+        ("FAIL-2", "RETRY-6"),
         examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
     ),
     Known(
