@@ -82,6 +82,8 @@ def scanned(tree: ast.AST) -> Scan:
     while todo:
         node, guarded = todo.pop()
         guards = guarded or isinstance(node, ast.If | ast.Try | ast.TryStar)
+        if isinstance(node, ast.Subscript) and getattr(node.slice, "id", "") == "__name__":
+            continue  # `sys.modules[__name__]`: a module finds itself, for cloudpickle.
         children = [each for each in ast.iter_child_nodes(node) if each._fields]
         todo += [(each, guards) for each in reversed(children)]
         match node:
