@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
+    PROFILES,
     Blocked,
     CallEnded,
     Closed,
@@ -18,6 +19,7 @@ from asyncwait.spec.scenario import (
     SinkWaits,
     SourceAsked,
     SourceClosed,
+    needs,
 )
 
 
@@ -89,7 +91,7 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
     """When the context was left, the source was closed before, once as far as it is one object."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    if left is None or leg.ending.how in {"hung", "livelock"} or leg.scenario.wrong_argument:
+    if left is None or leg.ending.how in {"hung", "livelock"} or leg.was_refused:
         return  # Nobody leaves a run that never ends: it is torn down. Nor one that never began.
     closed = leg.seen(SourceClosed)
     if not any(seq < left for seq, _ in closed):
@@ -104,7 +106,7 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     """`open` runs before the first call, `close` after the last has ended and before leaving."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    never_opened = leg.scenario.wrong_argument or leg.scenario.hook_error == "open"
+    never_opened = leg.was_refused or leg.scenario.hook_error == "open"
     if leg.scenario.hooks == "none" or left is None or never_opened:
         return
     hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
@@ -164,6 +166,7 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
 
 _OF_A_SOURCE = {
     "own": "PlannedSourceError",
+    "falsy": "PlannedSourceError",
     "contract": "CallFailed",
     "cancelled": "CancelledError",
     "no-element": "TypeError",
@@ -231,16 +234,20 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
-    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.is_shielded:
+    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.scenario.shields:
         return
+    yield _waited_for_clean_up(leg, over, closed)
+
+
+def _waited_for_clean_up(leg: LegHistory, over: float, closed: float) -> Finding:
+    """Say whether no more time passed between two times than cleaning up takes."""
     ready = max(_cleaned_up_at(leg, over), over + _stays(leg, closed))
     due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
-        yield f"{text} {least:g} ms", over
-    else:
-        yield None
+        return f"{text} {least:g} ms", over
+    return None
 
 
 def _stays(leg: LegHistory, closed: float) -> float:
@@ -430,6 +437,33 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
     elif leg.calls or any(leg.seen(kind) for kind in (SourceAsked, HookRun)):
         yield f"`{wrong}` is a text, and was refused when work had begun", leg.end_at
     else:
+        yield None
+
+
+@leg_check("END-21")
+def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Finding]:
+    """No leg is refused whose arguments are what they should be."""
+    if leg.scenario.wrong_argument:
+        return
+    if leg.was_refused:
+        names = ", ".join(profile for profile in PROFILES if profile in needs(leg.scenario))
+        text = f"InvalidConfig ({leg.ending.detail}), and the operator declares {names}"
+        yield f"{text}: declare that it lacks the profile that it refuses", leg.end_at
+    elif leg.seen(SourceAsked):
+        yield None
+
+
+@leg_check("END-22")
+def a_consumer_that_shields_its_read_is_woken(leg: LegHistory) -> Iterator[Finding]:
+    """If all is cancelled round a consumer that shields its read, the leg ends all the same."""
+    if not leg.scenario.shields:
+        return
+    closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
+    if leg.ending.how == "hung" and not _waits_for_ever(leg):
+        yield "the consumer shields its read, and nothing ends that read", leg.end_at
+    elif leg.ending.how == "interrupted" and _noticed_at(leg) <= closed < NEVER:
+        yield _waited_for_clean_up(leg, _noticed_at(leg), closed)
+    elif leg.ending.how in {"left", "crashed"} and closed < NEVER:
         yield None
 
 

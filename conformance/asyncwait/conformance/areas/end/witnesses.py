@@ -115,6 +115,14 @@ END-20: the consumer was cancelled, and leaving let it go on
         80: #0 ends, closed, misuse swallowed leaving let it go on
     keeps: 0: waits, takes 0, calls a; 40: left, closes, #0 told, ends left after=stop;
         80: #0 ends, closed
+END-21: InvalidConfig (timeout), and the operator declares ordered, timeouts: declare that it lacks the profile that it refuses
+    plan: timeout 40; 0: a; a: gives
+    breaks: 0: closed, ends failed InvalidConfig detail=timeout
+    keeps: 0: reads, waits, takes 0, calls a, end, #0 gives, closes, closed, ends finished
+END-22: the consumer shields its read, and nothing ends that read
+    plan: timeout 400; 0: a; a: never; cancel_at 40; shields
+    breaks: 0: waits, takes 0, calls a, end; 40: #0 cancelled; 2600: ends hung
+    keeps: 0: waits, takes 0, calls a, end; 40: #0 cancelled, left, closes, closed, ends left
 """)
 
 NEAR_MISSES = near_misses("""
