@@ -427,3 +427,12 @@ class NeverRepeatsWhatRaisesAtOnce(Attempt):
             if self.operator.clock() == began:
                 self.operator.back_offs = None
             raise
+
+
+@breaks("RETRY-18")
+class AsksItsPredicateAgain(ResultHandler):
+    """Asks whether a failure is repeated, and then once more for how long to back off."""
+
+    def pause_after_failure(self, failure: OperatorError) -> float | None:
+        pause = super().pause_after_failure(failure)
+        return None if pause is None else super().pause_after_failure(failure)

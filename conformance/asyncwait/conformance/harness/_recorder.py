@@ -35,6 +35,7 @@ from asyncwait.spec.scenario import (
     Step,
     identity,
 )
+from asyncwait.spec.texts import shown
 
 
 class Listener(Protocol):
@@ -161,6 +162,9 @@ class Recorder:
             self.misused, is_on=shares_objects and needed, looks=looks, copies=copies
         )
         self._uncopied: set[int | None] = set()
+        # Under its value no mapping has an answer for each of two that are equal.
+        is_listed = scenario.batch is not None and scenario.batch.answers == "list"
+        self.tracker.has_equal_values = is_listed and not (scenario.tracked or scenario.copies)
         is_keyed = "key-ordered" in scenario.modes
         self.tracker.has_keys = scenario.tracked and is_keyed
         self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
@@ -181,6 +185,14 @@ class Recorder:
         self._lent: list[list[Any]] = []
         self._lent_at = -math.inf
         self._ordinals: Counter[str] = Counter()
+        is_shared = bool(scenario.batch or scenario.cache)  # and each record asks
+        self._predicates = shares_objects and not (is_shared or scenario.tracked)
+        self._outcomes: dict[tuple[str, int], Any] = {}
+
+    @property
+    def watches_predicates(self) -> bool:
+        """Whether the predicates of a `Retry` are looked at."""
+        return self._predicates or self.contexts is not None
 
     @property
     def is_cut(self) -> bool:
@@ -390,6 +402,23 @@ class Recorder:
     def used(self, call: int, step: Step) -> int | None:
         """Return the cost that a call tells; None for no cost."""
         return self._scenario.used(self._values[call], step) if self._scenario.limits else None
+
+    def predicate_asked(self, name: str, outcome: Any) -> None:
+        """Note that a predicate of a `Retry` is asked about an error, or about results.
+
+        The object tells the attempt, as the plan makes one for each; an operator's own TimeoutError
+        may be the same for all.
+        """
+        if self.contexts is not None:
+            self.contexts.is_asked(f"predicate {name}")
+        if not self._predicates or type(outcome) is TimeoutError:
+            return
+        known = outcome if isinstance(outcome, BaseException) else next(iter(outcome), None)
+        if known is None:
+            return
+        if (name, id(known)) in self._outcomes:
+            self.misused("predicate-again", f"{name} about {shown(outcome)}")
+        self._outcomes[name, id(known)] = known
 
     def handler_asked(self, value: Any) -> Any:
         """Note that the handler is asked for `value`; return it as the scenario has it."""

@@ -447,8 +447,8 @@ def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Findi
         return
     if leg.was_refused:
         names = ", ".join(profile for profile in PROFILES if profile in needs(leg.scenario))
-        text = f"InvalidConfig ({leg.ending.detail}), and the operator declares {names}"
-        yield f"{text}: declare that it lacks the profile that it refuses", leg.end_at
+        text = f"refused, with {names} declared; declare what the operator lacks"
+        yield f"{text}: {leg.ending.detail}", leg.end_at
     elif leg.seen(SourceAsked):
         yield None
 

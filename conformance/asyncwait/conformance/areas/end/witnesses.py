@@ -115,7 +115,7 @@ END-20: the consumer was cancelled, and leaving let it go on
         80: #0 ends, closed, misuse swallowed leaving let it go on
     keeps: 0: waits, takes 0, calls a; 40: left, closes, #0 told, ends left after=stop;
         80: #0 ends, closed
-END-21: InvalidConfig (timeout), and the operator declares ordered, timeouts: declare that it lacks the profile that it refuses
+END-21: refused, with ordered, timeouts declared; declare what the operator lacks: timeout
     plan: timeout 40; 0: a; a: gives
     breaks: 0: closed, ends failed InvalidConfig detail=timeout
     keeps: 0: reads, waits, takes 0, calls a, end, #0 gives, closes, closed, ends finished

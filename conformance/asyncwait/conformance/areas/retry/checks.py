@@ -23,7 +23,7 @@ from asyncwait.conformance.judging import (
     first_stray,
     leg_check,
 )
-from asyncwait.spec.scenario import SnapshotAsked, SourceEnded, identity
+from asyncwait.spec.scenario import Misuse, SnapshotAsked, SourceEnded, identity
 
 
 @leg_check("RETRY-1")
@@ -342,3 +342,17 @@ def a_call_that_raises_at_once_is_like_any_other(leg: LegHistory) -> Iterator[Fi
 def _raises_at_once(call: Call) -> bool:
     step = call.step
     return step.does == "raise" and step.after == 0 and not step.thread and not step.blocks
+
+
+@leg_check("RETRY-18")
+def a_predicate_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
+    """No predicate is asked a second time about the outcome of an attempt."""
+    retry = leg.scenario.retry
+    if retry is None or (retry.on_error in {"any", "some"} and retry.on_result == "never"):
+        return
+    for _, event in leg.seen(Misuse):
+        if event.what == "predicate-again":
+            yield f"{event.detail} was asked a second time", event.at
+            return
+    for _ in repetitions(leg):
+        yield None

@@ -90,6 +90,12 @@ RETRY-17: Record 'a' (input 0) was given up, and attempts are left: it raised at
     breaks: 0: waits, takes 0, calls a, #0 raises,
         ends failed CallFailed record=a cause=ValueError attempts=1
     keeps: 0: waits, takes 0, calls a, #0 raises; 40: calls a, #1 gives a1, out a1
+RETRY-18: on_error about ValueError('planned') was asked a second time
+    plan: retry on_error=asked; 0: a; a: 40 raises, gives a1
+    breaks: 0: waits, takes 0, calls a;
+        40: #0 raises, misuse predicate-again on_error about ValueError('planned');
+        80: calls a, #1 gives a1, out a1
+    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
 """)
 
 NEAR_MISSES = near_misses("""
