@@ -706,3 +706,47 @@ class RefusesASingleSlot(AsyncWaitOperator):
         if config.capacity == 1:
             raise InvalidConfig.of("capacity", config.capacity, "at least 2")
         super().__init__(config, *args, **options)
+
+
+@breaks("END-10")
+class CallsOnAfterAFailure(StreamTask):
+    """Tells of a failure and cancels what runs, and reads and calls on until it is left."""
+
+    async def work(self) -> None:
+        try:
+            await super().work()
+        except Exception as error:
+            self.fail(error)
+            self.operator.cancel_calls()
+            await self.processor.run()
+
+
+@breaks("END-10")
+class FillsItsSlotsAsItIsLeft(ResultStream):
+    """Cancels what runs when it is left, then calls for what has waited, and cancels that, too."""
+
+    async def __aexit__(self, *raised: Any) -> None:
+        task, operator = self.task, self.task.operator
+        operator.cancel_calls()
+        if not task.output.finished and task.output.error is None:
+            while task.backlog and isinstance(task.backlog[0], Record):
+                operator.process_record(task.backlog.popleft())
+            with anyio.CancelScope(shield=True):
+                for _ in range(3):
+                    await anyio.lowlevel.checkpoint()
+        await super().__aexit__(*raised)
+
+
+@breaks("END-23")
+class LooksEveryTenthOfASecond(StreamTask):
+    """Looks now and then whether there is something to do, so as to miss nothing."""
+
+    async def work(self) -> None:
+        self.spawn(self.look)
+        await super().work()
+
+    async def look(self) -> None:
+        """Wake up the task that processes, for ever."""
+        while True:
+            await anyio.sleep(0.1)
+            self.resume()

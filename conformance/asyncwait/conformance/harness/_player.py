@@ -164,6 +164,7 @@ class _LegPlayer:
             self._bound = anyio.current_time() + limit
             host = Host(self._loop, spin, limit, self._overdue)
             is_over = await host.run(self._live)
+            self._recorder.note_wakes(spin.wakes)
             with anyio.move_on_after(_ERRAND_ENDS):
                 await self._alone.wait()
                 await self._forgive_company()

@@ -107,6 +107,9 @@ EARLY = 5  # ms
 
 _BEAT = 5  # ms
 
+IDLE_WAKES = 64
+"""Instants in which the loop may run although nothing happens, besides one for each event."""
+
 
 def _is_for_all(errors: Iterable[BaseException]) -> bool:
     """Whether one of the errors is for the whole program."""
@@ -289,6 +292,12 @@ class Recorder:
     def misused(self, what: MisuseKind, detail: str) -> None:
         """Note that the operator does what the contract rules out."""
         self.events.append(Misuse(self.now(), what, detail))
+
+    def note_wakes(self, wakes: int) -> None:
+        """Note that the loop woke far more often than anything happened, in `wakes` instants."""
+        idle = wakes - len({event.at for event in self.events})
+        if idle > IDLE_WAKES + len(self.events):
+            self.misused("restless", f"the loop woke {idle:,} times, and nothing happened")
 
     async def measure_lateness(self) -> None:
         """Measure, without end, how late the loop is: no stall may hide between two events."""

@@ -179,6 +179,7 @@ MisuseKind: TypeAlias = Literal[
     "scope-seen",
     "batch-empty",
     "predicate-again",
+    "restless",
 ]
 """What an operator may not do with what it was given; each is a rule of its own."""
 
@@ -204,7 +205,7 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
             before, or more than once; "scope-seen": a call sees a deadline of the operator's;
             "batch-empty": the function is called with an empty batch; "predicate-again": it asks a
             predicate of a `Retry` a second time about one error, or about one collection of
-            results.
+            results; "restless": its loop wakes again and again while nothing happens.
         detail: what it was, in words.
     """
 

@@ -7,6 +7,7 @@ from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHis
 from asyncwait.spec.scenario import (
     PROFILES,
     Blocked,
+    CallCancelled,
     CallEnded,
     Closed,
     Ending,
@@ -71,7 +72,7 @@ def _is_let_run(leg: LegHistory, call: Call) -> bool:
     """Whether the call ran on after its consumer left or got an error, and nobody told it."""
     over = leg.ending.how in {"left", "crashed", "failed"}
     noticed = leg.facts.instants(leg.end_at)[-1]
-    return over and call.ended_at > noticed and call.cancelled_at > noticed
+    return over and call.at <= noticed < min(call.ended_at, call.cancelled_at)
 
 
 @leg_check("END-4")
@@ -186,6 +187,8 @@ def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     }.get(ending.how)
     if how is None:
         yield None
+    elif any(event.what == "restless" for _, event in leg.seen(Misuse)):
+        return  # END-23 judges that.
     elif not (ending.how == "hung" and _waits_for_ever(leg)):
         yield f"{how} {ending.detail}".rstrip(), ending.at
 
@@ -217,15 +220,25 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 
 @leg_check("END-10")
-def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins later than the instant in which the consumer left, or could leave at last."""
-    if leg.left_at == NEVER or leg.is_shielded:
+def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins when the operator was left, or has failed.
+
+    Within the instant of leaving a call may have its task already; but not when others are
+    cancelled, which is what leaving begins with.
+    """
+    if leg.is_shielded or leg.ending.how == "interrupted":
         return
-    noticed = leg.facts.instants(leg.left_at)[-1]  # A call that answers then may block the loop.
-    late = next((call for call in leg.started if call.at > noticed), None)
+    left = next((seq for seq, _ in leg.seen(SinkLeft)), None)
+    told = next(
+        (seq for seq, _ in leg.seen(CallCancelled) if left is not None and seq > left), NEVER
+    )
+    # A call that answers in the last instant may block the loop.
+    over_at = leg.facts.instants(min(leg.left_at, leg.fail_at))[-1]
+    late = next((call for call in leg.started if call.at > over_at or call.seq > told), None)
     if late is not None:
-        yield f"call {late.number} of {late.value!r} began after leaving", late.at
-    else:
+        after = "leaving" if leg.left_at <= late.at else "the failure"
+        yield f"call {late.number} of {late.value!r} began after {after}", late.at
+    elif min(leg.left_at, leg.fail_at) < NEVER:
         yield None
 
 
@@ -477,4 +490,14 @@ def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
     scenario, how = leg.scenario, leg.ending.how
     cancelled = how == "crashed" or (how == "left" and scenario.cancel_at is not None)
     if cancelled and leg.seen(Closed):
+        yield None
+
+
+@leg_check("END-23")
+def an_idle_operator_sleeps(leg: LegHistory) -> Iterator[Finding]:
+    """The loop does not wake again and again while nothing happens."""
+    restless = [event for _, event in leg.seen(Misuse) if event.what == "restless"]
+    for event in restless:
+        yield event.detail, event.at
+    if leg.seen(Closed) and not restless:
         yield None

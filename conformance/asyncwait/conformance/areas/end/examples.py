@@ -106,6 +106,10 @@ nothing-begins-while-calls-would-still-answer: END-3, END-10
     Leaving at 80 does not wait for the answer of a, which would make room for b at 120.
     unordered; capacity 1; 0: c a b; c: 40 gives c1; a: 80 gives a1; b: 40 gives b1;
     sink read 1, pause 40, leave
+nothing-begins-after-a-failure: END-10
+    b fails at 40; the source would give c at 80, and the consumer stays until 240.
+    0: a b; 80: c; a: gives a1; b: 40 raises; c: 80 gives c1; source_ends_at 400;
+    sink read 1, pause 240
 nothing-begins-after-a-cancellation: END-3, END-10
     The result of a call that swallows its cancellation goes nowhere, and b is not called.
     unordered; capacity 1; 0: a b; a: outlives 80 a1, late none; b: 40 gives b1; cancel_at 40
@@ -221,6 +225,9 @@ wrong-restore: END-19
 cancelled-while-a-shielded-consumer-waits: END-22
     All is cancelled at 40; the consumer shields its read, and a has no result yet.
     0: a; a: never with clean_up=40; cancel_at 40; shields
+nothing-happens-for-an-hour: END-23
+    The second element comes an hour after the first, and nothing is to be done meanwhile.
+    timeout 400; 0: a; 3600000: b; a b: 40 gives *1
 another-operator-before-in-order: END-15, END-6
     Two operators stand in a row, and the hooks of the second run round all of its calls.
     capacity 2; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks coroutine;
