@@ -65,7 +65,7 @@ class SourceTask:
     async def read(self) -> BaseException | None:
         """Read until the end or `stop`; return the error that the source raised before `stop`."""
         try:
-            if self._begin is not None:
+            if self._begin is not None and not self.stopped:
                 await self._begin()
             if not self.stopped:
                 await self.read_all()
