@@ -45,7 +45,7 @@ class RunsOnCallbacks(TimingShell):
 
     # From the source
 
-    async def _begin(self) -> None:
+    async def _may_begin(self) -> None:
         self._advance()
 
     def _source_ended(self, error: BaseException | None) -> None:

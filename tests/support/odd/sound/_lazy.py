@@ -22,7 +22,7 @@ class WorksOnlyWhenAsked(TimingShell):
     def _tell(self) -> None:
         self._news.set()
 
-    async def _begin(self) -> None:
+    async def _may_begin(self) -> None:
         await self._wanted.wait()
 
     async def _take_in(self, element: Element) -> None:

@@ -56,14 +56,14 @@ class ParksEachRecord(TrioShell):
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
             self._backlog.append(element)
-            await self._begin()
+            await self._may_begin()
             await self._until(self._has_room)  # nothing is read that would have to wait
         else:
             self._ahead.append(passed_on(element, self._held()))
             self._tell()
             await self._until(lambda: len(self._ahead) <= self._config.capacity)
 
-    async def _begin(self) -> None:
+    async def _may_begin(self) -> None:
         while self._backlog:
             await self._until(self._has_room)
             element = self._backlog.popleft()

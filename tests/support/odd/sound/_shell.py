@@ -42,7 +42,7 @@ class Shell(ABC):
     ) -> None:
         self._parts = check_arguments(config, fn, elements, restore, "this operator")
         self._config = config
-        self._source = SourceTask(elements, self._count, self._source_ended, self._begin)
+        self._source = SourceTask(elements, self._count, self._source_ended, self._may_begin)
         self._taken = 0
         """Elements taken from the source so far."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
@@ -122,7 +122,7 @@ class Shell(ABC):
         self._tell()
 
     @abstractmethod
-    async def _begin(self) -> None:
+    async def _may_begin(self) -> None:
         """Wait until the first element may be read."""
 
     @abstractmethod

@@ -74,7 +74,7 @@ class GivesEachRecordATask(AsyncioShell):
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
             self._backlog.append(element)
-            await self._begin()
+            await self._may_begin()
             return
         self._ahead.append(passed_on(element, self._held()))
         self._news.set()
@@ -82,7 +82,7 @@ class GivesEachRecordATask(AsyncioShell):
             self._passed.clear()
             await self._passed.wait()
 
-    async def _begin(self) -> None:
+    async def _may_begin(self) -> None:
         while self._backlog:
             await self._room.acquire()
             self._admit(self._backlog.popleft())

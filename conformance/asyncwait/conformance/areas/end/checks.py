@@ -7,7 +7,6 @@ from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHis
 from asyncwait.spec.scenario import (
     PROFILES,
     Blocked,
-    CallCancelled,
     CallEnded,
     Closed,
     Ending,
@@ -224,14 +223,13 @@ def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
     """No call begins when the operator was left, or has failed.
 
     Within the instant of leaving a call may have its task already; but not when others are
-    cancelled, which is what leaving begins with.
+    cancelled, which is what leaving begins with. A deadline of that instant cancels, too.
     """
     if leg.is_shielded or leg.ending.how == "interrupted":
         return
-    left = next((seq for seq, _ in leg.seen(SinkLeft)), None)
-    told = next(
-        (seq for seq, _ in leg.seen(CallCancelled) if left is not None and seq > left), NEVER
-    )
+    left = next((seq for seq, _ in leg.seen(SinkLeft)), NEVER)
+    cancelled = (call for call in leg.started if call.cancelled_at < call.until)
+    told = min((c.cancelled_seq for c in cancelled if c.cancelled_seq > left), default=NEVER)
     # A call that answers in the last instant may block the loop.
     over_at = leg.facts.instants(min(leg.left_at, leg.fail_at))[-1]
     late = next((call for call in leg.started if call.at > over_at or call.seq > told), None)
