@@ -55,7 +55,7 @@ def _reads_to_the_end(scenario: Scenario) -> bool:
 def _is_undisturbed(scenario: Scenario) -> bool:
     """Whether nothing outside the records ends the run, and nothing else runs."""
     odd = (
-        scenario.source_error not in {"", "own"},
+        scenario.source_error not in {"", "own", "falsy"},
         scenario.hook_error,
         scenario.close_error,
         scenario.wrong_argument,

@@ -89,6 +89,7 @@ from asyncwait.toolkit._plain_types import (
     PlainWait,
 )
 from asyncwait.toolkit._scopes import CallScope, call_scope
+from asyncwait.toolkit._source import SourceTask
 from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
@@ -135,6 +136,7 @@ __all__ = [
     "Reply",
     "Served",
     "SingleEntry",
+    "SourceTask",
     "StandIns",
     "Start",
     "Store",

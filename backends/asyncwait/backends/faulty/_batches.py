@@ -1,6 +1,8 @@
 """BAT: operators that have records share calls, and go wrong about it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
@@ -12,6 +14,7 @@ from asyncwait.reference import (
     Outcome,
     Raised,
     ResultHandler,
+    Returned,
     StreamTask,
 )
 
@@ -228,3 +231,27 @@ class CountsBatchesThatGather(Gathering):
         if not self.waiting:
             self.operator.batches += 1
         super().join(attempt)
+
+
+@breaks("BAT-8")
+class GivesAnswersToThoseWhoStay(BatchCall):
+    """Hands the answers out in the order of the records that have not left the batch."""
+
+    def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
+        every = super().outcomes(outcome)
+        left = iter(every)
+        return [next(left) if each in self.staying else every[0] for each in self.given]
+
+
+@breaks("BAT-8")
+class KeepsAnswersByValue(BatchCall):
+    """Puts the answers of a list into a dict by value, where it finds one for equal values."""
+
+    def answers(self, outcome: Returned) -> Sequence[Any] | Raised:
+        read = super().answers(outcome)
+        if isinstance(read, Raised):
+            return read
+        with suppress(TypeError):  # A value has no hash.
+            by_value = dict(zip(self.values, read, strict=True))
+            return [by_value[value] for value in self.values]
+        return read

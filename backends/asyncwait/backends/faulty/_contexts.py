@@ -94,9 +94,9 @@ class _ReadAhead(AsyncIterator[Element]):
 class AsksItsSourceInTasks(SourceReader):
     """Asks for each element in a task of its own."""
 
-    async def read_all(self) -> BaseException | None:
+    async def read_all(self) -> None:
         self.elements = self.asked_in_tasks(aiter(self.elements))
-        return await super().read_all()
+        await super().read_all()
 
     async def asked_in_tasks(self, source: Any) -> AsyncIterator[Element]:
         """Give what the source gives; what it raises is lost in a group."""

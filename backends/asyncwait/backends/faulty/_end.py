@@ -30,6 +30,8 @@ from asyncwait.reference import (
 from asyncwait.spec import (
     CallTimedOut,
     Element,
+    InvalidConfig,
+    OperatorConfig,
     OperatorError,
     Record,
     Snapshot,
@@ -334,21 +336,21 @@ class ClosesTheSourceFromOutside(SourceReader):
     """Leaves the closing of the source to the task that leaves the operator."""
 
     async def run(self) -> None:
-        self.on_end(End(await self.read_all()))
+        self.on_end(End(await self.read()))
 
 
 @breaks("END-17")
 class PollsItsSource(SourceReader):
     """Reads with a limit of a tenth of a second, again and again."""
 
-    async def read_all(self) -> BaseException | None:
+    async def read_all(self) -> None:
         elements = aiter(self.elements)
         while True:
             with anyio.move_on_after(0.1):
                 try:
                     await self.hand_over(await anext(elements))
                 except StopAsyncIteration:
-                    return None
+                    return
 
 
 @breaks("END-18")
@@ -411,7 +413,7 @@ class KeepsCancellationsToItself(ResultStream):
         return isinstance(error, asyncio.CancelledError)
 
 
-@breaks("END-11", loop="trio", is_bound=True)  # on asyncio the loop ends, and its consumer
+@breaks("END-22", loop="trio", is_bound=True)  # on asyncio the loop ends, and its consumer
 class ForgetsShieldedConsumers(Output):
     """Wakes nobody up when it is cancelled from outside: whoever reads is cancelled as well."""
 
@@ -482,7 +484,7 @@ class ClosesTheSourceUnshielded(SourceReader):
 
     async def run(self) -> None:
         try:
-            self.on_end(End(await self.read_all()))
+            self.on_end(End(await self.read()))
         finally:
             await self.close()
 
@@ -501,10 +503,9 @@ class CutsTheCleanUpOfItsSourceShort(SourceReader):
 class DropsWhatACancelledReadRaises(SourceReader):
     """Takes whatever a cancelled read raises for its cancellation."""
 
-    async def read_all(self) -> BaseException | None:
-        error = await super().read_all()
+    async def close(self) -> None:
         self.trouble = None
-        return error
+        await super().close()
 
 
 @breaks("END-6", _LeavesOpeningToOthers)
@@ -610,17 +611,14 @@ class QueuesItsReaders(Output):
 class ReadsEachElementInATask(SourceReader):
     """Starts a task for each read of the source."""
 
-    async def read_all(self) -> BaseException | None:
+    async def read_all(self) -> None:
         self.iterator = iterator = aiter(self.elements)
         while not self.stopped:
             try:
                 element = await asyncio.ensure_future(anext(iterator))
             except StopAsyncIteration:
                 break
-            except Exception as error:
-                return error
             await self.hand_over(element)
-        return None
 
 
 class _KeepsItsDeadline(ResultHandler):
@@ -698,3 +696,58 @@ class WaitsAMinuteForCleanUp(StreamTask):
             with anyio.move_on_after(60, shield=True):
                 for end in self.ends:
                     await end.wait()
+
+
+@breaks("END-21")
+class RefusesASingleSlot(AsyncWaitOperator):
+    """Takes a capacity of one for a slip of its user, and refuses it."""
+
+    def __init__(self, config: OperatorConfig, *args: Any, **options: Any) -> None:
+        if config.capacity == 1:
+            raise InvalidConfig.of("capacity", config.capacity, "at least 2")
+        super().__init__(config, *args, **options)
+
+
+@breaks("END-10")
+class CallsOnAfterAFailure(StreamTask):
+    """Tells of a failure and cancels what runs, and reads and calls on until it is left."""
+
+    async def work(self) -> None:
+        try:
+            await super().work()
+        except Exception as error:
+            self.fail(error)
+            self.operator.cancel_calls()
+            await self.processor.run()
+
+
+@breaks("END-10")
+class FillsItsSlotsAsItIsLeft(ResultStream):
+    """Cancels what runs when it is left, then calls for what has waited, and cancels that, too."""
+
+    async def __aexit__(self, *raised: Any) -> None:
+        task, operator = self.task, self.task.operator
+        operator.cancel_calls()
+        if not task.output.finished and task.output.error is None:
+            while task.backlog and isinstance(record := task.backlog[0], Record):
+                task.backlog.popleft()
+                operator.process_record(record)
+            with anyio.CancelScope(shield=True):
+                for _ in range(3):
+                    await anyio.lowlevel.checkpoint()
+        await super().__aexit__(*raised)
+
+
+@breaks("END-23")
+class LooksEveryTenthOfASecond(StreamTask):
+    """Looks now and then whether there is something to do, so as to miss nothing."""
+
+    async def work(self) -> None:
+        self.spawn(self.look)
+        await super().work()
+
+    async def look(self) -> None:
+        """Wake up the task that processes, for ever."""
+        while True:
+            await anyio.sleep(0.1)
+            self.resume()

@@ -375,7 +375,7 @@ class RetellsTheCause(ResultHandler):
         return super().results_of(outcome)
 
 
-@breaks("FAIL-3", behind="FAIL-11", why="a program that ends is a failure with a rule of its own")
+@breaks("FAIL-11")
 class GoesOnWhileTheProgramEnds(Output):
     """Hands out what is ready until all that was cancelled has cleaned up."""
 
@@ -383,7 +383,7 @@ class GoesOnWhileTheProgramEnds(Output):
         pass
 
 
-@breaks("FAIL-7")
+@breaks("FAIL-13")
 class PassesOverWhatIsNoElement(SourceReader):
     """Takes the next where the source gives something else than elements."""
 
@@ -499,3 +499,11 @@ class EndsBeforeItsMailsAreRead(StreamTask):
 
     def has_mails(self) -> bool:
         return False
+
+
+@breaks("FAIL-7")
+class TakesFalsyErrorsForNone(SourceReader):
+    """Ends well where the error of its source has a length, and that is zero."""
+
+    async def read(self) -> BaseException | None:
+        return await super().read() or None

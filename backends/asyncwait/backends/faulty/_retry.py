@@ -449,3 +449,12 @@ class NeverRepeatsWhatRaisesAtOnce(Attempt):
             if self.operator.clock() == began:
                 self.operator.back_offs = None
             raise
+
+
+@breaks("RETRY-21")
+class AsksItsPredicateAgain(ResultHandler):
+    """Asks whether a failure is repeated, and then once more for how long to back off."""
+
+    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
+        pause = super().pause_after_failure(failure, left)
+        return None if pause is None else super().pause_after_failure(failure, left)

@@ -84,7 +84,8 @@ class ChunkFeeder(PlainFeeder):
         self._chunk: list[Any] = []
         room.core = core
 
-    async def _read_all(self) -> None:
+    async def read_all(self) -> None:
+        """Read values into chunks."""
         self._soon = _runs_soon()
         values = self._source.values()
         try:

@@ -7,70 +7,27 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.toolkit import (
-    PlainSource,
-    ValuesAhead,
-    call_scope,
-    close_source,
-    join_errors,
-    no_end_in_disguise,
-    reraise_fatal,
-    unless_cancelled,
-)
+from asyncwait.toolkit import PlainSource, SourceTask, ValuesAhead, no_end_in_disguise
 
 _AT_ONCE = 1_000
 """Values of a source that never waits that are read at once, at most."""
 
 
-class Feeder:
-    """Reads the source as far as there is room.
-
-    One task does all the reading and the closing, and enters no scope of ours between the two, so
-    that a generator with a cancel scope round its `yield` finds the stack of scopes as it left it.
-    """
+class Feeder(SourceTask):
+    """Reads the source as far as there is room."""
 
     def __init__(self, core: Core, elements: AsyncIterable[Any]) -> None:
+        super().__init__(elements, None, core.end, self._begin_core)
         self._core = core
-        self._elements = elements
-        self._iterator: AsyncIterator[Any] | None = None
-        self._scope = call_scope(shield=True)
-        self._closed = False
-        self.trouble: BaseException | None = None
-        """What closing the source raised, be it in a read that was cancelled."""
 
-    async def run(self) -> None:
-        """Read to the end, or until `stop`; then close the source."""
-        with self._scope, anyio.CancelScope() as guard:
-            try:
-                await self._read()
-            finally:
-                self._scope.shield = guard.shield = True
-                await self.close()
-
-    def stop(self) -> None:
-        """Read no further: give up the source, or the wait for room, which the close ends."""
-        self._scope.cancel()
-
-    async def _read(self) -> None:
-        try:
-            await self._feed()
-        except BaseException as error:
-            reraise_fatal(error)
-            if self._scope.cancel_called:
-                self.trouble = unless_cancelled(error)
-                return
-            self._core.end(error)
-        else:
-            self._core.end(None)
-
-    async def _feed(self) -> None:
+    async def _begin_core(self) -> None:
         self._core.begin()
-        if await self._room():
-            await self._read_all()
+        await self._room()
 
-    async def _read_all(self) -> None:
-        self._iterator = aiter(self._elements)
-        await self._iterate(self._iterator, self._core.read)
+    async def read_all(self) -> None:
+        """Read with as little work for each element as possible."""
+        self.iterator = aiter(self.elements)
+        await self._iterate(self.iterator, self._core.read)
 
     async def _iterate(
         self,
@@ -102,13 +59,6 @@ class Feeder:
         while not (self._core.may_read() or self._core.closed):
             await self._core.room.wait()
 
-    async def close(self) -> None:
-        """Close the source, and the iterator that it made, once; shield it from cancellation."""
-        if not self._closed:
-            self._closed = True
-            trouble = await close_source(self._iterator, self._elements)
-            self.trouble = join_errors(self.trouble, trouble)
-
 
 class PlainFeeder(Feeder):
     """Reads a source of plain values, async or not."""
@@ -117,7 +67,8 @@ class PlainFeeder(Feeder):
         super().__init__(core, source)
         self._source = source
 
-    async def _read_all(self) -> None:
+    async def read_all(self) -> None:
+        """Read values one by one, or as many at once as are at hand."""
         values = self._source.values()
         if isinstance(values, AsyncIterator):
             at_hand = values.at_hand if isinstance(values, ValuesAhead) else None

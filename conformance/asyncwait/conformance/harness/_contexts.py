@@ -102,24 +102,26 @@ class Contexts:
             self._found("context-of-a-handler", f"the {name}")
         _WHOSE.set(f"what the {name} has set")
 
-    def watched(self, config: OperatorConfig) -> OperatorConfig:
-        """Return a configuration whose predicates look, too."""
-        retry = config.retry
-        if retry is None:
-            return config
-        changed = {
-            name: self._asked(name, predicate)
-            for name in ("on_error", "on_result")
-            if callable(predicate := getattr(retry, name)) and not isinstance(predicate, type)
-        }
-        return replace(config, retry=replace(retry, **changed)) if changed else config
+    def _found(self, what: MisuseKind, who: str) -> None:
+        self._misused(what, f"{who} saw {_WHOSE.get()}")
 
-    def _asked(self, name: str, predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+
+def with_predicates(config: OperatorConfig, note: Callable[[str, Any], object]) -> OperatorConfig:
+    """Return a configuration whose predicates pass their names and outcomes to `note` first."""
+    retry = config.retry
+    if retry is None:
+        return config
+
+    def noted(name: str, predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def ask(outcome: Any) -> Any:
-            self.is_asked(f"predicate {name}")
+            note(name, outcome)
             return predicate(outcome)
 
         return ask
 
-    def _found(self, what: MisuseKind, who: str) -> None:
-        self._misused(what, f"{who} saw {_WHOSE.get()}")
+    changed = {
+        name: noted(name, predicate)
+        for name in ("on_error", "on_result")
+        if callable(predicate := getattr(retry, name)) and not isinstance(predicate, type)
+    }
+    return replace(config, retry=replace(retry, **changed)) if changed else config

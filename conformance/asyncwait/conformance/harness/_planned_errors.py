@@ -10,10 +10,7 @@ from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Record, Retr
 
 
 class Planned(ConnectionError, TimeoutError):
-    """An error that operators may be tempted to repeat a call for; it is falsy."""
-
-    def __bool__(self) -> bool:
-        return False
+    """An error that operators may be tempted to repeat a call for."""
 
 
 class PlannedValueError(ValueError):
@@ -53,7 +50,10 @@ class Chained(Exception):
 
 
 class Unprintable(Exception):
-    """An error whose texts raise, as the texts of an error that reads from a closed file."""
+    """A falsy error whose texts raise, as the texts of an error that reads from a closed file."""
+
+    def __bool__(self) -> bool:
+        return False
 
     def __repr__(self) -> str:
         raise LookupError("the file of this error is closed")

@@ -18,6 +18,7 @@ from asyncwait.conformance.harness._cancelling import (
     way_to_cancel,
 )
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
+from asyncwait.conformance.harness._contexts import with_predicates
 from asyncwait.conformance.harness._function import planned_copy, planned_function
 from asyncwait.conformance.harness._recorder import Recorder, is_heard, tell_overdue
 from asyncwait.conformance.harness._run import (
@@ -163,6 +164,7 @@ class _LegPlayer:
             self._bound = anyio.current_time() + limit
             host = Host(self._loop, spin, limit, self._overdue)
             is_over = await host.run(self._live)
+            self._recorder.note_wakes(spin.wakes)
             with anyio.move_on_after(_ERRAND_ENDS):
                 await self._alone.wait()
                 await self._forgive_company()
@@ -234,9 +236,10 @@ class _LegPlayer:
                 for each in plan.scenario.limits
             ]
             config = replace(config, limits=limits)
+        if self._recorder.watches_predicates:
+            config = with_predicates(config, self._recorder.predicate_asked)
         if contexts is not None:
             contexts.is_made()
-            config = contexts.watched(config)
         arguments = {"config": config, "fn": fn, "elements": source, "restore": restored}
         if plan.scenario.wrong_argument:
             arguments[plan.scenario.wrong_argument] = "something else"

@@ -35,6 +35,7 @@ from asyncwait.spec.scenario import (
     Step,
     identity,
 )
+from asyncwait.spec.texts import shown
 
 
 class Listener(Protocol):
@@ -104,6 +105,9 @@ EARLY = 5  # ms
 
 _BEAT = 5  # ms
 
+IDLE_WAKES = 64
+"""Instants in which the loop may run although nothing happens, besides one for each event."""
+
 
 def _is_for_all(errors: Iterable[BaseException]) -> bool:
     return any(isinstance(error, KeyboardInterrupt | SystemExit) for error in errors)
@@ -158,6 +162,9 @@ class Recorder:
             self.misused, is_on=shares_objects and needed, looks=looks, copies=copies
         )
         self._uncopied: set[int | None] = set()
+        # Under its value no mapping has an answer for each of two that are equal.
+        is_listed = scenario.batch is not None and scenario.batch.answers == "list"
+        self.tracker.has_equal_values = is_listed and not (scenario.tracked or scenario.copies)
         is_keyed = "key-ordered" in scenario.modes
         self.tracker.has_keys = scenario.tracked and is_keyed
         self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
@@ -178,6 +185,14 @@ class Recorder:
         self._lent: list[list[Any]] = []
         self._lent_at = -math.inf
         self._ordinals: Counter[str] = Counter()
+        is_shared = bool(scenario.batch or scenario.cache)  # and each record asks
+        self._predicates = shares_objects and not (is_shared or scenario.tracked)
+        self._outcomes: dict[tuple[str, int], Any] = {}
+
+    @property
+    def watches_predicates(self) -> bool:
+        """Whether the predicates of a `Retry` are looked at."""
+        return self._predicates or self.contexts is not None
 
     @property
     def is_cut(self) -> bool:
@@ -274,6 +289,12 @@ class Recorder:
     def misused(self, what: MisuseKind, detail: str) -> None:
         """Note that the operator does what the contract rules out."""
         self.events.append(Misuse(self.now(), what, detail))
+
+    def note_wakes(self, wakes: int) -> None:
+        """Note that the loop woke far more often than anything happened, in `wakes` instants."""
+        idle = wakes - len({event.at for event in self.events})
+        if idle > IDLE_WAKES + len(self.events):
+            self.misused("restless", f"the loop woke {idle:,} times, and nothing happened")
 
     async def measure_lateness(self) -> None:
         """Measure, without end, how late the loop is: no stall may hide between two events."""
@@ -387,6 +408,23 @@ class Recorder:
     def used(self, call: int, step: Step) -> int | None:
         """Return the cost that a call tells; None for no cost."""
         return self._scenario.used(self._values[call], step) if self._scenario.limits else None
+
+    def predicate_asked(self, name: str, outcome: Any) -> None:
+        """Note that a predicate of a `Retry` is asked about an error, or about results.
+
+        The object tells the attempt, as the plan makes one for each; an operator's own TimeoutError
+        may be the same for all.
+        """
+        if self.contexts is not None:
+            self.contexts.is_asked(f"predicate {name}")
+        if not self._predicates or type(outcome) is TimeoutError:
+            return
+        known = outcome if isinstance(outcome, BaseException) else next(iter(outcome), None)
+        if known is None:
+            return
+        if (name, id(known)) in self._outcomes:
+            self.misused("predicate-again", f"{name} about {shown(outcome)}")
+        self._outcomes[name, id(known)] = known
 
     def handler_asked(self, value: Any) -> Any:
         """Note that the handler is asked for `value`; return it as the scenario has it."""

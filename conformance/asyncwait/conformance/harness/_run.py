@@ -34,6 +34,9 @@ from asyncwait.spec import MissingExtra
 MAX_TURNS = 20_000
 """Loop turns within one instant. Sound operators need a few for each event: hundreds at most."""
 
+MAX_WAKES = 30_000
+"""Instants in one leg. The largest scenarios of sound operators need a third of them."""
+
 REDELIVERIES = 1_000
 """Loop turns within one instant after which time goes on while a scope cancels again and again."""
 
@@ -48,6 +51,8 @@ class SpinWatch:
         self._on_spin = on_spin
         self._turns = 0
         self.in_all = 0
+        self.wakes = 0
+        """Instants in which the loop has run."""
         self._now = 0.0
 
     def restart(self, on_spin: Callable[[], object]) -> None:
@@ -62,9 +67,11 @@ class SpinWatch:
         """Note one turn at the time `now`; return whether this is the one too many."""
         if now != self._now:
             self._now, self._turns = now, 0
+            self.wakes += 1
         self._turns += 1
         self.in_all += 1
-        return self._turns == MAX_TURNS
+        has_woken = self._turns == 1 and self.wakes == MAX_WAKES
+        return has_woken or self._turns == MAX_TURNS
 
 
 class _JumpingSelector(selectors.DefaultSelector):

@@ -22,9 +22,15 @@ from asyncwait.spec.scenario import (
 class PlannedSourceError(Exception):
     """The error that the source raises where a scenario says so."""
 
+
+class FalsySourceError(PlannedSourceError):
+    """A source error that `if error` and `error or ...` take for no error."""
+
     def __bool__(self) -> bool:
-        """Be an error all the same."""
         return False
+
+
+FalsySourceError.__name__ = FalsySourceError.__qualname__ = PlannedSourceError.__name__
 
 
 def planned_source_error(scenario: Scenario) -> BaseException | None:
@@ -32,6 +38,8 @@ def planned_source_error(scenario: Scenario) -> BaseException | None:
     match scenario.source_error:
         case "own":
             return PlannedSourceError("planned")
+        case "falsy":
+            return FalsySourceError("planned")
         case "contract":
             return CallFailed(Record("of an operator before"), "planned")
         case "cancelled":

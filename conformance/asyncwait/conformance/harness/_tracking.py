@@ -98,6 +98,18 @@ class _Token:
         return repr(self.value)
 
 
+class _EqualToken(_Token):
+    """Stands for a value, and is equal to what stands for an equal value, as 1 is to 1.0."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == (other.value if isinstance(other, _EqualToken) else other))
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
 class _Key:
     __slots__ = ("__weakref__", "value")
 
@@ -148,7 +160,7 @@ class Tracker:
         self._keys: weakref.WeakValueDictionary[int, _Key] = weakref.WeakValueDictionary()
         self._count = 0
         self._records = 0
-        self.has_keys = self.has_unequal_keys = False
+        self.has_keys = self.has_unequal_keys = self.has_equal_values = False
         self._unequal: dict[str, _Unequal] = {}
         self.kept = 0
         """The most objects that the operator was found to know without need."""
@@ -162,8 +174,11 @@ class Tracker:
         """Return an input element with a token as its value."""
         if not self._is_on or not isinstance(element, Record):
             return element
-        token = _Token(element.value, self._records)
-        self._inputs.add(token)
+        if self.has_equal_values:
+            token: _Token = _EqualToken(element.value, self._records)
+        else:
+            token = _Token(element.value, self._records)
+            self._inputs.add(token)
         key = element.key
         if self.has_unequal_keys and isinstance(key, str):
             key = self._unequal.setdefault(key, _Unequal(key))
@@ -254,6 +269,8 @@ class Tracker:
     def _returned(self, token: Any, known: "weakref.WeakSet[_Token]", what: str) -> Any:
         if not self._is_on:
             return token
+        if isinstance(token, _EqualToken) and known is self._inputs:
+            return token.value
         if isinstance(token, _Token) and token in known:
             return token.value
         self._misused("copied", f"{what} another object: {token!r}")

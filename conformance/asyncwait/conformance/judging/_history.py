@@ -33,6 +33,7 @@ from asyncwait.spec.scenario import (
     Leg,
     Scenario,
     SinkLeft,
+    SourceAsked,
     SourceEnded,
     Trace,
     identity,
@@ -161,6 +162,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         if not self.facts.scenario.wrong_argument:
             return False
         return (self.ending.how, self.ending.error) != ("failed", InvalidConfig.__name__)
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether the operator was to refuse an argument, or has refused an option, before all."""
+        is_refused = (self.ending.how, self.ending.error) == ("failed", InvalidConfig.__name__)
+        is_first = not (self.calls or self.seen(SourceAsked) or self.ending.unchanged)
+        return bool(self.scenario.wrong_argument) or (is_refused and is_first)
 
     @property
     def capacity(self) -> int:

@@ -179,6 +179,7 @@ _A = {
 }
 _ERROR_OF = {
     "own": "",
+    "falsy": ": an error that is falsy",
     "contract": ": a CallFailed of its own",
     "cancelled": ": a CancelledError of its own",
     "interrupt": ": a KeyboardInterrupt",

@@ -9,6 +9,7 @@ from typing import Any, Self
 from asyncwait.spec import OperatorConfig, Record, Snapshot, Statistics
 from asyncwait.toolkit import (
     FunctionParts,
+    SourceTask,
     awaitable_of,
     call_failed,
     check_arguments,
@@ -17,7 +18,6 @@ from asyncwait.toolkit import (
     join_errors,
     reraise_fatal,
     run_hook,
-    unless_cancelled,
 )
 
 
@@ -31,26 +31,17 @@ class Window:
         self._news = asyncio.Event()
         self._is_awaited = False
         self._input_ended: BaseException | None = None  # what by
-        self._not_closed: BaseException | None = None  # why not
         self._over: BaseException | None = None  # what the stream ended with
-        self._reader = asyncio.create_task(self._read(elements))
+        self._source = SourceTask(elements, self._begin, self._end, self._room.acquire)
+        self._reader = asyncio.create_task(self._source.run())
 
-    async def _read(self, elements: Any) -> None:
-        opened, raised = [elements], None
-        try:
-            opened.insert(0, aiter(elements))
-            while await self._room.acquire():
-                record = await anext(opened[0])
-                if self._over is None:  # else nothing is called any more
-                    self._calls.append(asyncio.create_task(self._call(record)))
-        except BaseException as error:
-            reraise_fatal(error)
-            self._input_ended = error
-            if self._reader.cancelling() and not isinstance(error, StopAsyncIteration):
-                raised = unless_cancelled(error)  # It has cleaned up, as a generator does then.
-        finally:
-            self._news.set()
-            self._not_closed = join_errors(raised, await close_source(*opened))
+    async def _begin(self, record: Record) -> None:
+        self._calls.append(asyncio.create_task(self._call(record)))
+        await self._room.acquire()
+
+    def _end(self, error: BaseException | None) -> None:
+        self._input_ended = StopAsyncIteration() if error is None else error
+        self._news.set()
 
     async def _call(self, record: Record) -> deque[Record]:
         results: tuple[Any, ...] = ()
@@ -61,12 +52,13 @@ class Window:
         except BaseException as error:
             reraise_fatal(error)
             if self._over is None:
-                self._over = call_failed(record, error)
-                self._cancel_calls()
+                self._stop(call_failed(record, error))
         self._news.set()
         return deque(Record(result, record.timestamp, record.key) for result in results)
 
-    def _cancel_calls(self) -> None:
+    def _stop(self, over: BaseException) -> None:
+        self._over = over
+        self._source.stop()
         for call in self._calls:
             if not call.cancelling():
                 call.cancel()
@@ -107,15 +99,12 @@ class Window:
 
     async def leave(self) -> None:
         """Cancel what runs, wait for it, and raise what closing the input raised."""
-        if self._over is None:
-            self._over = StopAsyncIteration()
-        if self._input_ended is None:
-            self._reader.cancel()
-        self._cancel_calls()
+        self._stop(StopAsyncIteration() if self._over is None else self._over)
         await asyncio.wait({self._reader, *self._calls})
         self._reader.result()
-        if self._not_closed is not None:
-            raise self._not_closed
+        await self._source.close()  # if its task was cancelled before it began
+        if self._source.trouble is not None:
+            raise self._source.trouble
 
 
 async def undisturbed(work: Coroutine[Any, Any, None]) -> None:
@@ -145,7 +134,6 @@ async def open_operator(
         raise
     window, raised = Window(config, parts, elements), None
     try:
-        await undisturbed(asyncio.sleep(0))  # the reader has begun, and will close what it reads
         yield window
     except BaseException as error:
         raised = error

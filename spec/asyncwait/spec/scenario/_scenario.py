@@ -158,9 +158,10 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         source: what the operator is given: an async "iterator", an "iterable" that is none, an
             async "generator", or a generator with a cancel "scope" of its own round its yields.
         source_ends_at: the end of input is not known before this time, in ms since the run began.
-        source_error: in place of its end the source raises an error of its "own", one of the
-            "contract" (a CallFailed), a "cancelled" error, or a KeyboardInterrupt to "interrupt"
-            the program, or gives None, which is "no-element"; empty for none.
+        source_error: in place of its end the source raises an error of its "own", a "falsy" error
+            of its own, one of the "contract" (a CallFailed), a "cancelled" error, or a
+            KeyboardInterrupt to "interrupt" the program, or gives None, which is "no-element";
+            empty for none.
         close_takes: closing the source takes so many ms.
         close_error: closing the source raises.
         sink: the consumer's script in the first leg; without one it reads to the end.
@@ -214,7 +215,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     hook_error: Literal["", "open", "close"] = ""
     source: Literal["iterator", "iterable", "generator", "scope"] = "iterator"
     source_ends_at: Wait = 0
-    source_error: Literal["", "own", "contract", "cancelled", "interrupt", "no-element"] = ""
+    source_error: Literal[
+        "", "own", "falsy", "contract", "cancelled", "interrupt", "no-element"
+    ] = ""
     close_takes: Wait = 0
     close_error: bool = False
     sink: Items[SinkStep] = ()

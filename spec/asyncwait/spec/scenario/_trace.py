@@ -178,6 +178,8 @@ MisuseKind: TypeAlias = Literal[
     "task-of-others",
     "scope-seen",
     "batch-empty",
+    "predicate-again",
+    "restless",
 ]
 """What an operator may not do with what it was given; each is a rule of its own."""
 
@@ -201,7 +203,9 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
             what they should not; "cancelled-otherwise": a call is not cancelled as its loop does
             it; "task-of-others": the task of a call is that of another one, too, or was cancelled
             before, or more than once; "scope-seen": a call sees a deadline of the operator's;
-            "batch-empty": the function is called with an empty batch.
+            "batch-empty": the function is called with an empty batch; "predicate-again": it asks a
+            predicate of a `Retry` a second time about one error, or about one collection of
+            results; "restless": its loop wakes again and again while nothing happens.
         detail: what it was, in words.
     """
 

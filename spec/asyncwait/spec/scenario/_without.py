@@ -406,7 +406,9 @@ def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
     return replace(element, value=value)
 
 
-_SENT_AS: Mapping[str, Any] = {"cancelled": "own", "interrupt": "own", "no-element": "own"}
+_SENT_AS: Mapping[str, Any] = dict.fromkeys(
+    ("falsy", "cancelled", "interrupt", "no-element"), "own"
+)
 """What a source raises instead that is not on the operator's loop."""
 
 _ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}

@@ -78,12 +78,6 @@ class AsyncioShell(Shell):
             wake()
         return answered
 
-    def _is_cancelled(self, error: BaseException) -> bool:
-        """Whether somebody cancels the present task; else user code made `error` up."""
-        task = asyncio.current_task()
-        cancelling = task is not None and task.cancelling() > 0
-        return cancelling and isinstance(error, asyncio.CancelledError)
-
 
 @dataclass(slots=True, eq=False)
 class Called(Entry):
@@ -115,20 +109,14 @@ class TimingShell(AsyncioShell):
         self._begun: Any = None  # handed out in part
         self._running: dict[asyncio.Future[None], Any] = {}
         self._abandoned_now: set[asyncio.Future[None]] = set()
-        self._is_closing = False
-        self._reader = self._loop.create_task(self._read())
-
-    @abstractmethod
-    async def _read(self) -> None:
-        """Read the source, and close it."""
+        self._reader = self._loop.create_task(self._source.run())
 
     def _finish(self, error: BaseException | None) -> None:
         if self._end is not None:
             return
         self._end = (error,)
         self._tell()
-        if not self._is_closing:
-            self._reader.cancel()
+        self._source.stop()
         for call, entry in self._running.items():
             entry.stop()
             if not entry.is_late:  # else it was cancelled at its deadline

@@ -45,14 +45,12 @@ class RunsOnCallbacks(TimingShell):
 
     # From the source
 
-    async def _read(self) -> None:
-        try:
-            self._advance()
-            self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
-            self._advance()
-        finally:
-            self._is_closing = True
-            await self._source.close()
+    async def _may_begin(self) -> None:
+        self._advance()
+
+    def _source_ended(self, error: BaseException | None) -> None:
+        super()._source_ended(error)
+        self._advance()
 
     async def _take_in(self, element: Element) -> None:
         """File an element, and wait while it waits; so one may wait behind restored ones."""

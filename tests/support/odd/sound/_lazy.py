@@ -22,14 +22,8 @@ class WorksOnlyWhenAsked(TimingShell):
     def _tell(self) -> None:
         self._news.set()
 
-    async def _read(self) -> None:
-        try:
-            await self._wanted.wait()
-            self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
-            self._tell()
-        finally:
-            self._is_closing = True
-            await self._source.close()
+    async def _may_begin(self) -> None:
+        await self._wanted.wait()
 
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):

@@ -37,7 +37,7 @@ class ParksEachRecord(TrioShell):
         await super()._start()
 
     def _work(self) -> None:
-        self._nursery.start_soon(self._read)
+        self._nursery.start_soon(self._source.run)
 
     def _finish(self, error: BaseException | None) -> None:
         super()._finish(error)
@@ -53,20 +53,17 @@ class ParksEachRecord(TrioShell):
 
     # From the source
 
-    def _input_ended(self) -> None:
-        self._tell()
-
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
             self._backlog.append(element)
-            await self._admit_backlog()
+            await self._may_begin()
             await self._until(self._has_room)  # nothing is read that would have to wait
         else:
             self._ahead.append(passed_on(element, self._held()))
             self._tell()
             await self._until(lambda: len(self._ahead) <= self._config.capacity)
 
-    async def _admit_backlog(self) -> None:
+    async def _may_begin(self) -> None:
         while self._backlog:
             await self._until(self._has_room)
             element = self._backlog.popleft()

@@ -8,11 +8,10 @@ from typing import Any, Self
 
 from asyncwait.spec import Element, OperatorConfig, OperatorError, Record, Snapshot, Statistics
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import check_arguments, join_errors, run_hook
+from asyncwait.toolkit import SourceTask, check_arguments, join_errors, run_hook
 from odd.sound._contract import (
     Entry,
     Reply,
-    Source,
     outputs_at_deadline,
     outputs_of,
     put_first,
@@ -43,7 +42,9 @@ class Shell(ABC):
     ) -> None:
         self._parts = check_arguments(config, fn, elements, restore, "this operator")
         self._config = config
-        self._source = Source(elements, lambda: self._end is not None)
+        self._source = SourceTask(elements, self._count, self._source_ended, self._may_begin)
+        self._taken = 0
+        """Elements taken from the source so far."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         """Restored, or taken from the source, and not admitted."""
         self._restored = len(self._backlog)
@@ -110,9 +111,23 @@ class Shell(ABC):
     async def _answer(self, record: Record, reply: Reply) -> None:
         """Call the function in either form, and wait until there is an answer in `reply`."""
 
+    # From the source
+
+    async def _count(self, element: Element) -> None:
+        self._taken += 1
+        await self._take_in(element)
+
+    def _source_ended(self, error: BaseException | None) -> None:
+        self._source_end = (error,)
+        self._tell()
+
     @abstractmethod
-    def _is_cancelled(self, error: BaseException) -> bool:
-        """Whether somebody cancels the present task; else user code made `error` up."""
+    async def _may_begin(self) -> None:
+        """Wait until the first element may be read."""
+
+    @abstractmethod
+    async def _take_in(self, element: Element) -> None:
+        """Take an element in; the next one is read then."""
 
     # The consumer
 
@@ -175,7 +190,7 @@ class Shell(ABC):
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
             held = (*self._held(), *self._backlog)
-            self._put_first(Snapshot(checkpoint_id, held, self._source.taken))
+            self._put_first(Snapshot(checkpoint_id, held, self._taken))
 
     def _put_first(self, snapshot: Snapshot) -> None:
         put_first(self._ahead, snapshot)

@@ -44,8 +44,9 @@ class GivesEachRecordATask(AsyncioShell):
         """Host all tasks, and cancel each once: what cleans up is not disturbed again."""
         try:
             async with asyncio.TaskGroup() as self._group:
-                _ = self._spawn(self._read())
+                _ = self._group.create_task(self._source.run())
                 await self._over.wait()
+                self._source.stop()
                 for task in self._tasks:
                     task.cancel()
         except (KeyboardInterrupt, SystemExit) as error:
@@ -70,19 +71,10 @@ class GivesEachRecordATask(AsyncioShell):
 
     # From the source
 
-    async def _read(self) -> None:
-        try:
-            await self._admit_backlog()
-            self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
-            self._news.set()
-        finally:
-            self._tasks -= {asyncio.current_task()}  # nobody cuts the closing short
-            await self._source.close()
-
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
             self._backlog.append(element)
-            await self._admit_backlog()
+            await self._may_begin()
             return
         self._ahead.append(passed_on(element, self._held()))
         self._news.set()
@@ -90,7 +82,7 @@ class GivesEachRecordATask(AsyncioShell):
             self._passed.clear()
             await self._passed.wait()
 
-    async def _admit_backlog(self) -> None:
+    async def _may_begin(self) -> None:
         while self._backlog:
             await self._room.acquire()
             self._admit(self._backlog.popleft())

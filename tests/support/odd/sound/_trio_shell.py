@@ -73,6 +73,7 @@ class TrioShell(Shell):
 
     def _finish(self, error: BaseException | None) -> None:
         self._end = self._end or (error,)
+        self._source.stop()
         self._scope.cancel()
 
     async def _leave(self) -> None:
@@ -85,31 +86,6 @@ class TrioShell(Shell):
             raise plain_error(group) from None
         finally:
             await self._undisturbed(self._close())
-
-    # From the source
-
-    async def _read(self) -> None:
-        # A scope of the source's own may be open when it is closed: the shield has to be outside.
-        with trio.CancelScope() as guard:
-            try:
-                await self._admit_backlog()
-                self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
-                self._input_ended()
-            finally:
-                guard.shield = True
-                await self._source.close()
-
-    @abstractmethod
-    async def _take_in(self, element: Element) -> None:
-        """Take an element in; the next one is read then."""
-
-    @abstractmethod
-    async def _admit_backlog(self) -> None:
-        """Wait until all that waits was admitted."""
-
-    @abstractmethod
-    def _input_ended(self) -> None:
-        """Note that nothing more is read."""
 
     # Calls
 
@@ -158,6 +134,3 @@ class TrioShell(Shell):
 
         self._parts.invoke(record.value, Handle(put))
         await answered.wait()
-
-    def _is_cancelled(self, error: BaseException) -> bool:
-        return isinstance(error, trio.Cancelled)

@@ -132,6 +132,15 @@ a-record-leaves-its-batch: BAT-12
     timeout 120; handled; retry initial=40; batch max_size=2 max_wait=40;
     0: a; 80: b; a: raises own, 80 gives a1, late gives a?; b: 120 gives b1, late gives b?;
     source_ends_at 200
+the-first-of-a-batch-leaves-it: BAT-8, BAT-12
+    At 240 the time of a is over, which stands first in its batch; b and c keep their own answers.
+    capacity 8; timeout 240; handled; retry initial=40; batch max_size=3 max_wait=80;
+    0: a@1; 200: b@2 c@3; a: 40 raises own, 160 gives a1, late gives a?; b: 160 gives b1;
+    c: 160 gives c1; source_ends_at 400
+equal-values-of-other-types: BAT-8
+    1, 1.0 and true are equal, and three values; so are two records with the value a.
+    capacity 8; batch max_size=5; 0: 1@1 1.0@2 true@3 a@4 a@5; plan 1: 40 gives int;
+    plan 1.0: 40 gives float; plan true: 40 gives true; a: 40 gives a1, 40 gives a2
 a-record-leaves-a-batch-that-it-has-joined-late: BAT-12
     a fails at 40, and is called again with e at 120; its time is over at 160, that of e is not.
     capacity 8; timeout 160; handled; retry initial=40; batch max_size=2 max_wait=4000 in_flight=1;

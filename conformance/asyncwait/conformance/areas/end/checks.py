@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
+    PROFILES,
     Blocked,
     CallEnded,
     Closed,
@@ -18,6 +19,7 @@ from asyncwait.spec.scenario import (
     SinkWaits,
     SourceAsked,
     SourceClosed,
+    needs,
 )
 
 
@@ -69,7 +71,7 @@ def _is_let_run(leg: LegHistory, call: Call) -> bool:
     """Whether the call ran on after its consumer left or got an error, and nobody told it."""
     over = leg.ending.how in {"left", "crashed", "failed"}
     noticed = leg.facts.instants(leg.end_at)[-1]
-    return over and call.ended_at > noticed and call.cancelled_at > noticed
+    return over and call.at <= noticed < min(call.ended_at, call.cancelled_at)
 
 
 @leg_check("END-4")
@@ -89,7 +91,7 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
     """When the context was left, the source was closed before, once as far as it is one object."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    if left is None or leg.ending.how in {"hung", "livelock"} or leg.scenario.wrong_argument:
+    if left is None or leg.ending.how in {"hung", "livelock"} or leg.was_refused:
         return  # Nobody leaves a run that never ends: it is torn down. Nor one that never began.
     closed = leg.seen(SourceClosed)
     if not any(seq < left for seq, _ in closed):
@@ -104,7 +106,7 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     """`open` runs before the first call, `close` after the last has ended and before leaving."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
-    never_opened = leg.scenario.wrong_argument or leg.scenario.hook_error == "open"
+    never_opened = leg.was_refused or leg.scenario.hook_error == "open"
     if leg.scenario.hooks == "none" or left is None or never_opened:
         return
     hooks = [(seq, event.hook) for seq, event in leg.seen(HookRun) if seq < left]
@@ -164,6 +166,7 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
 
 _OF_A_SOURCE = {
     "own": "PlannedSourceError",
+    "falsy": "PlannedSourceError",
     "contract": "CallFailed",
     "cancelled": "CancelledError",
     "no-element": "TypeError",
@@ -183,6 +186,8 @@ def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     }.get(ending.how)
     if how is None:
         yield None
+    elif any(event.what == "restless" for _, event in leg.seen(Misuse)):
+        return  # END-23 judges that.
     elif not (ending.how == "hung" and _waits_for_ever(leg)):
         yield f"{how} {ending.detail}".rstrip(), ending.at
 
@@ -214,15 +219,24 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 
 @leg_check("END-10")
-def nothing_begins_after_leaving(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins later than the instant in which the consumer left, or could leave at last."""
-    if leg.left_at == NEVER or leg.is_shielded:
+def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
+    """No call begins when the operator was left, or has failed.
+
+    Within the instant of leaving a call may have its task already; but not when others are
+    cancelled, which is what leaving begins with. A deadline of that instant cancels, too.
+    """
+    if leg.is_shielded or leg.ending.how == "interrupted":
         return
-    noticed = leg.facts.instants(leg.left_at)[-1]  # A call that answers then may block the loop.
-    late = next((call for call in leg.started if call.at > noticed), None)
+    left = next((seq for seq, _ in leg.seen(SinkLeft)), NEVER)
+    cancelled = (call for call in leg.started if call.cancelled_at < call.until)
+    told = min((c.cancelled_seq for c in cancelled if c.cancelled_seq > left), default=NEVER)
+    # A call that answers in the last instant may block the loop.
+    over_at = leg.facts.instants(min(leg.left_at, leg.fail_at))[-1]
+    late = next((call for call in leg.started if call.at > over_at or call.seq > told), None)
     if late is not None:
-        yield f"call {late.number} of {late.value!r} began after leaving", late.at
-    else:
+        after = "leaving" if leg.left_at <= late.at else "the failure"
+        yield f"call {late.number} of {late.value!r} began after {after}", late.at
+    elif min(leg.left_at, leg.fail_at) < NEVER:
         yield None
 
 
@@ -231,16 +245,20 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """From the end of the leg to its close no more time passes than cleaning up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
-    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.is_shielded:
+    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.scenario.shields:
         return
+    yield _waited_for_clean_up(leg, over, closed)
+
+
+def _waited_for_clean_up(leg: LegHistory, over: float, closed: float) -> Finding:
+    """Say whether no more time passed between two times than cleaning up takes."""
     ready = max(_cleaned_up_at(leg, over), over + _stays(leg, closed))
     due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
-        yield f"{text} {least:g} ms", over
-    else:
-        yield None
+        return f"{text} {least:g} ms", over
+    return None
 
 
 def _stays(leg: LegHistory, closed: float) -> float:
@@ -433,6 +451,33 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
+@leg_check("END-21")
+def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Finding]:
+    """No leg is refused whose arguments are what they should be."""
+    if leg.scenario.wrong_argument:
+        return
+    if leg.was_refused:
+        names = ", ".join(profile for profile in PROFILES if profile in needs(leg.scenario))
+        text = f"refused, with {names} declared; declare what the operator lacks"
+        yield f"{text}: {leg.ending.detail}", leg.end_at
+    elif leg.seen(SourceAsked):
+        yield None
+
+
+@leg_check("END-22")
+def a_consumer_that_shields_its_read_is_woken(leg: LegHistory) -> Iterator[Finding]:
+    """If all is cancelled round a consumer that shields its read, the leg ends all the same."""
+    if not leg.scenario.shields:
+        return
+    closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
+    if leg.ending.how == "hung" and not _waits_for_ever(leg):
+        yield "the consumer shields its read, and nothing ends that read", leg.end_at
+    elif leg.ending.how == "interrupted" and _noticed_at(leg) <= closed < NEVER:
+        yield _waited_for_clean_up(leg, _noticed_at(leg), closed)
+    elif leg.ending.how in {"left", "crashed"} and closed < NEVER:
+        yield None
+
+
 @leg_check("END-20")
 def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
     """Where the consumer was cancelled, it gets no other error, and does not go on behind that."""
@@ -443,4 +488,14 @@ def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
     scenario, how = leg.scenario, leg.ending.how
     cancelled = how == "crashed" or (how == "left" and scenario.cancel_at is not None)
     if cancelled and leg.seen(Closed):
+        yield None
+
+
+@leg_check("END-23")
+def an_idle_operator_sleeps(leg: LegHistory) -> Iterator[Finding]:
+    """The loop does not wake again and again while nothing happens."""
+    restless = [event for _, event in leg.seen(Misuse) if event.what == "restless"]
+    for event in restless:
+        yield event.detail, event.at
+    if leg.seen(Closed) and not restless:
         yield None

@@ -71,7 +71,7 @@ hooks-round-a-cancellation: END-6
 hooks-without-a-call: END-6
     They run even if there is nothing to call.
     hooks plain
-one-slot-for-everything: END-1, END-8
+one-slot-for-everything: END-1, END-8, END-21
     With a single slot, records, fences, barriers and silent records still get through.
     capacity 1; timeout 160; handled; 0: a ~9 b@16 b@17 ~idle ^1 !3 a@18; a: 40 gives a1 a2;
     b: 40 gives, never, late gives
@@ -106,6 +106,10 @@ nothing-begins-while-calls-would-still-answer: END-3, END-10
     Leaving at 80 does not wait for the answer of a, which would make room for b at 120.
     unordered; capacity 1; 0: c a b; c: 40 gives c1; a: 80 gives a1; b: 40 gives b1;
     sink read 1, pause 40, leave
+nothing-begins-after-a-failure: END-10
+    b fails at 40; the source would give c at 80, and the consumer stays until 240.
+    0: a b; 80: c; a: gives a1; b: 40 raises; c: 80 gives c1; source_ends_at 400;
+    sink read 1, pause 240
 nothing-begins-after-a-cancellation: END-3, END-10
     The result of a call that swallows its cancellation goes nowhere, and b is not called.
     unordered; capacity 1; 0: a b; a: outlives 80 a1, late none; b: 40 gives b1; cancel_at 40
@@ -119,10 +123,10 @@ leaving-while-all-clean-up: END-11, END-3
     The call cleans up for 80 ms, closing the source takes 40, each hook 40.
     0: a; 60000: b; a: never with clean_up=80; hooks coroutine; hook_takes 40; close_takes 40;
     cancel_at 120
-program-ends-while-a-shielded-consumer-waits: END-11, FAIL-11
+program-ends-while-a-shielded-consumer-waits: END-22, FAIL-11
     A call exits at 40; the consumer shields its read, to which nobody will give anything.
     0: a; a: 40 raises SystemExit; source_ends_at 400; shields
-program-ends-twice-in-one-instant: END-11
+program-ends-twice-in-one-instant: END-22
     A call is interrupted as its deadline passes, and the handler exits; the consumer shields.
     timeout 120; handled; 80: a; a: 120 raises KeyboardInterrupt, late raises SystemExit; shields
 cancelled-while-calls-clean-up: END-3, END-5, END-6, END-20
@@ -218,6 +222,12 @@ wrong-elements: END-19
 wrong-restore: END-19
     The operator is opened with a text in place of its `restore`.
     0: a; hooks plain; wrong_argument restore
+cancelled-while-a-shielded-consumer-waits: END-22
+    All is cancelled at 40; the consumer shields its read, and a has no result yet.
+    0: a; a: never with clean_up=40; cancel_at 40; shields
+nothing-happens-for-an-hour: END-23
+    The second element comes an hour after the first, and nothing is to be done meanwhile.
+    timeout 400; 0: a; 3600000: b; a b: 40 gives *1
 another-operator-before-in-order: END-15, END-6
     Two operators stand in a row, and the hooks of the second run round all of its calls.
     capacity 2; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks coroutine;

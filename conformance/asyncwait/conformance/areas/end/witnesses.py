@@ -115,6 +115,19 @@ END-20: the consumer was cancelled, and leaving let it go on
         80: #0 ends, closed, misuse swallowed leaving let it go on
     keeps: 0: waits, takes 0, calls a; 40: left, closes, #0 told, ends left after=stop;
         80: #0 ends, closed
+END-21: refused, with ordered, timeouts declared; declare what the operator lacks: timeout
+    plan: timeout 40; 0: a; a: gives
+    breaks: 0: closed, ends failed InvalidConfig detail=timeout
+    keeps: 0: reads, waits, takes 0, calls a, end, #0 gives, closes, closed, ends finished
+END-22: the consumer shields its read, and nothing ends that read
+    plan: timeout 400; 0: a; a: never; cancel_at 40; shields
+    breaks: 0: waits, takes 0, calls a, end; 40: #0 cancelled; 2600: ends hung
+    keeps: 0: waits, takes 0, calls a, end; 40: #0 cancelled, left, closes, closed, ends left
+END-23: the loop woke 3,600 times, and nothing happened
+    plan: 0: a; a: 40 gives
+    breaks: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed,
+        misuse restless the loop woke 3,600 times, and nothing happened, ends finished
+    keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed, ends finished
 """)
 
 NEAR_MISSES = near_misses("""

@@ -8,6 +8,7 @@ from asyncwait.conformance.judging import (
     Finding,
     Item,
     LegHistory,
+    Output,
     causes_of,
     either,
     failure_named,
@@ -58,11 +59,11 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
     """No element is taken later than the instant of the first failure."""
     if leg.fail_at == NEVER:
         return
+    if leg.ending.how == "interrupted":
+        return  # FAIL-11 judges that.
     noticed = leg.facts.instants(leg.fail_at)[-1]
-    # While what ends the program closes all, a request may still be answered: nothing is lost.
-    answers = leg.ending.how == "interrupted"
     for output in leg.outputs:
-        if output.at > noticed and not (answers and isinstance(output.element, Snapshot)):
+        if output.at > noticed:
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
             return
     if leg.ending.how == "failed":
@@ -135,6 +136,11 @@ def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Find
 @leg_check("FAIL-7")
 def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iterator[Finding]:
     """If no call fails, the source's own error object comes after all that was read."""
+    if leg.scenario.source_error != "no-element":
+        yield from _ends_with_what_the_source_did(leg)
+
+
+def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
     ending = leg.ending
     source_raised = leg.source_ended is not None and leg.source_ended.raised
     theirs = {"CallFailed"} if leg.scenario.source_error == "contract" else set[str]()
@@ -156,6 +162,13 @@ def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iter
             yield None
 
 
+@leg_check("FAIL-13")
+def what_is_no_element_fails_the_operator(leg: LegHistory) -> Iterator[Finding]:
+    """If the source gives what is no element, a TypeError comes after all that was read before."""
+    if leg.scenario.source_error == "no-element":
+        yield from _ends_with_what_the_source_did(leg)
+
+
 def _is_gone(item: Item, snapshots: set[int]) -> bool:
     """Whether everything that `item` has to put out is out; `snapshots` are the ids of those."""
     if item.is_record:
@@ -168,7 +181,7 @@ def _is_gone(item: Item, snapshots: set[int]) -> bool:
 def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
     """A leg that fails has a record, a source or a hook that did, or was opened wrongly."""
     ending = leg.ending
-    if leg.scenario.wrong_argument:
+    if leg.was_refused:
         return
     if ending.how == "finished":
         yield None
@@ -247,6 +260,8 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
     if ending.how != "interrupted" or ending.error not in raised:
         said = f"{ending.how} {ending.error}".rstrip()
         yield f"expected {either(raised)} to end the loop, the leg {said}", ending.at
+    elif (out := _out_while_the_program_ends(leg)) is not None:
+        yield f"{out.element} came out after {ending.error} at {leg.fail_at:g}", out.at
     elif _is_raised_again(leg):
         return  # What comes while all is being closed ends that, too.
     elif not leg.seen(SourceClosed):
@@ -255,6 +270,16 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
         yield f"{ending.error} ended the loop, and the function is not closed", ending.at
     else:
         yield None
+
+
+def _out_while_the_program_ends(leg: LegHistory) -> Output | None:
+    """Return the first element that came out although a call or handler ended the program.
+
+    A request may still be answered: nothing is lost by that.
+    """
+    noticed = leg.facts.instants(leg.fail_at)[-1]
+    late = (output for output in leg.outputs if output.at > noticed)
+    return next((output for output in late if not isinstance(output.element, Snapshot)), None)
 
 
 @leg_check("FAIL-12")

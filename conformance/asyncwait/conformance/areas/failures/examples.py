@@ -110,10 +110,13 @@ failure-comes-again: FAIL-6
 source-error-comes-last: FAIL-7
     The source raises at 0; the records read before are decided and emitted first.
     0: a ~9 b@16; a: 80 gives a1; b: 40 gives b1 b2; source_error own
+source-error-that-is-falsy: FAIL-7
+    The error of the source is false in a condition, and an error all the same.
+    0: a; a: 80 gives a1; source_error falsy
 source-error-behind-what-was-stored: FAIL-7, REST-1
     The source raises in its first step; a and b were stored, and come out before that.
     restore |1(a+b); source_error own; a: 80 gives a1; b: 40 gives b1
-source-gives-what-is-no-element: FAIL-7
+source-gives-what-is-no-element: FAIL-13
     None comes behind a and b, which come out before the consumer is told.
     0: a@5 b@6; a: 80 gives a1; b: 40 gives b1; source_error no-element
 source-error-with-a-full-queue: FAIL-7

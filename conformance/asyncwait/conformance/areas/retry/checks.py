@@ -23,7 +23,7 @@ from asyncwait.conformance.judging import (
     first_stray,
     leg_check,
 )
-from asyncwait.spec.scenario import FailureAsked, SnapshotAsked, SourceEnded, identity
+from asyncwait.spec.scenario import FailureAsked, Misuse, SnapshotAsked, SourceEnded, identity
 
 
 @leg_check("RETRY-1")
@@ -402,3 +402,17 @@ def _error_before(leg: LegHistory, item: Item) -> str:
     ):
         return ""
     return {"": "Planned", "ValueError": "ValueError"}.get(before.step.error, "")
+
+
+@leg_check("RETRY-21")
+def a_predicate_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
+    """No predicate is asked a second time about the outcome of an attempt."""
+    retry = leg.scenario.retry
+    if retry is None or (retry.on_error in {"any", "some"} and retry.on_result == "never"):
+        return
+    for _, event in leg.seen(Misuse):
+        if event.what == "predicate-again":
+            yield f"{event.detail} was asked a second time", event.at
+            return
+    for _ in repetitions(leg):
+        yield None

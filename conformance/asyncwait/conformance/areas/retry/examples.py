@@ -221,6 +221,10 @@ raised-then-refused-then-taken: RETRY-1, RETRY-8
 five-records-with-the-same-back-offs: RETRY-2, RETRY-3, RETRY-4
     One after the other backs off for 40, 80, 160 and, by the cap, 160 ms.
     capacity 1; retry max_attempts=5 cap=160; 0: a b c d e; a b c d e: 4 times raises, gives *1
+each-predicate-is-asked-once: RETRY-21, RETRY-1
+    The predicates name the outcomes of two attempts, and the third attempt stands.
+    retry on_error=asked on_result=pair; 0: a b; a: 40 raises, 40 gives a1 a2, 40 gives a3;
+    b: 2 times 40 raises, 40 gives b1
 nobody-is-asked-about-the-last-attempt: RETRY-2
     There is one attempt: a predicate that would raise is not asked what it thinks of it.
     retry max_attempts=1 on_result=breaks; 0: a; a: 40 gives a1

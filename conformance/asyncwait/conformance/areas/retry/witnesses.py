@@ -104,6 +104,12 @@ RETRY-20: Record 'a' (input 0): an attempt raised ValueError, the timeout has as
         120: #1 cancelled, ends failed CallTimedOut record=a attempts=2
     keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
         120: #1 cancelled, ends failed CallTimedOut record=a cause=ValueError attempts=2
+RETRY-21: on_error about ValueError('planned') was asked a second time
+    plan: retry on_error=asked; 0: a; a: 40 raises, gives a1
+    breaks: 0: waits, takes 0, calls a;
+        40: #0 raises, misuse predicate-again on_error about ValueError('planned');
+        80: calls a, #1 gives a1, out a1
+    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
 """)
 
 NEAR_MISSES = near_misses("""
