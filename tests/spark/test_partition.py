@@ -35,7 +35,6 @@ def threads() -> Iterator[None]:
 
 
 def batches_of(elements: Sequence[Element], size: int = 4) -> Iterator[pa.RecordBatch]:
-    """The rows of `elements`, so many to a batch."""
     starts = range(0, len(elements), size)
     return iter([ROWS.encode(elements[start : start + size]) for start in starts])
 
@@ -45,7 +44,6 @@ def records(*values: Any) -> list[Element]:
 
 
 def elements_of(batches: Iterator[pa.RecordBatch]) -> list[Element]:
-    """All elements in `batches`."""
     return [element for batch in batches for element in ROWS.decode(batch)]
 
 
@@ -62,18 +60,6 @@ async def echo(value: Any) -> list[Any]:
     if value == "x":
         raise LookupError("no such thing")
     return [value]
-
-
-def test_results_come_as_they_are_ready(loop: OutsideVirtualLoop) -> None:
-    async def fn(value: str) -> list[str]:
-        await asyncio.sleep({"a": 0.2, "b": 0.1, "c": 0.1, "d": 0.3}[value])
-        return [value]
-
-    with opened("abcd", fn, loop, mode="unordered") as partition:
-        seen = [(loop.time(), [e.value for e in ROWS.decode(batch)]) for batch in partition]
-    assert seen == [
-        (pytest.approx(at), [*values]) for at, values in ((0.1, "bc"), (0.2, "a"), (0.3, "d"))
-    ]
 
 
 def test_batches_are_no_larger_than_asked_for(loop: OutsideVirtualLoop) -> None:
@@ -120,17 +106,9 @@ def test_a_failure_names_record_and_cause(reader: Any) -> None:
     error = caught.value
     assert raised == [error, error]
     assert (error.record, type(error.__cause__)) == (Record("x", 3), LookupError)
-    (note,) = error.__notes__
-    assert "in echo" in note
+    (note,) = [note for note in error.__notes__ if "in echo" in note]
     assert note.endswith("LookupError: no such thing")
     assert list(batches) == []
-
-
-def test_after_the_end_the_end_comes_again() -> None:
-    with opened("", echo) as partition:
-        assert [list(partition), list(partition)] == [[], []]
-    partition.close()
-    assert list(partition) == []
 
 
 def breaking_off() -> Iterator[pa.RecordBatch]:
@@ -241,8 +219,6 @@ def test_an_error_of_opening_is_raised_at_once(fn: Any, error: type[Exception]) 
 
 
 class Stubborn(InMemorySource):
-    """An input that does not let itself be closed."""
-
     async def aclose(self) -> None:
         raise ConnectionError("stays open")
 
@@ -315,22 +291,3 @@ def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
     with opened("a", fn) as partition:
         assert elements_of(partition) == records("a")
     assert ended == ["background"]
-
-
-def test_figures_are_there_for_another_thread_and_on_the_loop(loop: OutsideVirtualLoop) -> None:
-    seen: list[tuple[int, int]] = []
-
-    def look() -> None:
-        figures = partition.statistics()
-        seen.append((figures.in_flight, figures.calls))
-
-    async def fn(value: str) -> list[str]:
-        await asyncio.sleep(0.1)  # until somebody waits outside
-        look()
-        return [value]
-
-    with opened("a", fn, loop) as partition:
-        look()
-        assert elements_of(partition) == records("a")
-    look()
-    assert seen == [(1, 1), (1, 1), (0, 1)]

@@ -49,7 +49,6 @@ ROWS = ElementRows()
 
 
 def play(scenario: Scenario) -> Trace:
-    """Play all legs of `scenario` on the virtual clock."""
     legs: list[Leg] = []
     plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
@@ -61,7 +60,6 @@ def play(scenario: Scenario) -> Trace:
 
 
 def play_leg(plan: LegStart, *, real: bool) -> tuple[Leg, list[Element]]:
-    """Play a leg; return it, and what came out as rows."""
     player = PartitionPlayer(plan, ElementWay(), real=real)
     batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
     out = [element for batch in batches for element in ROWS.decode(batch)]
@@ -189,8 +187,6 @@ STALL = 0.045
 
 
 def stalled(method: Any, *, before: bool) -> Any:
-    """Return `method` with a thread that stalls before or after it."""
-
     def stalling(*args: Any, **options: Any) -> Any:
         if before:
             time.sleep(STALL)

@@ -24,7 +24,6 @@ class Connection:
         """Take no more."""
 
     async def asks(self, server: HostServer, asked: Asked) -> Answer:
-        """Ask a server; return what it says."""
         reader = asyncio.StreamReader()
         reader.feed_data(message(asked))
         answers = asyncio.create_task(server.answer(reader, self))  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import AsPickled, pickled
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Mode, Retry
+from asyncwait.spec import Cache, CallFailed, InvalidConfig, Mode, Retry
 
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -44,8 +44,6 @@ USERS = [1, 2, 1, 1, 2, 3]
 
 
 class Noted:
-    """Notes for what it is called, and says it."""
-
     def __init__(self, failures: int = 0) -> None:
         self.asked: list[Any] = []
         self.failures = failures
@@ -61,7 +59,6 @@ class Noted:
 
 
 def run(fn: Any, columns: dict[str, Any], given: Any = "user", **options: Any) -> list[Any]:
-    """What comes out of a partition: the place of each row, and its results."""
     identity = options.pop("identity", b"")
     work = _work(fn, given, identity, options)
     table = pa.table({"place": [*range(len(next(iter(columns.values()))))], **columns})
@@ -195,8 +192,6 @@ def test_each_row_keeps_its_own_deadline() -> None:
 
 
 class Written:
-    """Writes down each call, and says a number of its own."""
-
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._log = folder / "log"
         self.number = number
@@ -309,29 +304,3 @@ def test_values_that_are_no_keys_need_one(spark: EmbeddedSpark) -> None:
         df, twice, "number long", columns="pair", keep=["id"], cache=replace(CACHE, key=tuple)
     )
     assert out.collect() == [Row(id=n, number=4) for n in range(4)]
-
-
-def blocking(value: int) -> tuple[int]:
-    return (value,)
-
-
-class Blocking:
-    def __call__(self, value: int) -> tuple[int]:
-        return (value,)
-
-
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no cache": ({"cache": 7}, "cache must be a Cache or None, got 7"),
-    "batch": ({"batch": Batch()}, "cache must be None with a `batch`"),
-    "journal": ({"journal": "/nowhere"}, "journal must be None with `cache`: .* distinct rows"),
-    "plain": ({"fn": blocking}, r"fn must be a coroutine function with `cache`; await asyncio\.to"),
-    "plain class": ({"fn": Blocking}, "fn must be a coroutine function with `cache`"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_go_together_is_refused_by_name(spark: EmbeddedSpark, name: str) -> None:
-    changes, told = REFUSED[name]
-    options = {"fn": twice, "schema": "number long", "columns": "id", "cache": CACHE, **changes}
-    with pytest.raises(InvalidConfig, match=told):
-        ordered_wait(spark.session.range(2), options.pop("fn"), **options)

@@ -90,8 +90,6 @@ KEYED = (lambda kind: pa.map_(kind, pa.int32()), lambda value: [(value, 1)])
 
 
 class Nothing:
-    """Stands for a journal in which there is nothing."""
-
     def outcomes(self, keys: Sequence[bytes]) -> list[None]:
         return [None] * len(keys)
 
@@ -256,7 +254,6 @@ def spark_nests(kind: sql.DataType) -> list[sql.DataType]:
 
 
 def differing(**changes: Any) -> Call:
-    """A call that differs from `CALL`."""
     fields = {name: getattr(CALL, name) for name in CALL.__struct_fields__}
     return Call(**(fields | changes))
 

@@ -28,8 +28,6 @@ from asyncwait.toolkit import Told
 
 
 class Rows:
-    """As many rows as are wanted, as a partition has them."""
-
     def __init__(self, count: int) -> None:
         self._rows = iter([InputRow(number, None, number, str) for number in range(count)])
         self.closed = False
@@ -47,7 +45,6 @@ class Rows:
 
 
 async def called(fn: Any, limits: Any, rows: Rows, **options: Any) -> list[Any]:
-    """Call `fn` for rows within these limits; return what comes out."""
     kept = limits if isinstance(limits, Kept) else Kept(tuple(limits))
     fn.is_paid = is_paid
     given: Any = {"limits": limits_of_rows(kept), "many": True, **options}

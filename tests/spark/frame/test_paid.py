@@ -309,8 +309,6 @@ def test_a_function_that_was_pickled_has_its_version() -> None:
 
 
 class Failing(Service):
-    """Raises another error for each of some values."""
-
     async def __call__(self, value: int) -> tuple[int]:
         errors = {1: ConnectionError(value), 2: LookupError(value), 3: TimeoutError(value)}
         if value in errors:

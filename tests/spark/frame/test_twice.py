@@ -24,8 +24,6 @@ LEAST = Row(id=ROWS - 1, opposite=1 - ROWS)
 
 
 class Counted:
-    """Gives the opposite of a number, and counts its calls on the driver."""
-
     def __init__(self, calls: "Accumulator[int]") -> None:
         self.calls = calls
 

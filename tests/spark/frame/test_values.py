@@ -29,7 +29,6 @@ POINT = pa.struct([("x", pa.int64()), ("y", pa.float64())])
 
 
 def took(kind: pa.DataType, value: Any) -> Any:
-    """What a column of a type has, when it has taken a value."""
     column = Column(pa.field("c", kind), BERLIN)
     return pa.array([column.take(value)], kind).to_pylist()[0]
 
