@@ -35,8 +35,6 @@ DELETED = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete, ast.Raise, ast.Break
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one slip."""
-
     line: int
     slip: str
     source: str
@@ -80,7 +78,6 @@ def _slips(tree: ast.Module, node: ast.AST) -> Iterator[Mutant]:
 
 
 def _replaced(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
-    """Return a copy of `tree` with `new` in the place of `old`."""
     memo = {id(old): new}
     return copy.deepcopy(tree, memo)
 

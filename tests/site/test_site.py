@@ -48,7 +48,6 @@ class Page(HTMLParser):
 
 @cache
 def page(file: Path) -> Page:
-    """Read a page, once."""
     return Page(file.read_text(encoding="utf-8"))
 
 

@@ -32,7 +32,6 @@ def validator(part: str) -> Draft202012Validator:
 
 
 def as_json(item: object) -> Any:
-    """What a program in another language reads of `item`."""
     return json.loads(msgspec.json.encode(item))
 
 
@@ -130,7 +129,6 @@ def test_every_real_trace_is_a_reply() -> None:
 
 
 def refusal(read: Callable[[bytes], object], document: Any) -> str:
-    """Why the code can't read `document`; empty if it can."""
     try:
         read(json.dumps(document).encode())
     except InvalidConfig as error:

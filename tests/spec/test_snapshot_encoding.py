@@ -109,7 +109,6 @@ def test_any_flipped_bit_is_noticed() -> None:
 
 
 def framed(payload: bytes, version: int = 1, magic: bytes = b"AWSN") -> bytes:
-    """Put a sound header in front of `payload`."""
     return struct.pack(">4sHII", magic, version, len(payload), zlib.crc32(payload)) + payload
 
 

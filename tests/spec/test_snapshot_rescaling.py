@@ -23,7 +23,6 @@ def records(*values: Any) -> tuple[Record, ...]:
 
 
 def records_of(elements: tuple[Stored, ...]) -> Counter[int]:
-    """Count the values of the records among `elements`."""
     return Counter(element.value for element in elements if isinstance(element, Record))
 
 

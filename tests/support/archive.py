@@ -118,7 +118,6 @@ def blocks(_: Any) -> list[Any]:
 
 
 def write_snapshots(folder: Path) -> None:
-    """Write a snapshot of each operator, and of two of them in a chain."""
     both = chain(pool.open_operator, open_operator)
     found = {
         "chain": taken(both, (CONFIG, CONFIG), (some, never)),
@@ -132,13 +131,11 @@ def write_snapshots(folder: Path) -> None:
 
 
 def read_snapshots(folder: Path) -> Any:
-    """Return the data of all."""
     files = sorted(folder.glob("*.snapshot"))
     return {file.stem: msgspec.to_builtins(decode_snapshot(file.read_bytes())) for file in files}
 
 
 def journal_at(path: Path) -> Journal:
-    """Return the journal of that folder, which may be there."""
     return Journal(str(path), "job", "1", settings=SETTINGS, failures=True)
 
 
@@ -178,7 +175,6 @@ def _told(outcome: bytes | Failure | None) -> Any:
 
 
 def write_report(folder: Path) -> None:
-    """Write that of an operator which breaks one rule of two."""
     arguments = ["verify", FAULTY, "--rule", "SNAP-2", "--rule", "ORD-1", "--count", "20"]
     with TemporaryDirectory() as home:
         done = CliRunner().invoke(asyncwait, [*arguments, "--report", home])
@@ -211,7 +207,6 @@ def read_report(folder: Path) -> Any:
 
 
 def write_vectors(folder: Path) -> None:
-    """Write those of some areas."""
     for name in VECTORS:
         (folder / name).write_bytes(vectors_to_json(shipped_vectors()[name]))
 
@@ -235,7 +230,6 @@ def write_expected_failures(folder: Path) -> None:
 
 
 def read_expected_failures(folder: Path) -> Any:
-    """Return its entries."""
     return msgspec.to_builtins(read_entries(folder / "known.toml"))
 
 
@@ -276,7 +270,6 @@ def write_streams(folder: Path) -> None:
 
 
 def read_streams(folder: Path) -> Any:
-    """Return what the lanes hold, without Spark."""
     files = sorted(folder.glob("*.lane"))
     return {file.stem: _read_lane(file) for file in files}
 

@@ -32,14 +32,12 @@ IN_PROCESS = ("reference-asyncio", "reference-trio", "pool-asyncio", "pool-trio"
 
 
 def leg_player(name: str) -> PlayLeg:
-    """What plays legs on the backend of that name, in this process."""
     backend = load_backend(name)
     assert isinstance(backend, StreamBackend)
     return played_by(backend)
 
 
 def played_by(backend: StreamBackend) -> PlayLeg:
-    """What plays legs on `backend`, in this process."""
     return lambda plan: play_leg(backend.open_operator, plan, backend.loop)
 
 
@@ -55,7 +53,6 @@ def play_between(first: PlayLeg, others: PlayLeg, scenario: Scenario) -> Trace:
 
 
 def one_by_one(play: PlayLeg) -> Round:
-    """Return what plays the legs of a round one after the other."""
     return lambda plans: [play(plan) for plan in plans]
 
 
@@ -73,7 +70,6 @@ def remembered(play: PlayLeg) -> PlayLeg:
 
 
 def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> list[Trace]:
-    """Play the first legs of all scenarios on one backend, and all others on another."""
     legs: list[list[Leg]] = [[] for _ in scenarios]
     plans = {number: LegStart.first(scenario) for number, scenario in enumerate(scenarios)}
     round_ = first
@@ -105,12 +101,10 @@ def hands_over(play: PlayLeg, scenario: Scenario) -> bool:
 
 
 def carries(restored: object) -> bool:
-    """Whether a leg is given something that was in flight."""
     return bool(getattr(restored, "in_flight", ()))
 
 
 def handed_over(traces: Iterable[Trace]) -> int:
-    """How many second legs are given something that was in flight."""
     return sum(len(trace.legs) > 1 and carries(trace.legs[1].restored) for trace in traces)
 
 

@@ -22,13 +22,11 @@ SECONDS = 20.0
 
 
 def ours() -> list[str]:
-    """The names of the threads that operators have started and that live."""
     names = (thread.name for thread in threading.enumerate())
     return sorted(name for name in names if name.startswith("asyncwait-"))
 
 
 def await_event(event: threading.Event) -> None:
-    """Wait for something that happens in another thread."""
     assert event.wait(SECONDS), "nobody has set the event"
 
 
@@ -90,12 +88,10 @@ class Gated:
             return gate
 
     def open_for(self, *values: Any) -> None:
-        """Let the calls of `values` end."""
         for value in values:
             self._gate(value).set()
 
     def open_all(self) -> None:
-        """Let all calls end, those to come too."""
         with self._lock:
             self._all_open = True
             for gate in self._gates.values():

@@ -68,7 +68,6 @@ def work(
     given: Any = ("id", "name"),
     **options: Any,
 ) -> CarryWork:
-    """Return work that gives the column `told` for `id` and `name`, or for `given`."""
     named = {"capacity": 100, "retry": None, "on_error": None} | options
     chosen = Options("unordered", timeout=None, max_held=None, **named)
     shape = Shape(given, ("id",), RESULTS, ("id",))
@@ -78,7 +77,6 @@ def work(
 
 
 def wanted(made: CarryWork, *ids: int) -> tuple[InFlight, ...]:
-    """Return rows as a lane's state has them."""
     rows = pa.RecordBatch.from_pylist([{"id": each, "name": "a"} for each in ids], schema=COLUMNS)
     records = made.records.encode(rows)
     names = [Identity(str(each).encode(), 1, 0) for each in ids]

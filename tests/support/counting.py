@@ -35,7 +35,6 @@ class Counting:
         return value
 
     def in_any(self, seconds: float) -> float:
-        """The most that came in a stretch of time."""
         return max(
             sum(cost for at, cost in self.came if start <= at < start + seconds)
             for start, _ in self.came

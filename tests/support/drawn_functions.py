@@ -140,7 +140,6 @@ def _over(drawing: _Drawing, expression: str) -> str:
 
 
 def loaded(program: Program) -> Any:
-    """Its function."""
     for name, text in (("drawn_inner", program.inner), ("drawn_outer", program.outer)):
         module = ModuleType(name)
         sys.modules[name] = module

@@ -28,7 +28,6 @@ def modules_of(name: str) -> Iterator[None]:
 
 
 def run_example(name: str, *options: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run the command of an example in a process of its own, for so long at most."""
     command = EXAMPLES / name / "run.py"
     beside = {**os.environ, "PYTHONPATH": str(command.parent)}  # Python may be told not to look.
     return subprocess.run(
@@ -42,7 +41,6 @@ def run_example(name: str, *options: str, seconds: float) -> subprocess.Complete
 
 
 def said_without(package: str, example: Any, needed: Mapping[str, str], capsys: Any) -> str:
-    """Return what an example says that needs some packages and lacks one of them."""
     with pytest.MonkeyPatch.context() as patch:
         for other in needed:
             patch.setitem(sys.modules, other, None if other == package else sys)

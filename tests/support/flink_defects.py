@@ -93,7 +93,6 @@ class Defect(Struct, frozen=True):
 
 
 def smallest(operator: Operator, known: Known, example: str) -> Defect:
-    """Return the smallest failure that is found, beginning with an example."""
     scenario = SCENARIOS[example]
     found = operator.departs(scenario, known.flink)
     how = next(how for rule in (*known.rules, *known.seldom) for how in found if _is(how, rule))
@@ -209,7 +208,6 @@ PAGES = {page.name: page for page in (FLINK, PYFLINK)}
 
 
 def main(name: str) -> None:
-    """Write a page, and say on standard error how far it is."""
     page = PAGES[name]
     print(page.head())
     for defect in page.defects():

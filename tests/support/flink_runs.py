@@ -43,7 +43,6 @@ def run_of(backend: StreamBackend, scenario: Scenario) -> Run:
 
 
 def said_of(backend: StreamBackend) -> dict[str, Sorted]:
-    """Return what the rules say of each example that a backend plays."""
     return {name: run_of(backend, scenario).said for name, scenario in SCENARIOS.items()}
 
 

@@ -69,7 +69,6 @@ def steadied(text: str, folder: str = "") -> str:
 
 
 def said(line: str) -> str:
-    """Run a command in this folder; return it with its exit code, and what it says."""
     known = set(sys.modules)
     arguments = line.replace("{python}", sys.executable)
     done = CliRunner(env={"NO_COLOR": "1", "COLUMNS": str(WIDTH)}).invoke(
@@ -86,7 +85,6 @@ def _split(line: str) -> list[str]:
 
 
 def commands(lines: tuple[str, ...]) -> str:
-    """Run commands in a folder with all modules; return what they say."""
     with TemporaryDirectory() as folder, chdir(folder):
         for name, text in MODULES.items():
             Path(name if "." in name else f"{name}.py").write_text(text, encoding="utf-8")
@@ -106,7 +104,6 @@ def verdicts_of_few() -> str:
 
 
 def help_texts() -> str:
-    """Return our part of the help of each command; click adds texts and the layout."""
     context = click.Context(asyncwait)
     commands = [asyncwait, *(asyncwait.get_command(context, name) for name in _names())]
     return "\n".join(_help(each) for each in commands if each is not None)
@@ -133,12 +130,10 @@ def terminal() -> str:
 
 
 def form(name: str) -> str:
-    """Return a report in one of its forms."""
     return steadied(FORMS[name](told()).decode())
 
 
 def page() -> str:
-    """Return the page of a report as text."""
     text = FORMS["report.html"](told()).decode()
     for tags, instead in ((UNREAD, "\n"), (INLINE, " "), (TAG, "\n")):
         text = tags.sub(instead, text)
@@ -179,7 +174,6 @@ def recorded(name: str) -> str:
 
 
 def main() -> None:
-    """Write all files, or those that are named."""
     for name in [each for each in sys.argv[1:] if each != "--write"] or GOLDEN:
         (FOLDER / name).write_text(GOLDEN[name](), encoding="utf-8")
 

@@ -16,7 +16,6 @@ from asyncwait.backends.journal._commands import journal
 
 @contextmanager
 def numbered() -> Iterator[None]:
-    """Have files numbered one after the other."""
     numbers = iter(range(1, 100))
     with (
         patch.object(_local_writer, "uuid4", lambda: UUID(int=next(numbers))),
@@ -26,7 +25,6 @@ def numbered() -> Iterator[None]:
 
 
 def mixed(path: str) -> Path:
-    """Make a journal with files of each kind."""
     made = prepared(path)
     fill(made, entries(*range(1200)), name="early")
     compact(path)
@@ -40,7 +38,6 @@ def mixed(path: str) -> Path:
 
 
 def told() -> str:
-    """Return what the commands say, one after the other."""
     with TemporaryDirectory() as folder, numbered():
         path, empty = f"{folder}/mixed", f"{folder}/empty"
         worse = mixed(path)

@@ -26,7 +26,6 @@ JOBS = {
 
 
 def told() -> str:
-    """Return the line of a bar, the line of a log, and the summary of each."""
     return "\n".join(_told())
 
 

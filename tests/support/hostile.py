@@ -59,7 +59,6 @@ def backend():
 
 
 def module_of(place: str = "module", code: str = "", opening: str = "pass") -> str:
-    """Return the module of a backend that runs `code` at a place of `MODULE`."""
     none = {"module": "", "opening": opening, "run": "pass", "more": "return ()", "factory": "pass"}
     text = MODULE
     for name, filled in {**none, place: code}.items():
@@ -152,12 +151,10 @@ SABOTAGE = (
 
 
 def in_shell(code: str) -> str:
-    """Return the command of a program for the shell."""
     return f"sh -c {shlex.quote(code)}"
 
 
 def in_python(code: str) -> str:
-    """Return the command of a program in Python."""
     return f"{{python}} -u -c {shlex.quote(code)}"
 
 

@@ -18,7 +18,6 @@ def add_all(attempt: Attempt, entries: dict[bytes, bytes]) -> None:
 
 
 def find_all(attempt: Attempt, keys: Any) -> dict[bytes, bytes]:
-    """Return what an attempt finds, payloads by their keys."""
     found = {key: attempt.find(key) for key in keys}
     return {key: payload for key, payload in found.items() if payload is not None}
 
@@ -42,6 +41,5 @@ def fill(
 
 
 def found(journal: Journal, keys: Any) -> dict[bytes, bytes]:
-    """Return what an attempt of its own finds, payloads by their keys."""
     with journal.attempt("reader") as attempt:
         return find_all(attempt, keys)

@@ -24,16 +24,13 @@ def judged(run: Run) -> Judged:
 
 
 def judge(rule: str, run: Run) -> Judgement:
-    """Return what the check of `rule` says of `run`."""
     return judged(run).by_rule[rule]
 
 
 def texts(rule: str, run: Run) -> list[str]:
-    """Return what the check of `rule` complains of in `run`."""
     return [violation.text for violation in judge(rule, run).violations]
 
 
 def broken_rules(run: Run) -> dict[str, list[str]]:
-    """Return the complaints of all checks that have some, by rule."""
     found = judged(run).by_rule.items()
     return {rule: [v.text for v in said.violations] for rule, said in found if said.violations}

@@ -98,7 +98,6 @@ class Values:
 
 
 async def read(results: LookupResults[Any]) -> list[Any]:
-    """Read to the end; return when each value came, and with which rows."""
     return [(seconds_now(), value, list(rows)) async for value, rows in results]
 
 
@@ -170,7 +169,6 @@ class RedisServer:
         self.start()
 
     def start(self) -> None:
-        """Start it, empty, and wait until it answers."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
         while True:
             assert self._process.poll() is None, "redis-server has not started"
@@ -219,7 +217,6 @@ class Cluster:
         return bool(node.client.cluster("INFO")["cluster_state"] == "ok")
 
     def client(self) -> redis.asyncio.RedisCluster:
-        """Return a client that knows the first of them."""
         return redis.asyncio.RedisCluster(host="127.0.0.1", port=self._ports[0])
 
     def moving(self, names: Sequence[str]) -> Iterator[None]:

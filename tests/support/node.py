@@ -10,5 +10,4 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples" / "node"
 
 
 def node(program: str) -> str:
-    """The command that runs a program of the example."""
     return shlex.join([str(NODE), str(FOLDER / program)])

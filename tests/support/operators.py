@@ -78,7 +78,6 @@ def block(seconds: float) -> None:
 
 
 def in_threads(*jobs: Callable[[], object]) -> None:
-    """Run each job in a thread of its own, one after the other, while the clock stands still."""
     for job in jobs:
         thread = threading.Thread(target=job)
         thread.start()
@@ -86,13 +85,11 @@ def in_threads(*jobs: Callable[[], object]) -> None:
 
 
 async def turns(count: int) -> None:
-    """Let the loop turn so often, without time moving."""
     for _ in range(count):
         await anyio.lowlevel.checkpoint()
 
 
 async def read_all(results: AsyncIterator[Element]) -> list[Any]:
-    """Read to the end; return the values of records, and other elements as they are."""
     return [shown(element) async for element in results]
 
 
@@ -158,7 +155,6 @@ class Source:
 
 
 async def echo(value: Any) -> list[Any]:
-    """A function that answers at once."""
     return [value]
 
 

@@ -27,7 +27,6 @@ _ENVIRONMENT = {"NO_COLOR": "1", "HYPOTHESIS_NO_PLUGINS": "1"}
 
 
 def run(*arguments: str | Path) -> Result:
-    """Run the command `asyncwait` in this process, in the present folder."""
     return CliRunner().invoke(asyncwait, [str(argument) for argument in arguments])
 
 
@@ -75,7 +74,6 @@ class Folder:
     def asyncwait(
         self, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
     ) -> Done:
-        """Run the command `asyncwait`, with some more in its environment."""
         command = str(Path(sys.executable).with_name("asyncwait"))
         return self._run(command, *arguments, stdin=stdin, env=env)
 

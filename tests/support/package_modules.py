@@ -87,7 +87,6 @@ class Module:
 
 
 def find_modules(portions: Iterable[Path]) -> dict[str, Module]:
-    """All modules below the portions of the package by name, the root of the wheel apart."""
     found = {}
     for portion in portions:
         for path in sorted(portion.rglob("*.py")):

@@ -18,7 +18,6 @@ FIRST = TaskName(1, 0, 0)
 
 
 def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
-    """Wait until the figures are as the test wants them."""
     assert progress._tally.wait_for(is_so, SOON), progress.figures()
     return progress.figures()
 
@@ -49,7 +48,6 @@ class Played:
         self.times = 0
 
     def __call__(self) -> TaskFigures:
-        """Return what the test says, once it may."""
         self.times += 1
         self.asked.set()
         self.may_answer.wait(SOON)

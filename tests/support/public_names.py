@@ -29,7 +29,6 @@ COLLECTED = re.compile(r"\.(__main__|conftest|test_\w+|areas\.\w+\.\w+)$")
 
 
 def public_modules(modules: Iterable[Module]) -> list[Module]:
-    """Return the modules whose names users may import."""
     return [
         module
         for module in modules
@@ -125,7 +124,6 @@ class _Some:
 
 
 def portions() -> list[Path]:
-    """Return the folders that make up the package."""
     return [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
 
 

@@ -25,7 +25,6 @@ def carrying(mark: str) -> list[str]:
 
 
 def wait_until_gone(mark: str) -> None:
-    """Wait until no process has `mark`, which takes a supervisor some milliseconds."""
     wait_until(lambda: not carrying(mark))
 
 

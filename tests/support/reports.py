@@ -25,7 +25,6 @@ def result(rule: str, status: Status, note: str = "", failure: Failure = FAILURE
 def verdict(
     name: str = "mine", statuses: Mapping[str, Status] | None = None, note: str = ""
 ) -> Verdict:
-    """A verdict in which all rules pass but those that are named."""
     named = statuses or {}
     found = tuple(result(rule, named.get(rule, "pass"), note * (rule in named)) for rule in rules())
     return Verdict(name, found, 2, 2, seconds=1.5)

@@ -72,7 +72,6 @@ def listed() -> Mapping[str, Mapping[str, Any]]:
 
 
 def main() -> None:
-    """Measure, print each figure, and say what the list has to say otherwise."""
     chosen = asked_for()
     logging.disable(logging.CRITICAL)
     for seed in range(SEEDS):
@@ -91,7 +90,6 @@ def main() -> None:
 
 
 def asked_for() -> dict[str, Faulty]:
-    """Return those that the command line names, by name; all if it names none."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="of a faulty operator; else all")
     names = parser.parse_args().names

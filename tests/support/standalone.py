@@ -43,7 +43,6 @@ class Cluster:
         self._workers = workers
 
     def kill_worker(self) -> None:
-        """Kill a worker, and all that it has started."""
         end(self._workers.pop())
 
 
@@ -115,13 +114,11 @@ def free_port() -> int:
 
 
 def is_open(port: int) -> bool:
-    """Whether somebody listens there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def await_daemon(is_there: Callable[[], bool], log: Path) -> None:
-    """Wait until it is up; its log tells why it is not."""
     until = time.monotonic() + _START_WITHIN
     while not is_there():
         assert time.monotonic() < until, log.read_text()

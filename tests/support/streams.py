@@ -22,7 +22,6 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 @contextmanager
 def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
-    """Have a session run streams with two lanes."""
     conf = spark.session.conf
     before = {name: conf.get(name) for name in (PROVIDER, "spark.sql.shuffle.partitions")}
     conf.set(PROVIDER, ROCKSDB)
@@ -55,7 +54,6 @@ class Started:
 
 
 def until(holds: Callable[[], bool], query: StreamingQuery | Started) -> None:
-    """Wait until something holds that a stream brings about."""
     over = time.monotonic() + WITHIN
     while not holds():
         assert query.exception() is None, query.exception()
@@ -102,7 +100,6 @@ class Stream:
         return Started(kept.trigger(processingTime=interval))
 
     def found(self) -> list[tuple[int, str, int]]:
-        """Return what has come out; Spark is not asked, which is busy with the stream."""
         rows = (row for table in sunk(self.out) for row in table.to_pylist())
         return sorted(tuple(row.values()) for row in rows)
 

@@ -17,7 +17,6 @@ FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
 
 
 def few_examples() -> tuple[Example, ...]:
-    """Return examples about a few rules, for what is not about all that is played."""
     return tuple(example for example in EXAMPLES if FEW.intersection(example.rules))
 
 

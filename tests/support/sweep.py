@@ -108,7 +108,6 @@ def _of_the_reference(name: str, scenario: Scenario) -> tuple[Trace, Judged]:
 
 
 def convictions(odd: Variation, loop: LoopName, seed: int) -> set[str]:
-    """Return the rules that generated scenarios convict a sound operator of."""
     capabilities = odd.backend().capabilities
     fitting = (adapted(each, capabilities) for each in generate(SCENARIOS_FOR_ODD, seed))
     runs = ((each, play(odd.open_operator, each, loop)) for each in fitting)
@@ -116,7 +115,6 @@ def convictions(odd: Variation, loop: LoopName, seed: int) -> set[str]:
 
 
 def wrong(name: str, seeds: int) -> list[str]:
-    """Return what is wrong with the verdicts on an operator of the gallery, in lines."""
     logging.disable(logging.CRITICAL)
     each = next(each for each in (*FAULTY, *ODD) if each.name == name)
     if isinstance(each, Faulty):
@@ -144,7 +142,6 @@ def touched() -> list[str]:
 
 
 def main() -> None:
-    """Go through all operators, or those that are named, and say what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="of an operator; all by default")
     parser.add_argument(

@@ -11,7 +11,6 @@ FIGURES = [
 
 
 def without_figures(text: str) -> str:
-    """Return what a verification says but for its figures."""
     for figure, letter in FIGURES:
         text = figure.sub(letter, text)
     return text

@@ -66,7 +66,6 @@ def hostile() -> Report:
 
 @functools.cache
 def real() -> Report:
-    """What the command writes of a sound operator and of a broken one."""
     return _verified("reference-asyncio", "faulty-forgets-what-waits-for-room")
 
 
