@@ -174,23 +174,6 @@ def test_a_failed_load_is_repeated_once_for_all() -> None:
     assert (fn.asked, seen) == ([1, 1], [("1",), ("1",)])
 
 
-def test_each_row_keeps_its_own_deadline() -> None:
-    class Slow(Noted):
-        async def __call__(self, value: Any) -> Any:
-            self.asked.append(value)
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self.asked.append("cancelled")
-
-        def timeout(self, user: int) -> tuple[str]:
-            return (f"late {user}",)
-
-    fn = Slow()
-    assert run(fn, {"user": [1, 1]}, timeout=0.01) == [(0, "late 1"), (1, "late 1")]
-    assert fn.asked == [1, "cancelled"]
-
-
 class Written:
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._log = folder / "log"
