@@ -111,6 +111,13 @@ def test_a_failure_names_record_and_cause(reader: Any) -> None:
     assert list(batches) == []
 
 
+def test_after_the_end_the_end_comes_again() -> None:
+    with opened("", echo) as partition:
+        assert [list(partition), list(partition)] == [[], []]
+    partition.close()
+    assert list(partition) == []
+
+
 def breaking_off() -> Iterator[pa.RecordBatch]:
     yield ROWS.encode(records("a", "b"))
     raise OSError("the connection is gone")
