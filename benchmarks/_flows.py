@@ -51,7 +51,6 @@ async def one_turn(value: Any) -> Any:
 
 
 async def trio_turn(value: Any) -> Any:
-    """W1 on trio."""
     await trio.lowlevel.checkpoint()
     return value
 
@@ -67,19 +66,16 @@ BLOCKED = 0.005
 
 
 def returns_at_once(value: Any) -> Any:
-    """W0 for threads."""
     return value
 
 
 def blocks(value: Any) -> Any:
-    """Block a thread for five milliseconds."""
     time.sleep(BLOCKED)
     return value
 
 
 @cache
 def hot(count: int) -> list[int]:
-    """Give a hundred numbers over and over."""
     return [number % 100 for number in range(count)]
 
 
@@ -97,13 +93,11 @@ def tail(count: int, often: float = 0.01, factor: int = 50) -> list[float]:
 
 
 async def as_long(seconds: float) -> float:
-    """W3: take as long as the value says."""
     await asyncio.sleep(seconds)
     return seconds
 
 
 async def values(count: int) -> AsyncIterator[int]:
-    """Give numbers, from a source that is async."""
     for value in range(count):
         yield value
 
@@ -218,7 +212,6 @@ async def window(count: int, fn: Fn, timeout: float | None = None) -> None:  # n
 
 
 async def streams(count: int, fn: Fn, capacity: int = CAPACITY) -> None:
-    """Run `aiostream`'s ordered map."""
     mapped = aiostream.stream.map(values(count), fn, ordered=True, task_limit=capacity)  # type: ignore[arg-type]
     async with mapped.stream() as results:
         async for _ in results:
@@ -251,14 +244,12 @@ async def limiter(count: int, fn: Fn) -> None:
 
 
 async def plain(source: Any, fn: Any, wait: Any = ordered_wait, **options: Any) -> None:
-    """Run the pool on plain values."""
     async with wait(source, fn, **{"capacity": CAPACITY, **options}) as results:
         async for _ in results:
             pass
 
 
 async def elements(source: AsyncIterator[Element], fn: Any, config: OperatorConfig) -> None:
-    """Run the pool on elements."""
     async with open_operator(config, fn, source) as results:
         async for _ in results:
             pass
@@ -274,7 +265,6 @@ async def stream(count: int, *between: Element, every: int = 100) -> AsyncIterat
 
 
 async def listed(value: Any) -> list[Any]:
-    """W0 for elements."""
     return [value]
 
 

@@ -141,7 +141,6 @@ def job(name: str, *limits: Rule, **options: Any) -> Job:
 
 
 def realistic() -> list[Job]:
-    """Return jobs as users have them."""
     llm = partial(job, count=500, takes=LLM, capacity=300, costs=PROMPTS)
     web = partial(job, count=300, takes=WEB, keys=HOSTS)
     lookups = partial(job, count=10000, takes=LOOKUP)
@@ -304,7 +303,6 @@ def clash(first: str, second: str) -> bool:
 
 
 def small(*names: str) -> Job:
-    """Return a job that has some options."""
     parts = [OPTIONS[each](Pick()) for each in names]
     return merged(" + ".join(names), parts, count=20, takes=(1, 4, 2, 9, 3))
 

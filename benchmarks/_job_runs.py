@@ -61,7 +61,6 @@ class Run(Struct):
 
 
 def limit(rule: Rule) -> Any:
-    """Return a rule as a limit of the package."""
     given: dict[str, Any] = {"by": attrgetter("key")} if rule.by else {}
     given |= {} if rule.max_wait is None else {"max_wait": rule.max_wait}
     cost = attrgetter("cost")
@@ -76,8 +75,6 @@ def limit(rule: Rule) -> Any:
 
 
 class Service:
-    """The function of a job, which records its calls."""
-
     def __init__(self, job: Job, run: Run) -> None:
         self._job, self._run = job, run
         self._attempts: Counter[int] = Counter()
@@ -112,7 +109,6 @@ class Service:
 
 
 def options(job: Job) -> dict[str, Any]:
-    """Return the arguments of the operator."""
     failed = (lambda work, _: [~work.index] * 2) if job.many else (lambda work, _: ~work.index)
     given = {name: getattr(job, name) for name in ("capacity", "timeout", "max_held", "many")}
     given["retry"] = job.retry and Retry(**{"jitter": 0, **job.retry})

@@ -59,7 +59,6 @@ def getting(url: str) -> Callable[[DataFrame], DataFrame]:
 
 
 def flows_of(url: str, towns: DataFrame) -> dict[str, SparkFlow]:
-    """Return all flows, given where the table is, and a DataFrame of what it holds."""
     table, kept = RedisTable(url), Cache(10_000, ttl=599)
 
     def cold(df: DataFrame) -> DataFrame:

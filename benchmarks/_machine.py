@@ -7,7 +7,6 @@ from pathlib import Path
 
 
 def machine() -> str:
-    """Return what the figures were measured on, in words."""
     free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     python = f"Python {platform.python_version()}{free}"
     return f"{python}, {platform.system()}, {os.cpu_count()} cores of {_processor()}"

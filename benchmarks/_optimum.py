@@ -84,7 +84,6 @@ class _Lane:
         self.read, self.front, self.free_at = 0, 0, 0.0
 
     def step(self, now: float) -> bool:
-        """Do one thing that can be done now; return whether there was one."""
         if self.running and self.running[0].end <= now + SLACK:
             self._end(heappop(self.running))
             return True
@@ -209,8 +208,6 @@ class _Lane:
 
 
 class _Play:
-    """All operators of a job, and the time."""
-
     def __init__(self, job: Job, *, nominal: bool) -> None:
         self.job, self.gauges = job, [*gauges_of(job.limits, nominal=nominal)]
         self.budget = inf if job.budget is None else job.budget

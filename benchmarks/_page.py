@@ -11,7 +11,6 @@ Rows: TypeAlias = Iterable[Sequence[str]]
 
 
 def shown(head: Sequence[str], rows: Rows) -> Table:
-    """Return a table for a terminal."""
     table = Table(*head)
     for row in rows:
         table.add_row(*row)
@@ -19,7 +18,6 @@ def shown(head: Sequence[str], rows: Rows) -> Table:
 
 
 def markdown(head: Sequence[str], rows: Rows) -> str:
-    """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -32,5 +30,4 @@ def spread(rounds: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
 
 
 def write(path: Path, text: str, *tables: tuple[Sequence[str], Rows]) -> None:
-    """Write a page: a text, and tables below it."""
     path.write_text("\n".join((text, *(markdown(*table) for table in tables))), encoding="utf-8")

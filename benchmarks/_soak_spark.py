@@ -82,7 +82,6 @@ def _calls(folder: Path) -> int:
 
 
 def sweep(folder: Path) -> None:
-    """Take away what a job has left, and whatever still runs of it."""
     end(folder)
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -28,14 +28,11 @@ Fetch = Callable[[Any], Any]
 
 
 def rows(session: SparkSession, count: int, payload: int = 100) -> DataFrame:
-    """Return a DataFrame of so many rows, each with a payload of so many bytes."""
     df = session.range(0, count, 1, PARTITIONS)
     return df.selectExpr("id", f"repeat('x', {payload}) AS payload")
 
 
 def slow(seconds: float) -> Fetch:
-    """Return a call that takes so long."""
-
     async def fetch(row: Any) -> tuple[int]:
         await asyncio.sleep(seconds)
         return (row.id,)
@@ -55,17 +52,14 @@ def tailed(seconds: float, often: float = 0.01, factor: int = 20) -> Fetch:
 
 
 async def at_once(row: Any) -> tuple[int]:
-    """Return without a wait."""
     return (row.id,)
 
 
 async def at_once_by_id(number: int) -> tuple[int]:
-    """Do the same for a value that is no row."""
     return (number,)
 
 
 def _rows_of(batch: pa.RecordBatch) -> list[Row]:
-    """Return the rows of a batch as the functions are given them."""
     make = Row("id", "payload")
     return list(map(make, batch.column("id").to_pylist(), batch.column("payload").to_pylist()))
 
@@ -91,8 +85,6 @@ def no_function(batches: Batches) -> Batches:
 
 
 def gathered(fetch: Fetch) -> Callable[[Batches], Batches]:
-    """Gather the calls of each batch under a semaphore."""
-
     def run(batches: Batches) -> Batches:
         async def batch_of(given: list[Row]) -> list[Any]:
             limit = asyncio.Semaphore(CAPACITY)
@@ -179,8 +171,6 @@ def _window(given: Iterator[Any], fetch: Fetch, hold: int) -> Iterator[list[tupl
 
 
 def threaded(seconds: float) -> Callable[[Batches], Batches]:
-    """Map each batch over a pool of threads."""
-
     def run(batches: Batches) -> Batches:
         def call(row: Row) -> tuple[int]:
             time.sleep(seconds)
@@ -202,18 +192,14 @@ def first_seen(batches: Batches) -> Batches:
 
 
 def by_hand(run: Callable[[Batches], Batches]) -> Callable[[DataFrame], DataFrame]:
-    """Return what makes a DataFrame of what such a function makes of partitions."""
     return lambda df: df.mapInArrow(run, DDL)
 
 
 def ordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
-    """Return the operator, with its defaults."""
     return lambda df: ordered_wait(df, fetch, "answer long", **options)
 
 
 def kept(fetch: Fetch) -> Callable[[DataFrame], DataFrame]:
-    """Return the operator with a new journal each time."""
-
     def enrich(df: DataFrame) -> DataFrame:
         folder = tempfile.mkdtemp(prefix="asyncwait-journal-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -224,7 +210,6 @@ def kept(fetch: Fetch) -> Callable[[DataFrame], DataFrame]:
 
 
 def unordered(fetch: Fetch, **options: Any) -> Callable[[DataFrame], DataFrame]:
-    """Return the operator, unordered."""
     return lambda df: unordered_wait(df, fetch, "answer long", **options)
 
 

@@ -44,7 +44,6 @@ async def at_once(row: Any) -> tuple[int]:
 
 
 def waits(kind: Any, fn: Any, *, carried: bool) -> Flow:
-    """Return the operator, with its defaults."""
     options = {"carry": Carry(order_by="id")} if carried else {}
     return lambda df: kind(df, fn, "answer long", **options)
 
@@ -87,7 +86,6 @@ COSTS: dict[str, Flow] = {
 
 @contextmanager
 def running(out: DataFrame, sink: str = "noop") -> Iterator[tuple[StreamingQuery, Path]]:
-    """Run a stream, and remove all that it wrote."""
     folder = Path(tempfile.mkdtemp(prefix="stream-"))
     writer = out.writeStream.format(sink).option("path", str(folder / "out"))
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()

@@ -60,7 +60,6 @@ def writing(out: DataFrame, sink: str, folder: Path) -> DataStreamWriter:
 
 
 def note_states(spark: SparkSession, folder: Path) -> None:
-    """Note how many bytes the state of each lane has."""
     read = spark.read.format("statestore").option("stateVarName", STATE)
     states = read.load(str(folder / "checkpoint")).select(length("value.state").alias("bytes"))
     with (folder / "states").open("a") as file:

@@ -84,7 +84,6 @@ class Killed:
         return started(job, self._folder, *self._told, TMPDIR=str(self._folder / "tmp"))
 
     def kill(self, kind: str) -> Count:
-        """Bring rows, kill in the midst of them, and return what has become of them."""
         ids = self._feed(FILES)
         enough, told = self._rng.random() * 0.8 * len(ids), self._resent()
         count = self._rng.choice((self._out, self._called))
@@ -127,7 +126,6 @@ class Killed:
             self._forget_commit()
 
     def drain(self, ids: range) -> None:
-        """Wait until all is out, and whether anything comes after all."""
         self._until(lambda: self._out(ids) == len(ids))
         seen = len(self._arrived.batches)
         self._until(lambda: len(self._arrived.batches) >= seen + 2)
@@ -200,7 +198,6 @@ class Killed:
         return Counter(each for each in told if each in ids)
 
     def count(self, ids: range) -> Count:
-        """Return what has become of rows."""
         rows, called = self._arrived.rows(), self._calls(ids)
         out = [row for row in rows if row["id"] in ids]
         alike = [row for number, again in self._arrived.again for row in self._alike(number, again)]
@@ -222,7 +219,6 @@ class Killed:
         return again if by_id[0] == by_id[1] else []
 
     def close(self) -> None:
-        """End everything."""
         (self._folder / "stop").touch()
         with suppress(subprocess.TimeoutExpired):
             self._job.wait(60)
@@ -232,7 +228,6 @@ class Killed:
 
 
 def started(script: Path, folder: Path, *told: str, **environment: str) -> subprocess.Popen[bytes]:
-    """Start a job that works in a folder, where its log is, too."""
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, str(script), str(folder), *told],
@@ -245,7 +240,6 @@ def started(script: Path, folder: Path, *told: str, **environment: str) -> subpr
 
 
 def end(folder: Path) -> None:
-    """Kill every process of the job in a folder."""
     for pid, _ in processes(folder):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -51,6 +51,5 @@ What there is of call hosts, as long as that after a query has ended; `lease` is
 
 
 def write(path: Path, tables: Mapping[str, Table]) -> None:
-    """Write a page of the parts that were measured."""
     parts = [f"{TEXTS[part]}\n{markdown(*table)}" for part, table in tables.items()]
     path.write_text("\n".join([HEAD.format(machine=machine()), *parts]), encoding="utf-8")

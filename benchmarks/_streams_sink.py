@@ -51,8 +51,6 @@ class ManifestWriter(DataSourceStreamWriter):
 
 
 class Manifests(DataSource):
-    """A sink by the data source API."""
-
     @classmethod
     def name(cls) -> str:
         return "manifests"
@@ -93,7 +91,6 @@ class Arrived:
         """When it came, by the wall's clock."""
 
     def look(self) -> None:
-        """Take note of what is new."""
         for number, file in sorted(self._attempts()):
             if str(file) not in self._seen:
                 self._seen.add(str(file))
@@ -119,7 +116,6 @@ class Arrived:
                 yield int(number), Path(entry.path)
 
     def rows(self) -> list[Row]:
-        """Return all rows in the order in which they came."""
         return [row for number in sorted(self.batches) for row in self.batches[number]]
 
 

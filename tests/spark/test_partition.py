@@ -62,18 +62,6 @@ async def echo(value: Any) -> list[Any]:
     return [value]
 
 
-def test_results_come_as_they_are_ready(loop: OutsideVirtualLoop) -> None:
-    async def fn(value: str) -> list[str]:
-        await asyncio.sleep({"a": 0.2, "b": 0.1, "c": 0.1, "d": 0.3}[value])
-        return [value]
-
-    with opened("abcd", fn, loop, mode="unordered") as partition:
-        seen = [(loop.time(), [e.value for e in ROWS.decode(batch)]) for batch in partition]
-    assert seen == [
-        (pytest.approx(at), [*values]) for at, values in ((0.1, "bc"), (0.2, "a"), (0.3, "d"))
-    ]
-
-
 def test_batches_are_no_larger_than_asked_for(loop: OutsideVirtualLoop) -> None:
     with opened("abcdefg", echo, loop, batch_size=3) as partition:
         assert [batch.num_rows for batch in partition] == [3, 3, 1]
@@ -118,8 +106,7 @@ def test_a_failure_names_record_and_cause(reader: Any) -> None:
     error = caught.value
     assert raised == [error, error]
     assert (error.record, type(error.__cause__)) == (Record("x", 3), LookupError)
-    (note,) = error.__notes__
-    assert "in echo" in note
+    (note,) = [note for note in error.__notes__ if "in echo" in note]
     assert note.endswith("LookupError: no such thing")
     assert list(batches) == []
 
@@ -238,8 +225,6 @@ def test_an_error_of_opening_is_raised_at_once(fn: Any, error: type[Exception]) 
 
 
 class Stubborn(InMemorySource):
-    """An input that does not let itself be closed."""
-
     async def aclose(self) -> None:
         raise ConnectionError("stays open")
 
@@ -312,22 +297,3 @@ def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
     with opened("a", fn) as partition:
         assert elements_of(partition) == records("a")
     assert ended == ["background"]
-
-
-def test_figures_are_there_for_another_thread_and_on_the_loop(loop: OutsideVirtualLoop) -> None:
-    seen: list[tuple[int, int]] = []
-
-    def look() -> None:
-        figures = partition.statistics()
-        seen.append((figures.in_flight, figures.calls))
-
-    async def fn(value: str) -> list[str]:
-        await asyncio.sleep(0.1)  # until somebody waits outside
-        look()
-        return [value]
-
-    with opened("a", fn, loop) as partition:
-        look()
-        assert elements_of(partition) == records("a")
-    look()
-    assert seen == [(1, 1), (1, 1), (0, 1)]

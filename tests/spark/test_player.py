@@ -60,7 +60,6 @@ def play(scenario: Scenario) -> Trace:
 
 
 def play_leg(plan: LegStart, *, real: bool) -> tuple[Leg, list[Element]]:
-    """Play a leg; return it, and what came out as rows."""
     player = PartitionPlayer(plan, ElementWay(), real=real)
     batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
     out = [element for batch in batches for element in ROWS.decode(batch)]

@@ -90,8 +90,6 @@ def test_what_is_left_at_its_default_is_not_written() -> None:
 FENCE = b'{"at": %d, "element": {"type": "watermark", "timestamp": 0}}'
 BARRIER = b'{"at": 0, "element": {"type": "barrier", "checkpoint_id": 1}}'
 PLAN = b'[{"plans": [{"value": 1, "steps": [%s]}]}]'
-INPUT = b'[{"inputs": [{"at": 0, "element": %s}]}]'
-LEG = b'{"legs": [{"ending": {"how": "finished"}, %s}]}'
 
 
 @pytest.mark.parametrize(
@@ -104,18 +102,9 @@ LEG = b'{"legs": [{"ending": {"how": "finished"}, %s}]}'
         (scenarios_from_json, b'[{"name": "\\ud800"}]', "are not JSON: "),
         (scenarios_from_json, b'[{"timeout": NaN}]', "are not JSON: "),
         (scenarios_from_json, b"\0", "are not JSON: "),
-        (scenarios_from_json, b"{}", "break their schema: "),
         (scenarios_from_json, b'[{}, {"capcity": 2}]', "break their schema: "),
-        (scenarios_from_json, b'[{"mode": "sorted"}]', "break their schema: "),
-        (scenarios_from_json, INPUT % b'{"type": "recrod"}', "break their schema: "),
-        (
-            scenarios_from_json,
-            INPUT % b'{"type": "record", "value": 1, "timestmp": 3}',
-            "break their schema: ",
-        ),
         (scenarios_from_json, b'[{"capacity": 0}]', r"schema: .*capacity .* got 0 \(int\)"),
         (scenarios_from_json, PLAN % b"", "schema: .*steps .* got 0"),
-        (scenarios_from_json, PLAN % b'{"after": -1}', "schema: .*after .* got -1 "),
         (
             scenarios_from_json,
             PLAN % b'{"does": "raise", "error": "OSError"}',
@@ -134,14 +123,6 @@ LEG = b'{"legs": [{"ending": {"how": "finished"}, %s}]}'
         ),
         (trace_from_json, b'{"legs": [{"ending": {"ho', "is not whole JSON: "),
         (trace_from_json, b'{"legs": [{}]}', "breaks its schema: "),
-        (trace_from_json, b'{"legs": [{"ending": {"how": "won"}}]}', "breaks its schema: "),
-        (trace_from_json, b'{"legs": [], "selfreported": true}', "breaks its schema: "),
-        (trace_from_json, LEG % b'"task_left": 1', "breaks its schema: "),
-        (
-            trace_from_json,
-            LEG % b'"events": [{"type": "call-ended", "at": 0, "call": 0, "reslts": []}]',
-            "breaks its schema: ",
-        ),
     ],
 )
 def test_a_broken_file_says_what_is_wrong_and_where(

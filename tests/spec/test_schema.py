@@ -128,7 +128,6 @@ def test_every_real_trace_is_a_reply() -> None:
 
 
 def refusal(read: Callable[[bytes], object], document: Any) -> str:
-    """Why the code can't read `document`; empty if it can."""
     try:
         read(json.dumps(document).encode())
     except InvalidConfig as error:

@@ -265,7 +265,6 @@ def write_streams(folder: Path) -> None:
 
 
 def read_streams(folder: Path) -> Any:
-    """Return what the lanes hold, without Spark."""
     files = sorted(folder.glob("*.lane"))
     return {file.stem: _read_lane(file) for file in files}
 

@@ -88,7 +88,6 @@ class Gated:
             return gate
 
     def open_for(self, *values: Any) -> None:
-        """Let the calls of `values` end."""
         for value in values:
             self._gate(value).set()
 

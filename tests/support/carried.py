@@ -1,18 +1,18 @@
 """Work whose calls stay in flight, made without Spark; and the visits of a lane."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec.carry import Identity, InFlight, Outcome, Terms, Visit
 
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
@@ -39,6 +39,10 @@ KINDS: list[tuple[pa.DataType, Any]] = [
 """A value of each type."""
 
 
+Hosted: TypeAlias = Callable[..., tuple[CarryWork, CallHost]]
+"""Makes work of a function and options, as `work` does, and a host that holds its calls."""
+
+
 class Service:
     """Answers after so many seconds as `id` says, and notes what it is asked."""
 
@@ -54,10 +58,6 @@ class Service:
             self.ended.append(row.id)
             raise
         return {"told": f"{row.id}!"}
-
-
-def play(scene: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    return run_virtual(lambda _: scene())
 
 
 def work(
@@ -77,7 +77,6 @@ def work(
 
 
 def wanted(made: CarryWork, *ids: int) -> tuple[InFlight, ...]:
-    """Return rows as a lane's state has them."""
     rows = pa.RecordBatch.from_pylist([{"id": each, "name": "a"} for each in ids], schema=COLUMNS)
     records = made.records.encode(rows)
     names = [Identity(str(each).encode(), 1, 0) for each in ids]

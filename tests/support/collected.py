@@ -18,7 +18,6 @@ class Collected:
         self.meter = self.provider.get_meter("tests")
 
     def metrics(self) -> list[Any]:
-        """Collect; return all metrics."""
         data = self._reader.get_metrics_data()
         if not isinstance(data, MetricsData):
             return []
@@ -47,6 +46,5 @@ class Collected:
         return ", ".join(f"{name} {figure:g}" for name, figure in named if figure)
 
     def some(self, *names: str, **attributes: Any) -> list[float]:
-        """Collect; return some figures."""
         figures = self.figures(**attributes)
         return [figures[f"asyncwait.{name}"] for name in names]

@@ -31,7 +31,6 @@ _OPENED = (
 
 @contextmanager
 def server(folder: Path) -> Generator[str]:
-    """Run a server; give its address."""
     home = Path(pyspark.__file__).parent
     port = free_port()
     settings = {

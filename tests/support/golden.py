@@ -69,7 +69,6 @@ def steadied(text: str, folder: str = "") -> str:
 
 
 def said(line: str) -> str:
-    """Run a command in this folder; return it with its exit code, and what it says."""
     known = set(sys.modules)
     arguments = line.replace("{python}", sys.executable)
     done = CliRunner(env={"NO_COLOR": "1", "COLUMNS": str(WIDTH)}).invoke(
@@ -86,7 +85,6 @@ def _split(line: str) -> list[str]:
 
 
 def commands(lines: tuple[str, ...]) -> str:
-    """Run commands in a folder with all modules; return what they say."""
     with TemporaryDirectory() as folder, chdir(folder):
         for name, text in MODULES.items():
             Path(name if "." in name else f"{name}.py").write_text(text, encoding="utf-8")
@@ -105,7 +103,6 @@ def verdicts_of_few() -> str:
 
 
 def help_texts() -> str:
-    """Return our part of the help of each command; click adds texts and the layout."""
     context = click.Context(asyncwait)
     commands = [asyncwait, *(asyncwait.get_command(context, name) for name in _names())]
     return "\n".join(_help(each) for each in commands if each is not None)

@@ -98,7 +98,6 @@ class Values:
 
 
 async def read(results: LookupResults[Any]) -> list[Any]:
-    """Read to the end; return when each value came, and with which rows."""
     return [(seconds_now(), value, list(rows)) async for value, rows in results]
 
 

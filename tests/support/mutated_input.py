@@ -279,7 +279,6 @@ def _too_slow(*_: object) -> None:
 
 
 def main(name: str, first: int, count: int) -> None:
-    """Read so many inputs of a kind; print what is wrong."""
     signal.signal(signal.SIGALRM, _too_slow)
     kind = KINDS[name]()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -85,13 +85,11 @@ def in_threads(*jobs: Callable[[], object]) -> None:
 
 
 async def turns(count: int) -> None:
-    """Let the loop turn so often, without time moving."""
     for _ in range(count):
         await anyio.lowlevel.checkpoint()
 
 
 async def read_all(results: AsyncIterator[Element]) -> list[Any]:
-    """Read to the end; return the values of records, and other elements as they are."""
     return [shown(element) async for element in results]
 
 

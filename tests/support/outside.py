@@ -27,7 +27,6 @@ _ENVIRONMENT = {"NO_COLOR": "1", "HYPOTHESIS_NO_PLUGINS": "1"}
 
 
 def run(*arguments: str | Path) -> Result:
-    """Run the command `asyncwait` in this process, in the present folder."""
     return CliRunner().invoke(asyncwait, [str(argument) for argument in arguments])
 
 

@@ -58,7 +58,6 @@ def _blocks(section: str, line: int) -> list[Block]:
 
 
 def run(block: Block, page: Path, names: dict[str, Any]) -> str:
-    """Run a Python block with these names, and add its own to them; return what it prints."""
     padded = "\n" * (block.line - 1) + block.code
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(padded, str(page), "exec"), names)  # noqa: S102 - the page is ours

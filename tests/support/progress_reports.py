@@ -48,7 +48,6 @@ class Played:
         self.times = 0
 
     def __call__(self) -> TaskFigures:
-        """Return what the test says, once it may."""
         self.times += 1
         self.asked.set()
         self.may_answer.wait(SOON)

@@ -88,7 +88,6 @@ def main() -> None:
 
 
 def asked_for() -> dict[str, Faulty]:
-    """Return those that the command line names, by name; all if it names none."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="of a faulty operator; else all")
     names = parser.parse_args().names

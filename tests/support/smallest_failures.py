@@ -28,7 +28,6 @@ def search(
 
 
 def drawn(failure: Failure) -> list[str]:
-    """Return a scenario and what happened in it, as pages show them."""
     scenario = failure.case.scenario
     timeline = draw(scenario, failure.trace, failure.violation)
     lines = [line.rstrip() for line in (*describe_scenario(scenario), *timeline)]

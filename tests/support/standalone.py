@@ -118,7 +118,6 @@ def is_open(port: int) -> bool:
 
 
 def await_daemon(is_there: Callable[[], bool], log: Path) -> None:
-    """Wait until it is up; its log tells why it is not."""
     until = time.monotonic() + _START_WITHIN
     while not is_there():
         assert time.monotonic() < until, log.read_text()

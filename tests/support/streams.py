@@ -100,7 +100,6 @@ class Stream:
         return Started(kept.trigger(processingTime=interval))
 
     def found(self) -> list[tuple[int, str, int]]:
-        """Return what has come out; Spark is not asked, which is busy with the stream."""
         rows = (row for table in sunk(self.out) for row in table.to_pylist())
         return sorted(tuple(row.values()) for row in rows)
 

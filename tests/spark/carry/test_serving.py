@@ -4,11 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from carried import Service, play, visit, work
+from carried import Hosted, Service, visit, work
 
-from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._serve import HostServer
 from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
+
+pytestmark = pytest.mark.anyio
 
 
 class Connection:
@@ -23,7 +24,6 @@ class Connection:
         """Take no more."""
 
     async def asks(self, server: HostServer, asked: Asked) -> Answer:
-        """Ask a server; return what it says."""
         reader = asyncio.StreamReader()
         reader.feed_data(message(asked))
         answers = asyncio.create_task(server.answer(reader, self))  # type: ignore[arg-type]
@@ -38,55 +38,40 @@ GAPS = {"first": ((), 60), "none": ((0,), 1), "long": ((90_000, 0), 270), "back"
 
 
 @pytest.mark.parametrize("case", GAPS)
-def test_a_lease_is_longer_than_the_time_between_visits(case: str) -> None:
+async def test_a_lease_is_longer_than_the_time_between_visits(hosted: Hosted, case: str) -> None:
     gaps, expected = GAPS[case]
-
-    async def scene() -> None:
-        service = Service()
-        made = work(service, lease=1.0)
-        host = CallHost(made, "h")
-        server = HostServer(made, host)
-        for gap in gaps:
-            await Connection().asks(server, Asked(visit(made, 0), gap))
-        before = asyncio.get_running_loop().time()
-        await server.until_over()
-        assert asyncio.get_running_loop().time() - before == pytest.approx(expected, abs=0.01)
-        await host.aclose()
-
-    play(scene)
+    made, host = hosted(Service(), lease=1.0)
+    server = HostServer(made, host)
+    for gap in gaps:
+        await Connection().asks(server, Asked(visit(made, 0), gap))
+    before = asyncio.get_running_loop().time()
+    await server.until_over()
+    assert asyncio.get_running_loop().time() - before == pytest.approx(expected, abs=0.01)
 
 
-def test_half_characters_are_told() -> None:
+async def test_half_characters_are_told(hosted: Hosted) -> None:
     async def fails(_row: Any) -> Any:
         raise ValueError("bad \ud800 text")
 
-    async def scene() -> None:
-        made = work(fails)
-        host = CallHost(made, "h")
-        said = await Connection().asks(HostServer(made, host), Asked(visit(made, 1)))
-        assert (len(said.failed), said.broken) == (1, None)
-        assert "ValueError: bad \\ud800 text" in said.failed[0][1]
-        await host.aclose()
-
-    play(scene)
+    made, host = hosted(fails)
+    said = await Connection().asks(HostServer(made, host), Asked(visit(made, 1)))
+    assert (len(said.failed), said.broken) == (1, None)
+    assert "ValueError: bad \\ud800 text" in said.failed[0][1]
 
 
-def test_an_answer_that_can_not_be_sent_is_told() -> None:
+async def test_an_answer_that_can_not_be_sent_is_told() -> None:
     class Broken:
         async def visit(self, _visit: Any) -> Any:
             return [("\ud800", b"")]
 
-    async def scene() -> None:
-        made = work(Service())
-        server = HostServer(made, Broken())  # type: ignore[arg-type]
-        said = await Connection().asks(server, Asked(visit(made, 1)))
-        assert "UnicodeEncodeError" in str(said.broken)
-        await server.until_over()
-
-    play(scene)
+    made = work(Service())
+    server = HostServer(made, Broken())  # type: ignore[arg-type]
+    said = await Connection().asks(server, Asked(visit(made, 1)))
+    assert "UnicodeEncodeError" in str(said.broken)
+    await server.until_over()
 
 
-def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
+async def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
     class Odd:
         is_broken = False
 
@@ -95,14 +80,11 @@ def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
                 raise KeyError("a row that can't be read")
             return []
 
-    async def scene() -> None:
-        made = work(Service())
-        server = HostServer(made, Odd())  # type: ignore[arg-type]
-        said = await Connection().asks(server, Asked(visit(made, 1)))
-        assert "can't be read" in str(said.broken)
-        assert (await Connection().asks(server, Asked(visit(made, 1, 2)))).broken is None
-
-    play(scene)
+    made = work(Service())
+    server = HostServer(made, Odd())  # type: ignore[arg-type]
+    said = await Connection().asks(server, Asked(visit(made, 1)))
+    assert "can't be read" in str(said.broken)
+    assert (await Connection().asks(server, Asked(visit(made, 1, 2)))).broken is None
 
 
 PLACES: dict[str, tuple[list[Any], bool]] = {
@@ -125,19 +107,14 @@ PLACES: dict[str, tuple[list[Any], bool]] = {
 
 
 @pytest.mark.parametrize("case", PLACES)
-def test_two_operators_that_share_a_host_are_told_so(case: str) -> None:
+async def test_two_operators_that_share_a_host_are_told_so(hosted: Hosted, case: str) -> None:
     visits, is_told = PLACES[case]
 
-    async def scene() -> None:
-        made = work(Service())
-        host = CallHost(made, "h")
-        server = HostServer(made, host)
-        asked = [
-            Asked(visit(made, *rows), 0, stamp, place, *run) for stamp, place, rows, *run in visits
-        ]
-        said = [(await Connection().asks(server, each)).broken for each in asked]
-        assert [text for text in said[:-1] if text] == []
-        assert ("Carry(name=...)" in (said[-1] or "")) is is_told
-        await host.aclose()
-
-    play(scene)
+    made, host = hosted(Service())
+    server = HostServer(made, host)
+    asked = [
+        Asked(visit(made, *rows), 0, stamp, place, *run) for stamp, place, rows, *run in visits
+    ]
+    said = [(await Connection().asks(server, each)).broken for each in asked]
+    assert [text for text in said[:-1] if text] == []
+    assert ("Carry(name=...)" in (said[-1] or "")) is is_told

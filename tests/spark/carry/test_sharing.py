@@ -3,15 +3,13 @@
 import asyncio
 from typing import Any
 
-from carried import play, told, visit, work
+import pytest
+from carried import Hosted, told, visit
+from msgspec.structs import replace
 
-from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.spec import Cache, Retry
 
-
-def host_of(fn: Any, cache: Cache, **options: Any) -> tuple[Any, CallHost]:
-    made = work(fn, given="name", cache=cache, **options)
-    return made, CallHost(made, "h")
+pytestmark = pytest.mark.anyio
 
 
 class Service:
@@ -41,100 +39,83 @@ class Service:
 KEPT = Cache(max_keys=10, ttl=60)
 
 
-def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own() -> None:
-    async def scene() -> None:
-        service = Service()
-        made, host = host_of(service, KEPT, budget=5)
-        service.fails = True
-        first, second = visit(made, 0, 1), visit(made, 2, lane="1")
-        failed = await asyncio.gather(host.visit(first), host.visit(second))
-        no = {each: f"row id={each}: the call failed: OSError('1')" for each in range(3)}
-        assert told(made, failed[0]) | told(made, failed[1]) == no
-        service.fails = False
-        answers = await asyncio.gather(host.visit(first), host.visit(second))
-        assert told(made, answers[0]) | told(made, answers[1]) == {
-            each: [{"id": each, "told": "2 a"}] for each in range(3)
-        }
-        assert told(made, await host.visit(visit(made, 3))) == {3: [{"id": 3, "told": "2 a"}]}
-        await host.aclose()
-        assert (service.asked, service.is_closed) == (2, True)
-
-    play(scene)
-
-
-def test_a_shared_call_goes_on_until_no_row_of_it_is_wanted() -> None:
-    async def scene() -> None:
-        service = Service()
-        made, host = host_of(service, KEPT)
-        await host.visit(visit(made, 0, 1))
-        await host.visit(visit(made, 1))
-        await asyncio.sleep(1)
-        assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "1 a"}]}
-        await host.aclose()
-        assert (service.asked, service.cancelled) == (1, 0)
-
-    async def gone() -> None:
-        service = Service()
-        made, host = host_of(service, KEPT, capacity=1, retry=Retry(initial=0.1))
-        await host.visit(visit(made, 0))
-        await host.visit(visit(made))
-        await asyncio.sleep(0.001)
-        assert service.cancelled == 1
-        await host.visit(visit(made, 5))
-        await host.aclose()
-        assert service.asked == 2
-
-    play(scene)
-    play(gone)
+async def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own(
+    hosted: Hosted,
+) -> None:
+    service = Service()
+    made, host = hosted(service, given="name", cache=KEPT, budget=5)
+    service.fails = True
+    first, second = visit(made, 0, 1), visit(made, 2, lane="1")
+    failed = await asyncio.gather(host.visit(first), host.visit(second))
+    no = {each: f"row id={each}: the call failed: OSError('1')" for each in range(3)}
+    assert told(made, failed[0]) | told(made, failed[1]) == no
+    service.fails = False
+    answers = await asyncio.gather(host.visit(first), host.visit(second))
+    assert told(made, answers[0]) | told(made, answers[1]) == {
+        each: [{"id": each, "told": "2 a"}] for each in range(3)
+    }
+    assert told(made, await host.visit(visit(made, 3))) == {3: [{"id": 3, "told": "2 a"}]}
+    await host.aclose()
+    assert (service.asked, service.is_closed) == (2, True)
 
 
-def test_nothing_is_kept_of_what_gave_no_rows() -> None:
-    asked = 0
+async def test_a_shared_call_goes_on_while_a_row_of_it_is_wanted(hosted: Hosted) -> None:
+    service = Service()
+    made, host = hosted(service, given="name", cache=KEPT)
+    await host.visit(visit(made, 0, 1))
+    await host.visit(visit(made, 1))
+    await asyncio.sleep(1)
+    assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "1 a"}]}
+    assert (service.asked, service.cancelled) == (1, 0)
 
-    async def none(_: str) -> list[Any]:
-        nonlocal asked
-        asked += 1
+
+async def test_a_shared_call_of_which_no_row_is_wanted_is_cancelled(hosted: Hosted) -> None:
+    service = Service()
+    options: dict[str, Any] = {"capacity": 1, "retry": Retry(initial=0.1)}
+    made, host = hosted(service, given="name", cache=KEPT, **options)
+    await host.visit(visit(made, 0))
+    await host.visit(visit(made))
+    await asyncio.sleep(0.001)
+    assert service.cancelled == 1
+    await host.visit(visit(made, 5))
+    assert service.asked == 2
+
+
+@pytest.mark.parametrize(("cache", "calls"), [(KEPT, 3), (replace(KEPT, missing_ttl=60), 1)])
+async def test_nothing_is_kept_of_what_gave_no_rows(
+    hosted: Hosted, cache: Cache, calls: int
+) -> None:
+    asked: list[str] = []
+
+    async def none(name: str) -> list[Any]:
+        asked.append(name)
         return []
 
-    async def scene(cache: Cache, calls: int) -> None:
-        nonlocal asked
-        asked = 0
-        made, host = host_of(none, cache, many=True)
-        for number in range(3):
-            assert told(made, await host.visit(visit(made, number))) == {number: []}
-        assert asked == calls
-        await host.aclose()
-
-    play(lambda: scene(KEPT, 3))
-    play(lambda: scene(Cache(max_keys=10, ttl=60, missing_ttl=60), 1))
+    made, host = hosted(none, given="name", cache=cache, many=True)
+    for number in range(3):
+        assert told(made, await host.visit(visit(made, number))) == {number: []}
+    assert len(asked) == calls
 
 
-def test_what_gets_old_is_read_again_ahead_and_given_where_that_fails() -> None:
-    async def scene() -> None:
-        service = Service()
-        cache = Cache(max_keys=10, ttl=10, refresh_ahead=0.5, stale_if_error=20)
-        made, host = host_of(service, cache, budget=5)
+async def test_what_gets_old_is_read_again_ahead_and_given_where_that_fails(hosted: Hosted) -> None:
+    service = Service()
+    cache = Cache(max_keys=10, ttl=10, refresh_ahead=0.5, stale_if_error=20)
+    made, host = hosted(service, given="name", cache=cache, budget=5)
 
-        async def at(number: int) -> Any:
-            await asyncio.sleep(number - asyncio.get_running_loop().time())
-            return [*told(made, await host.visit(visit(made, number))).values()]
+    async def at(number: int) -> Any:
+        await asyncio.sleep(number - asyncio.get_running_loop().time())
+        return [*told(made, await host.visit(visit(made, number))).values()]
 
-        for number, expected in ((2, "1 a"), (6, "1 a"), (8, "1 a"), (11, "2 a"), (20, "2 a")):
-            service.fails = number == 20
-            assert await at(number) == [[{"id": number, "told": expected}]]
-        assert await at(50) == ["row id=50: the call failed: OSError('4')"]
-        await host.aclose()
-        assert service.asked == 4
-
-    play(scene)
+    for number, expected in ((2, "1 a"), (6, "1 a"), (8, "1 a"), (11, "2 a"), (20, "2 a")):
+        service.fails = number == 20
+        assert await at(number) == [[{"id": number, "told": expected}]]
+    assert await at(50) == ["row id=50: the call failed: OSError('4')"]
+    assert service.asked == 4
 
 
-def test_a_row_without_a_key_has_a_call_of_its_own() -> None:
-    async def scene() -> None:
-        service = Service()
-        made, host = host_of(service, Cache(max_keys=10, ttl=60, key=lambda _: None), budget=5)
-        await host.visit(visit(made, 0, 1))
-        await host.aclose()
-        assert service.asked == 2
-
-    play(scene)
+async def test_a_row_without_a_key_has_a_call_of_its_own(hosted: Hosted) -> None:
+    service = Service()
+    cache = replace(KEPT, key=lambda _: None)
+    made, host = hosted(service, given="name", cache=cache, budget=5)
+    await host.visit(visit(made, 0, 1))
+    assert service.asked == 2

@@ -11,12 +11,11 @@ import pytest
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.services import Cost, Limit
-from asyncwait.backends.spark import ordered_wait
 from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Batch, CallFailed, InvalidConfig, Retry
+from asyncwait.spec import Batch, CallFailed
 
 TWICE = pa.schema([("twice", pa.int64())])
 
@@ -31,7 +30,6 @@ def rows_of(
     timeout: float | None = None,
     **options: Any,
 ) -> list[Any]:
-    """What comes out of a partition of these values: each with its results."""
     table = pa.table({"id": pa.array(values, pa.int64()), "city": [f"c{each}" for each in values]})
     batches: Iterator[pa.RecordBatch] = iter(table.to_batches(2))
     asked: dict[str, Any] = {"retry": None, "on_error": None, "batch": BATCH, **options}
@@ -188,25 +186,6 @@ def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
 
     found = rows_of(sleep, [1, 2], journal=journal, timeout=0.02, on_error="skip")
     assert found == [(1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"batch": 4}, "batch must be a Batch"),
-        ({"batch": BATCH, "capacity": 3}, "batch.max_size must be"),
-        ({"batch": BATCH, "max_in_flight": 6, "max_tasks": 2}, "batch.max_size must be"),
-        (
-            {"batch": Batch(split=True), "retry": Retry(), "journal": Journal("here", "job", "1")},
-            "batch.split must be False with a journal or `once`",
-        ),
-    ],
-    ids=["no batch", "capacity", "share", "split"],
-)
-def test_what_goes_with_no_batches_is_refused(options: dict[str, Any], named: str) -> None:
-    df: Any = None
-    with pytest.raises(InvalidConfig, match=named):
-        ordered_wait(df, Service(), "twice long", **options)
 
 
 def test_the_answers_of_a_batch_are_kept_but_for_those_that_failed(journal: Journal) -> None:

@@ -29,7 +29,7 @@ from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import AsPickled, pickled
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Mode, Retry
+from asyncwait.spec import Cache, CallFailed, InvalidConfig, Mode, Retry
 
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -59,7 +59,6 @@ class Noted:
 
 
 def run(fn: Any, columns: dict[str, Any], given: Any = "user", **options: Any) -> list[Any]:
-    """What comes out of a partition: the place of each row, and its results."""
     identity = options.pop("identity", b"")
     work = _work(fn, given, identity, options)
     table = pa.table({"place": [*range(len(next(iter(columns.values()))))], **columns})
@@ -174,23 +173,6 @@ def test_a_failed_load_is_repeated_once_for_all() -> None:
     assert (fn.asked, seen) == ([1, 1], [("1",), ("1",)])
 
 
-def test_each_row_keeps_its_own_deadline() -> None:
-    class Slow(Noted):
-        async def __call__(self, value: Any) -> Any:
-            self.asked.append(value)
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self.asked.append("cancelled")
-
-        def timeout(self, user: int) -> tuple[str]:
-            return (f"late {user}",)
-
-    fn = Slow()
-    assert run(fn, {"user": [1, 1]}, timeout=0.01) == [(0, "late 1"), (1, "late 1")]
-    assert fn.asked == [1, "cancelled"]
-
-
 class Written:
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._log = folder / "log"
@@ -303,29 +285,3 @@ def test_values_that_are_no_keys_need_one(spark: EmbeddedSpark) -> None:
         df, twice, "number long", columns="pair", keep=["id"], cache=replace(CACHE, key=tuple)
     )
     assert out.collect() == [Row(id=n, number=4) for n in range(4)]
-
-
-def blocking(value: int) -> tuple[int]:
-    return (value,)
-
-
-class Blocking:
-    def __call__(self, value: int) -> tuple[int]:
-        return (value,)
-
-
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no cache": ({"cache": 7}, "cache must be a Cache or None, got 7"),
-    "batch": ({"batch": Batch()}, "cache must be None with a `batch`"),
-    "journal": ({"journal": "/nowhere"}, "journal must be None with `cache`: .* distinct rows"),
-    "plain": ({"fn": blocking}, r"fn must be a coroutine function with `cache`; await asyncio\.to"),
-    "plain class": ({"fn": Blocking}, "fn must be a coroutine function with `cache`"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_go_together_is_refused_by_name(spark: EmbeddedSpark, name: str) -> None:
-    changes, told = REFUSED[name]
-    options = {"fn": twice, "schema": "number long", "columns": "id", "cache": CACHE, **changes}
-    with pytest.raises(InvalidConfig, match=told):
-        ordered_wait(spark.session.range(2), options.pop("fn"), **options)

@@ -21,9 +21,8 @@ from asyncwait.backends.spark.frame._limits import (
 )
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import Reach
-from asyncwait.backends.threads import ordered_wait as in_threads
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import InvalidConfig, Retry, RetryAfter
+from asyncwait.spec import InvalidConfig, Retry
 from asyncwait.toolkit import Told
 
 
@@ -45,7 +44,6 @@ class Rows:
 
 
 async def called(fn: Any, limits: Any, rows: Rows, **options: Any) -> list[Any]:
-    """Call `fn` for rows within these limits; return what comes out."""
     kept = limits if isinstance(limits, Kept) else Kept(tuple(limits))
     fn.is_paid = is_paid
     given: Any = {"limits": limits_of_rows(kept), "many": True, **options}
@@ -96,27 +94,6 @@ def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
     limits = [Limit(calls=2, per=1, latency=0)]
     run(fn, limits, SomePaid(50), retry=Retry(initial=0.001))
     assert begun == pytest.approx([0, 0, 1, 1, 2, 2, 3, 3])
-
-
-def test_functions_that_block_keep_to_limits_too() -> None:
-    begun: list[int] = []
-    refused: list[int] = []
-
-    def fn(row: InputRow) -> list[Any]:
-        begun.append(row.value)
-        if row.value % 3 == 0 and row.value not in refused:
-            refused.append(row.value)
-            raise RetryAfter(0)
-        return [row.value]
-
-    async def main() -> list[Any]:
-        kept = Kept((Limit(calls=2000, per=1), Adaptive(8)))
-        given: Any = {"limits": limits_of_rows(kept), "retry": Retry(max_attempts=5)}
-        async with in_threads(Rows(30), fn, capacity=8, many=True, **given) as results:
-            return [value async for value in results]
-
-    assert asyncio.run(main()) == list(range(30))
-    assert len(begun) == 40
 
 
 def test_the_driver_keeps_the_limits_of_all_tasks() -> None:

@@ -26,11 +26,12 @@ from asyncwait.backends.services import Budget, Cost, Limit
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
+    Share,
     key_ordered_wait,
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.spec import InvalidConfig, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -202,7 +203,14 @@ class Callback:
         """Answer."""
 
 
+class Blocking:
+    def __call__(self, row: Row) -> Row:
+        return row
+
+
 FIELD = StructField("n", LongType())
+CACHE, BATCH, SHARED_OUT = Cache(9, ttl=9), Batch(max_size=4), {"max_in_flight": 6, "max_tasks": 2}
+SPLIT = {"batch": Batch(split=True), "retry": Retry(), "journal": Journal("here", "job", "1")}
 
 
 @pytest.mark.parametrize(
@@ -229,6 +237,18 @@ FIELD = StructField("n", LongType())
         ((echo, "n long"), {"on_error": "ignore"}, "on_error", "'ignore' (str)"),
         ((echo, "n long"), {"on_error": "column", "error_column": "ID"}, "error_column", "names"),
         ((echo, "n long"), {"progress": True}, "progress", "True"),
+        ((echo, "n long"), {"batch": 4}, "batch", "must be a Batch"),
+        ((echo, "n long"), {"batch": BATCH, "capacity": 3}, "batch.max_size", "must be"),
+        ((echo, "n long"), {"batch": BATCH, **SHARED_OUT}, "batch.max_size", "must be"),
+        ((echo, "n long"), SPLIT, "batch.split", "must be False with a journal or `once`"),
+        ((echo, "n long"), {"fail_after": 0.5, "on_error": "skip"}, "fail_after", "got 0.5"),
+        ((echo, "n long"), {"fail_after": Share(0.5), "on_error": "fail"}, "fail_after", "None"),
+        ((echo, "n long"), {"fail_after": Share(0.5)}, "fail_after", 'where `on_error` is "fail"'),
+        ((echo, "n long"), {"cache": 7}, "cache", "must be a Cache or None, got 7"),
+        ((echo, "n long"), {"cache": CACHE, "batch": BATCH}, "cache", "None with a `batch`"),
+        ((echo, "n long"), {"cache": CACHE, "journal": "/nowhere"}, "journal", "distinct rows"),
+        ((block, "n long"), {"cache": CACHE}, "fn", "a coroutine function with `cache`; await asy"),
+        ((Blocking, "n long"), {"cache": CACHE}, "fn", "a coroutine function with `cache`"),
     ],
 )
 def test_what_is_wrong_is_told_before_a_job_runs(

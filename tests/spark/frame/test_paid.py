@@ -278,8 +278,6 @@ def test_what_numpy_and_pandas_hold_is_told() -> None:
 
 
 class Failing(Service):
-    """Raises another error for each of some values."""
-
     async def __call__(self, value: int) -> tuple[int]:
         errors = {1: ConnectionError(value), 2: LookupError(value), 3: TimeoutError(value)}
         if value in errors:

@@ -261,23 +261,6 @@ def test_many_results_are_a_collection_of_them(given: Any) -> None:
     assert f"got {given!r} ({type(given).__name__})" in str(raised.value)
 
 
-def test_on_result_is_given_what_the_function_gives() -> None:
-    seen: list[Any] = []
-    calls: list[int] = []
-
-    async def fn(value: int) -> dict[str, int]:
-        calls.append(value)
-        return {"twice": 2 * value}
-
-    def again(result: dict[str, int]) -> bool:
-        seen.append(result)
-        return result["twice"] == 6
-
-    retry = Retry(max_attempts=3, initial=0.001, on_result=again)
-    assert enriched(fn, retry=retry, on_error="skip") == EXPECTED
-    assert (calls.count(3), seen.count({"twice": 6})) == (3, 2)
-
-
 def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
     running: list[str] = []
 
@@ -320,17 +303,6 @@ def test_unfinished_work_is_no_result(fn: Any, on_error: Any) -> None:
 
 def test_an_async_generator_gives_many_rows() -> None:
     assert enriched(generates, many=True) == [row for row in EXPECTED for _ in range(2)]
-
-
-def test_the_work_travels() -> None:
-    from pyspark import cloudpickle
-
-    retry = Retry(on_error=lambda _: True)
-    options = Options("ordered", 1.0, 3, 9, retry, lambda v, e: v, False, None)
-    work = Enrichment(double, Shape("id", ("id",), DOUBLED), "UTC", options)
-    again = cloudpickle.loads(cloudpickle.dumps(work))
-    rows = [row for b in again.run(iter(TABLE.to_batches())) for row in b.to_pylist()]
-    assert rows == EXPECTED
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.journal import Journal
-from asyncwait.backends.spark import Share, TooManyFailed, ordered_wait
+from asyncwait.backends.spark import Share, TooManyFailed
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
@@ -19,8 +19,6 @@ INT = pa.int64()
 
 
 class Service:
-    """Refuses some values, and notes all that it is asked for."""
-
     def __init__(self, fails: Callable[[int], bool]) -> None:
         self.fails = fails
         self.calls: list[int] = []
@@ -121,10 +119,6 @@ def journal(tmp_path: Any) -> Journal:
     return made
 
 
-async def echo(value: int) -> tuple[int]:
-    return (value,)
-
-
 @pytest.mark.parametrize(
     ("share", "of", "named"),
     [
@@ -135,20 +129,6 @@ async def echo(value: int) -> tuple[int]:
 def test_what_is_no_share_is_refused(share: Any, of: Any, named: str) -> None:
     with pytest.raises(InvalidConfig, match=rf"^{named} must be "):
         Share(share, of=of)
-
-
-@pytest.mark.parametrize(
-    ("options", "shows"),
-    [
-        ({"fail_after": 0.05, "on_error": "skip"}, r"a Share, or None, got 0\.05"),
-        ({"fail_after": Share(0.05), "on_error": "fail"}, 'None where `on_error` is "fail"'),
-        ({"fail_after": Share(0.05)}, 'None where `on_error` is "fail"'),
-    ],
-)
-def test_what_can_t_be_judged_is_refused(options: dict[str, Any], shows: str) -> None:
-    nothing: Any = None
-    with pytest.raises(InvalidConfig, match=rf"^fail_after must be {shows}"):
-        ordered_wait(nothing, echo, "n long", **options)
 
 
 def test_it_travels() -> None:

@@ -1,6 +1,6 @@
 """The join of a partition without Spark: batches of Arrow in, batches of Arrow out."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import chain
@@ -34,8 +34,8 @@ class Noted:
         rows: of keys, or what is in place of them; all other keys have one row that tells of them.
     """
 
-    def __init__(self, **rows: Any) -> None:
-        self.rows: dict[Any, Any] = rows
+    def __init__(self, rows: Mapping[Any, Any] | None = None) -> None:
+        self.rows = {**(rows or {})}
         self.log: list[Any] = []
 
     async def open(self) -> None:
@@ -114,8 +114,7 @@ def test_without_a_cache_each_chunk_asks() -> None:
 
 
 def test_a_key_has_many_rows_or_none() -> None:
-    two = Noted()
-    two.rows = {1: [("a", 1), ("b", 2)], 2: []}
+    two = Noted({1: [("a", 1), ("b", 2)], 2: []})
     batch = {"user": [1, 2, None, 1], "n": [10, 20, 30, 40]}
 
     rows, _ = joined(two, batch)
@@ -129,8 +128,7 @@ def test_a_key_has_many_rows_or_none() -> None:
 
 def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_chunks, "LARGEST", 4)
-    table = Noted()
-    table.rows = {key: [("x", number) for number in range(key)] for key in range(10)}
+    table = Noted({key: [("x", number) for number in range(key)] for key in range(10)})
     counts = Counts()
     given = [pa.RecordBatch.from_pydict({"user": [1, 9, 0, 2, 3, 1]})]
 
@@ -146,8 +144,7 @@ def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("how", ["left", "inner"])
 def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
-    table = Noted()
-    table.rows = {1: [("a", 1), ("b", 2)], 2: []}
+    table = Noted({1: [("a", 1), ("b", 2)], 2: []})
 
     rows, _ = joined(table, {"user": [1, 2, None]}, lists="found", is_left=how == "left")
 
@@ -169,8 +166,7 @@ TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
 @pytest.mark.parametrize("name", TYPES)
 def test_keys_are_values_of_their_type(name: str) -> None:
     kind, (one, two) = TYPES[name]
-    table = Noted()
-    table.rows = {one: [("one", 1)], two: [("two", 2)]}
+    table = Noted({one: [("one", 1)], two: [("two", 2)]})
 
     rows, _ = joined(table, {"user": pa.array([one, None, two, one], kind)})
 
@@ -222,8 +218,7 @@ def test_text_that_is_none_is_told_with_its_column() -> None:
 
 
 def test_rows_are_tuples_or_mappings() -> None:
-    table = Noted()
-    table.rows = {1: [{"size": 7, "town": "a", "more": 1}], 2: [{"town": "b"}], 3: [("c", None)]}
+    table = Noted({1: [{"size": 7, "town": "a", "more": 1}], 2: [{"town": "b"}], 3: [("c", None)]})
     rows, _ = joined(table, {"user": [1, 2, 3]})
     assert rows == [row(1, "a", 7), row(2, "b", None), row(3, "c", None)]
 
@@ -243,8 +238,7 @@ MISFITS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", MISFITS)
 def test_nothing_changes_its_type(name: str) -> None:
     given, told = MISFITS[name]
-    table = Noted()
-    table.rows = {2: [("b", 1), given]}
+    table = Noted({2: [("b", 1), given]})
     retry = Retry(max_attempts=3, initial=0.001)
 
     with pytest.raises(InvalidResult, match=f"^key 2: {told}"):
@@ -256,8 +250,7 @@ def test_nothing_changes_its_type(name: str) -> None:
 
 
 def test_a_column_that_is_never_null_takes_none() -> None:
-    table = Noted()
-    table.rows = {1: [], 2: [("b", None)]}
+    table = Noted({1: [], 2: [("b", None)]})
     never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
     with pytest.raises(InvalidResult, match=r"^key 2: column size takes bigint and no null, got N"):
         joined(table, {"user": [1, 2]}, rows=never, found=TOWNS)
@@ -268,8 +261,7 @@ ERRORS = pa.field("error", ERROR_TYPE)
 
 @pytest.mark.parametrize("lists", [None, "found"])
 def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
-    table = Noted()
-    table.rows = {2: LookupError("gone")}
+    table = Noted({2: LookupError("gone")})
     batch = {"user": [1, 2, 3, 2]}
     retry = Retry(max_attempts=2, initial=0.001)
 
@@ -288,8 +280,7 @@ def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
 
 
 def test_rows_before_a_key_that_fails_come_out() -> None:
-    table = Noted()
-    table.rows = {3: OSError("down")}
+    table = Noted({3: OSError("down")})
     given = [pa.RecordBatch.from_pydict({"user": users}) for users in ([1, 2], [2, 3])]
 
     with _work(table, {}).partition(iter(given), Counts()) as opened:
@@ -323,8 +314,7 @@ def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
 
 
 def test_a_function_gives_rows_in_place_of_an_error() -> None:
-    table = Noted()
-    table.rows = {2: LookupError("gone"), 3: LookupError("gone")}
+    table = Noted({2: LookupError("gone"), 3: LookupError("gone")})
     asked: list[Any] = []
 
     def despite(key: int, error: Exception) -> Any:
@@ -349,8 +339,7 @@ def test_a_function_gives_rows_in_place_of_an_error() -> None:
     ],
 )
 def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> None:
-    table = Noted()
-    table.rows = {2: LookupError("gone")}
+    table = Noted({2: LookupError("gone")})
     with pytest.raises(CallFailed, match=f"^key 2: .*{told}"):
         joined(table, {"user": [2]}, on_error=lambda *_: given)
 
@@ -366,8 +355,7 @@ def test_requests_are_no_larger_than_a_batch() -> None:
 
 
 def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> None:
-    table = Readable()
-    table.rows = {1: [("a", 1), ("b", 2)], None: [("c", 3)]}
+    table = Readable({1: [("a", 1), ("b", 2)], None: [("c", 3)]})
 
     rows, figures = joined(table, {"user": [1, None, 2]}, cache=Full())
 
@@ -393,8 +381,7 @@ def _run(table: Any, users: list[Any], identity: bytes, cache: Any = CACHE) -> l
 
 @pytest.mark.parametrize("cache", [CACHE, Full()])
 def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
-    one, two = Readable(), Readable()
-    one.rows, two.rows = {1: [("one", 1)]}, {1: [("two", 2)]}
+    one, two = Readable({1: [("one", 1)]}), Readable({1: [("two", 2)]})
 
     for _ in range(2):
         assert _run(one, [1], b"one", cache) == [row(1, "one")]
@@ -405,8 +392,7 @@ def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
 
 
 def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
-    table = Readable()
-    table.rows = {1: [("old", 1)]}
+    table = Readable({1: [("old", 1)]})
     _run(table, [1], b"", Full(reload=1e-9))
     table.rows = {1: [("new", 1)]}
     assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]

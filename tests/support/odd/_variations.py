@@ -23,12 +23,7 @@ from asyncwait.reference import (
     Watch,
 )
 from asyncwait.spec import Barrier, Element, Snapshot
-from odd.sound import (
-    GivesEachRecordATask,
-    ParksEachRecord,
-    RunsOnCallbacks,
-    WorksOnlyWhenAsked,
-)
+from odd.sound import GivesEachRecordATask, ParksEachRecord
 
 TURNS = 10
 """Turns of the loop that a cancelled call has to end in, at least (TIME-8)."""
@@ -179,7 +174,5 @@ ODD: tuple[Variation, ...] = (
     Variation(HandsKeysOnByMail),
     Variation(CountsTurns),
     Variation(GivesEachRecordATask, is_bound=True),
-    Variation(RunsOnCallbacks, is_bound=True),
-    Variation(WorksOnlyWhenAsked, is_bound=True),
     Variation(ParksEachRecord, loop="trio", is_bound=True),
 )

@@ -26,14 +26,12 @@ class SortsItsInbox(Shell):
         self._inbox.put(mail)
 
     def create_batch(self) -> bool:
-        """Add what is sorted to the batch."""
         self._sort()
         self._sorted["batch"] += self._sorted["plain"]
         self._sorted["plain"] = []
         return bool(self._sorted["urgent"] or self._sorted["batch"])
 
     def try_take_from_batch(self) -> Mail | None:
-        """Take the first that is urgent, or else of the batch."""
         self._sort(taking=True)
         for kind in ("urgent", "batch"):
             if self._sorted[kind]:
@@ -41,7 +39,6 @@ class SortsItsInbox(Shell):
         return None
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
-        """Take the first that is seen."""
         self._sort(taking=True)
         for mails in self._sorted.values():
             for mail in mails:
@@ -51,7 +48,6 @@ class SortsItsInbox(Shell):
         return None
 
     async def take(self, priority: int) -> Mail:
-        """Look after each item of the stream."""
         self._waker = sending, waking = anyio.create_memory_object_stream[None](1)
         with sending, waking:
             while (mail := self.try_take(priority)) is None:
@@ -59,7 +55,6 @@ class SortsItsInbox(Shell):
         return mail
 
     def drain(self) -> list[Mail]:
-        """Take everything, kind by kind."""
         self._sort()
         mails = [mail for kind in self._sorted.values() for mail in kind]
         self._sorted = {kind: [] for kind in self._sorted}

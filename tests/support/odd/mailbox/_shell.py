@@ -26,14 +26,12 @@ class Shell(ABC):
 
     @property
     def has_mail(self) -> bool:
-        """Whether anything waits."""
         return len(self) > 0
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     def put(self, mail: Mail) -> None:
-        """Put a mail in its place, and wake the owner."""
         with self._lock:
             if self.state is not MailboxState.OPEN:
                 raise MailboxClosedError(f"the mailbox is {self.state.value}")
@@ -47,19 +45,16 @@ class Shell(ABC):
     def _ring(self) -> None: ...
 
     def run_exclusively(self, function: Callable[[], T]) -> T:
-        """Run it under the lock."""
         with self._lock:
             return function()
 
     def quiesce(self) -> None:
-        """Refuse what is sent."""
         self._require()
         with self._lock:
             if self.state is MailboxState.OPEN:
                 self.state = MailboxState.QUIESCED
 
     def close(self) -> list[Mail]:
-        """Refuse everything."""
         self._require()
         with self._lock:
             left = self.drain()

@@ -6,7 +6,7 @@ it raised.
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NoReturn, TypeAlias
@@ -24,7 +24,9 @@ from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import (
     FunctionParts,
     call_failed,
+    close_source,
     collect_results,
+    join_errors,
     reraise_fatal,
     results_at_deadline,
 )
@@ -154,3 +156,62 @@ def put_first(ahead: deque[Element], snapshot: Snapshot) -> None:
     """Put a snapshot on request ahead of all but the snapshots before it."""
     others = (place for place, e in enumerate(ahead) if not isinstance(e, Snapshot))
     ahead.insert(next(others, len(ahead)), snapshot)
+
+
+class Source:
+    """The input, read and closed in one task.
+
+    Args:
+        elements: as they were given to the operator.
+        is_over: whether nobody wants more: what a read raises then, the source's closing raised.
+    """
+
+    def __init__(self, elements: AsyncIterable[Element], is_over: Callable[[], bool]) -> None:
+        self._elements = elements
+        self._is_over = is_over
+        self._iterator: Any = None
+        self._is_closed = False
+        self.taken = 0
+        """Elements taken so far."""
+        self.trouble: BaseException | None = None
+        """What closing it raised."""
+
+    async def read(
+        self,
+        take_in: Callable[[Element], Awaitable[None]],
+        is_cancelled: Callable[[BaseException], bool],
+    ) -> BaseException | None:
+        """Read to the end; return what the source raised, or None.
+
+        Args:
+            take_in: takes an element; the next is read when that is through.
+            is_cancelled: whether an error is a cancellation that somebody asked for.
+        """
+        try:
+            self._iterator = aiter(self._elements)
+        except Exception as error:
+            return error
+        while True:
+            try:
+                element = await anext(self._iterator)
+                if not isinstance(element, Element):
+                    raise TypeError(f"expected an element, got {element!r}; try Record(...)")
+            except StopAsyncIteration:
+                return None
+            except BaseException as error:
+                reraise_fatal(error)
+                if is_cancelled(error):
+                    raise
+                if not self._is_over():
+                    return error
+                self.trouble = error
+                return None
+            self.taken += 1
+            await take_in(element)
+
+    async def close(self) -> None:
+        """Close it, and what it was iterated over with; once."""
+        if not self._is_closed:
+            self._is_closed = True
+            trouble = await close_source(self._iterator, self._elements)
+            self.trouble = join_errors(self.trouble, trouble)

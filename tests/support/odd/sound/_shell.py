@@ -2,18 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterable, Callable, Collection, Coroutine, Iterable
+from collections.abc import AsyncIterable, Collection, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from asyncwait.spec import Element, OperatorConfig, OperatorError, Record, Snapshot, Statistics
+from asyncwait.spec import Element, OperatorConfig, Snapshot, Statistics
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import SourceTask, check_arguments, join_errors, run_hook
+from asyncwait.toolkit import check_arguments, join_errors, run_hook
 from odd.sound._contract import (
     Entry,
-    Reply,
-    outputs_at_deadline,
-    outputs_of,
+    Source,
     put_first,
     too_many_abandoned,
 )
@@ -42,20 +40,16 @@ class Shell(ABC):
     ) -> None:
         self._parts = check_arguments(config, fn, elements, restore, "this operator")
         self._config = config
-        self._source = SourceTask(elements, self._count, self._source_ended, self._may_begin)
-        self._taken = 0
-        """Elements taken from the source so far."""
+        self._source = Source(elements, lambda: self._end is not None)
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         """Restored, or taken from the source, and not admitted."""
-        self._restored = len(self._backlog)
-        """How many of these were restored, as far as that is counted: see `_next_waiting`."""
         self._ahead: deque[Element] = deque()
         """What takes no room, and comes out next."""
         self._source_end: tuple[BaseException | None] | None = None
         """With what the input ended, once it has."""
         self._end: tuple[BaseException | None] | None = None
         """With what the output ends, once nothing comes out any more."""
-        self._calls = self._timeouts = self._abandoned = self._most = self._most_held = 0
+        self._abandoned = 0
         self._is_awaited = False
         self._trouble: Exception | None = None
 
@@ -107,28 +101,6 @@ class Shell(ABC):
     async def _leave(self) -> None:
         """Wait until nothing runs any more, and close everything."""
 
-    @abstractmethod
-    async def _answer(self, record: Record, reply: Reply) -> None:
-        """Call the function in either form, and wait until there is an answer in `reply`."""
-
-    # From the source
-
-    async def _count(self, element: Element) -> None:
-        self._taken += 1
-        await self._take_in(element)
-
-    def _source_ended(self, error: BaseException | None) -> None:
-        self._source_end = (error,)
-        self._tell()
-
-    @abstractmethod
-    async def _may_begin(self) -> None:
-        """Wait until the first element may be read."""
-
-    @abstractmethod
-    async def _take_in(self, element: Element) -> None:
-        """Take an element in; the next one is read then."""
-
     # The consumer
 
     def __aiter__(self) -> Self:
@@ -152,37 +124,8 @@ class Shell(ABC):
         return StopAsyncIteration() if self._end[0] is None else self._end[0]
 
     def statistics(self) -> Statistics:
-        """Return the present figures."""
-        decided = self._records() if self._end is None else []
-        waiting = max(0, len(self._backlog) - self._restored) if self._end is None else 0
-        return Statistics(
-            in_flight=len(decided),
-            waiting=waiting,
-            held=sum(decided),
-            calls=self._calls,
-            timeouts=self._timeouts,
-            abandoned=self._abandoned,
-            max_in_flight=self._most,
-            max_held=self._most_held,
-            oldest=self._oldest() if self._end is None else 0.0,
-        )
-
-    def _next_waiting(self) -> Stored:
-        """Take the first that waits for room, for operators with statistics."""
-        self._restored = max(0, self._restored - 1)
-        return self._backlog.popleft()
-
-    def _note_held(self) -> None:
-        """Note how many records are decided, as one more is; for operators with statistics."""
-        self._most_held = max(self._most_held, sum(self._records()))
-
-    def _oldest(self) -> float:
-        """Return how many seconds ago the first call of a record in flight began; likewise."""
-        return 0.0
-
-    def _records(self) -> list[bool]:
-        records = (entry for entry in self._inside if isinstance(entry.element, Record))
-        return [entry.outputs is not None for entry in records]
+        """Return the only figure that the core asks for (TIME-8)."""
+        return Statistics(abandoned=self._abandoned)
 
     # Snapshots
 
@@ -190,7 +133,7 @@ class Shell(ABC):
         """Put a Snapshot out as the next output; nothing after the end."""
         if self._end is None:
             held = (*self._held(), *self._backlog)
-            self._put_first(Snapshot(checkpoint_id, held, self._taken))
+            self._put_first(Snapshot(checkpoint_id, held, self._source.taken))
 
     def _put_first(self, snapshot: Snapshot) -> None:
         put_first(self._ahead, snapshot)
@@ -202,26 +145,7 @@ class Shell(ABC):
     def _held(self) -> tuple[Stored, ...]:
         return tuple(entry.element for entry in self._inside if not entry.is_begun)
 
-    # What is decided, and comes out
-
-    def _answered(self, entry: Entry) -> None:
-        self._decide(entry, lambda record: outputs_of(record, entry.reply.answer))
-
-    def _expire(self, entry: Entry) -> None:
-        self._timeouts += 1
-        self._decide(entry, lambda record: outputs_at_deadline(record, self._parts, self._config))
-
-    def _decide(self, entry: Entry, outputs: Callable[[Record], Iterable[Element]]) -> None:
-        assert isinstance(entry.element, Record)
-        try:
-            entry.outputs = deque(outputs(entry.element))
-        except OperatorError as error:
-            self._finish(error)
-        else:
-            self._decided(entry)
-
-    def _decided(self, entry: Entry) -> None:  # noqa: B027 - some have nothing to do
-        """Go on with a record that was decided."""
+    # What comes out
 
     def _part_of(self, entry: Entry) -> Element:
         assert entry.outputs

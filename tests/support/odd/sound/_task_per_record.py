@@ -4,13 +4,23 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from asyncwait.spec import Element, OperatorError, Record
 from asyncwait.spec.snapshots import Stored
-from odd.sound._asyncio_shell import AsyncioShell
-from odd.sound._contract import Entry, outputs_at_deadline, outputs_of, passed_on
+from asyncwait.toolkit import awaitable_of, reraise_fatal
+from odd.sound._contract import (
+    Answer,
+    Entry,
+    Handle,
+    Reply,
+    outputs_at_deadline,
+    outputs_of,
+    passed_on,
+)
+from odd.sound._shell import Shell
 
 T = TypeVar("T")
 
@@ -27,11 +37,11 @@ class _Life(Entry):
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class GivesEachRecordATask(AsyncioShell):
+class GivesEachRecordATask(Shell):
     """Gives each record a task of an `asyncio.TaskGroup`, for its answer and then for its turn."""
 
     async def _start(self) -> None:
-        await super()._start()
+        self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(self._config.capacity)
         self._inside: dict[_Life, None] = {}  # a set that keeps its order
         self._ready: deque[_Life] = deque()
@@ -44,9 +54,8 @@ class GivesEachRecordATask(AsyncioShell):
         """Host all tasks, and cancel each once: what cleans up is not disturbed again."""
         try:
             async with asyncio.TaskGroup() as self._group:
-                _ = self._group.create_task(self._source.run())
+                _ = self._spawn(self._read())
                 await self._over.wait()
-                self._source.stop()
                 for task in self._tasks:
                     task.cancel()
         except (KeyboardInterrupt, SystemExit) as error:
@@ -66,15 +75,41 @@ class GivesEachRecordATask(AsyncioShell):
     def _tell(self) -> None:
         self._news.set()
 
-    def _working(self) -> "set[asyncio.Future[Any]]":
-        return {self._host}
+    async def _undisturbed(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however often the present task is cancelled meanwhile."""
+        task = asyncio.get_running_loop().create_task(work)
+        cancelled: asyncio.CancelledError | None = None
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+        task.result()
+
+    async def _leave(self) -> None:
+        await self._undisturbed(self._clean_up())
+
+    async def _clean_up(self) -> None:
+        await asyncio.wait({self._host})
+        await self._close()
 
     # From the source
+
+    async def _read(self) -> None:
+        try:
+            await self._admit_backlog()
+            self._source_end = (await self._source.read(self._take_in, self._is_cancelled),)
+            self._news.set()
+        finally:
+            self._tasks -= {asyncio.current_task()}  # nobody cuts the closing short
+            await self._source.close()
 
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
             self._backlog.append(element)
-            await self._may_begin()
+            await self._admit_backlog()
             return
         self._ahead.append(passed_on(element, self._held()))
         self._news.set()
@@ -82,7 +117,7 @@ class GivesEachRecordATask(AsyncioShell):
             self._passed.clear()
             await self._passed.wait()
 
-    async def _may_begin(self) -> None:
+    async def _admit_backlog(self) -> None:
         while self._backlog:
             await self._room.acquire()
             self._admit(self._backlog.popleft())
@@ -96,7 +131,6 @@ class GivesEachRecordATask(AsyncioShell):
         ]
         life = _Life(element, before=before)
         self._inside[life] = None
-        self._most = max(self._most, len(self._records()))
         _ = self._spawn(self._live(life))
 
     # A record or a fence
@@ -125,17 +159,56 @@ class GivesEachRecordATask(AsyncioShell):
         await asyncio.wait({call}, timeout=wait)
         if life.reply.came_by(life.deadline):
             return outputs_of(element, life.reply.answer)
-        self._timeouts += 1
         self._tasks.discard(call)
         call.cancel()
         _ = self._spawn(self._watch(call))
         return outputs_at_deadline(element, self._parts, self._config)
 
     async def _call(self, life: _Life, record: Record) -> None:
-        self._calls += 1
         if self._config.timeout is not None:
             life.deadline = self._loop.time() + self._config.timeout
         await self._answer(record, life.reply)
+
+    async def _answer(self, record: Record, reply: Reply) -> None:
+        """Call the function in either form, and wait until there is an answer in `reply`."""
+        if self._parts.call is None:
+            await self._future_answer(record, reply)
+            return
+        try:
+            returned = await awaitable_of(record, self._parts.call(record.value))
+        except BaseException as error:
+            reraise_fatal(error)
+            reply.fail(self._loop.time(), error)  # too late to count if the operator cancelled it
+        else:
+            reply.give(self._loop.time(), lambda: returned)
+
+    def _future_answer(self, record: Record, reply: Reply) -> "asyncio.Future[None]":
+        """Call the function in callback form; the future is set when there is an answer."""
+        assert self._parts.invoke is not None
+        answered: asyncio.Future[None] = self._loop.create_future()
+
+        def put(answer: Answer) -> None:
+            if reply.give(self._loop.time(), answer):
+                with suppress(RuntimeError):  # the loop is closed, and the operator long gone
+                    self._loop.call_soon_threadsafe(wake)
+
+        def wake() -> None:
+            if not answered.done():
+                answered.set_result(None)
+
+        try:
+            self._parts.invoke(record.value, Handle(put))
+        except BaseException as error:
+            reraise_fatal(error)
+            reply.fail(self._loop.time(), error)
+            wake()
+        return answered
+
+    def _is_cancelled(self, error: BaseException) -> bool:
+        """Whether somebody cancels the present task; else user code made `error` up."""
+        task = asyncio.current_task()
+        cancelling = task is not None and task.cancelling() > 0
+        return cancelling and isinstance(error, asyncio.CancelledError)
 
     async def _watch(self, call: asyncio.Task[Any]) -> None:
         """See whether a cancelled call ends; one that runs on is abandoned."""
