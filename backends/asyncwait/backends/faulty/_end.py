@@ -656,11 +656,11 @@ class TellsTheCancelled(Output):
 
 
 @breaks("END-8")
-class GivesUpInABackOff(ResultHandler):
-    """Decides nothing at a deadline in a back-off if nobody has results, and waits for ever."""
+class GivesUpAfterAFailedAttempt(ResultHandler):
+    """Decides nothing at a deadline behind a failed attempt if no handler has results."""
 
     def decide_despite(self, failure: OperatorError) -> None:
-        if isinstance(failure, CallTimedOut) and self.pause is not None:
+        if isinstance(failure, CallTimedOut) and self.attempts > 1:
             self.cancel_deadline()
         else:
             super().decide_despite(failure)
