@@ -294,7 +294,7 @@ class Recorder:
         """Note that the loop woke far more often than anything happened, in `wakes` instants."""
         idle = wakes - len({event.at for event in self.events})
         if idle > IDLE_WAKES + len(self.events):
-            self.misused("restless", f"the loop woke {idle:,} times, and nothing happened")
+            self.misused("restless", f"the loop woke {idle} times while nothing happened")
 
     async def measure_lateness(self) -> None:
         """Measure, without end, how late the loop is: no stall may hide between two events."""

@@ -123,10 +123,10 @@ END-22: the consumer shields its read, and nothing ends that read
     plan: timeout 400; 0: a; a: never; cancel_at 40; shields
     breaks: 0: waits, takes 0, calls a, end; 40: #0 cancelled; 2600: ends hung
     keeps: 0: waits, takes 0, calls a, end; 40: #0 cancelled, left, closes, closed, ends left
-END-23: the loop woke 3,600 times, and nothing happened
+END-23: the loop woke 3600 times while nothing happened
     plan: 0: a; a: 40 gives
     breaks: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed,
-        misuse restless the loop woke 3,600 times, and nothing happened, ends finished
+        misuse restless the loop woke 3600 times while nothing happened, ends finished
     keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed, ends finished
 """)
 
