@@ -30,17 +30,6 @@ ONE = ("--count", "1", "--rule", "END-14")
 """A single scenario can show that rule."""
 
 
-@pytest.mark.parametrize("typed", ["end-14", "End-14"])
-def test_the_id_of_a_rule_is_taken_in_any_letters(typed: str) -> None:
-    judged = run("verify", "reference-asyncio", "--rule", typed, "--count", "1")
-    shrunk = run(
-        "play", "--shrink", "reference-asyncio", "the-last-finishes-first", "--rule", typed
-    )
-
-    assert (judged.exit_code, "END-14" in judged.stdout.splitlines()[-1]) == (0, True)
-    assert (shrunk.exit_code, shrunk.stderr.split()[1]) == (2, "END-14")
-
-
 @pytest.mark.parametrize("area", ["COPY", "copies"])
 def test_an_area_is_judged_by_its_rules(area: str) -> None:
     done = run("verify", "reference-asyncio", "--area", area, *ONE)

@@ -3,7 +3,6 @@
 import functools
 import importlib
 import pickle
-import re
 import typing
 from types import FunctionType
 from typing import Any
@@ -50,14 +49,6 @@ def exported(public: list[Module]) -> dict[str, Any]:
     return ours
 
 
-def sort_key(name: str) -> tuple[int, list[tuple[int, str]]]:
-    """Constants, then classes, then the rest, numbers by value: the order that ruff writes."""
-    kind = 0 if name.isupper() and len(name) > 1 else 1 if name.lstrip("_")[:1].isupper() else 2
-    return kind, [
-        (int(step), "") if step.isdigit() else (0, step) for step in re.split(r"(\d+)", name)
-    ]
-
-
 def test_public_names_are_those_that_are_promised(public: list[Module]) -> None:
     """A name that goes, or takes something else, breaks somebody: see docs/stability.md.
 
@@ -72,29 +63,6 @@ def test_every_public_module_says_what_it_exports(public: list[Module]) -> None:
 
 def test_the_specification_exports_the_contract_alone(modules: dict[str, Module]) -> None:
     assert len(modules["asyncwait.spec"].exports or []) <= MOST_NAMES
-
-
-def test_exports_are_sorted_and_unique(public: list[Module]) -> None:
-    wrong = [
-        module.name
-        for module in public
-        if (names := module.exports) and names != sorted(set(names), key=sort_key)
-    ]
-
-    assert wrong == []
-
-
-def test_every_export_exists(public: list[Module]) -> None:
-    """A name in `__all__` is bound by the module, or by its `__getattr__` when first asked for."""
-    wrong = [
-        f"{module.name}.{name}"
-        for module in public
-        if "__getattr__" not in module.bound
-        for name in module.exports or []
-        if name not in module.bound
-    ]
-
-    assert wrong == []
 
 
 def test_what_is_exported_names_its_public_module(exported: dict[str, Any]) -> None:

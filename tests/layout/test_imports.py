@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Collection
 
-import pytest
 from package_modules import Module
 
 SUITE = {"spec", "toolkit", "scenario", "harness", "judge", "words", "suite"}
@@ -166,29 +165,6 @@ def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Modu
     ]
 
     assert wrong == []
-
-
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("asyncwait.spec.scenario", "scenario"),
-        ("asyncwait.spec.scenario.trace", "scenario"),
-        ("asyncwait.spec._config", "spec"),
-        ("asyncwait.toolkit._plain", "toolkit"),
-        ("asyncwait.conformance.harness._run", "harness"),
-        ("asyncwait.conformance._guard", "suite"),
-        ("asyncwait.conformance.areas.end.checks", "judge"),
-        ("asyncwait.conformance.areas.retry._repetitions", "judge"),
-        ("asyncwait.conformance.areas.end.examples", "suite"),
-        ("asyncwait.backends", "backends"),
-        ("asyncwait.backends.pool._coroutine_crew", "backends.pool"),
-        ("asyncwait.backends.pool.conformance", "adapter.pool"),
-        ("asyncwait.backends.emitter._queue", "backends.emitter"),
-        ("asyncwait.backends.faulty._gallery", "adapter.faulty"),
-    ],
-)
-def test_a_module_belongs_to_the_part_that_its_name_says(name: str, part: str) -> None:
-    assert part_of(name) == part
 
 
 def test_no_area_knows_another(modules: dict[str, Module]) -> None:

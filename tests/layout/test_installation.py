@@ -4,7 +4,7 @@ import ast
 import importlib
 import json
 import re
-from importlib.metadata import Distribution, EntryPoint, distribution, entry_points, version
+from importlib.metadata import Distribution, EntryPoint, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,6 @@ def installed() -> Distribution:
 def is_editable(installed: Distribution) -> bool:
     origin = json.loads(installed.read_text("direct_url.json") or "{}")
     return bool(origin.get("dir_info", {}).get("editable"))
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_no_portion_in_the_checkout_holds_a_root_module(checkout: Path, part: str) -> None:
-    assert (checkout / part / "asyncwait" / part).is_dir()
-    assert not (checkout / part / "asyncwait" / "__init__.py").exists()
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -110,14 +104,6 @@ def test_every_entry_point_leads_to_a_name_that_is_shipped(
 def _leads(point: EntryPoint, modules: dict[str, Module]) -> bool:
     module = modules.get(point.module)
     return module is not None and (not point.attr or point.attr in module.bound)
-
-
-def test_backends_are_found_by_their_names() -> None:
-    names = {point.name for point in entry_points(group="asyncwait.backends")}
-
-    operators = ("emitter", "pool", "reference")
-    loops = ("asyncio", "trio")
-    assert names >= {"spark", *(f"{name}-{loop}" for name in operators for loop in loops)}
 
 
 def test_the_lowest_versions_are_those_that_the_requirements_admit(

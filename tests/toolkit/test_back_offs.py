@@ -1,6 +1,5 @@
 """Back-offs: which outcomes of a call are no last word."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,31 +37,6 @@ def test_an_error_that_is_named_is_a_reason(on_error: Any, repeated: list[type[E
     kinds = [ValueError, KeyError, TimeoutError, Sized]
 
     assert [k for k in kinds if back_offs.after_failure(failure(k()), 1) is not None] == repeated
-
-
-def test_what_is_no_exception_is_no_reason_by_itself() -> None:
-    cancelled = failure(BaseException("cancelled"))
-
-    assert BackOffs(Retry()).after_failure(cancelled, 1) is None
-    assert BackOffs(Retry(on_error=BaseException)).after_failure(cancelled, 1) == 0.1
-
-
-@pytest.mark.parametrize("name", ["on_error", "on_result"])
-def test_a_predicate_that_raises_fails_its_record(name: str) -> None:
-    def broken(_: object) -> bool:
-        raise LookupError("of the predicate")
-
-    back_offs = BackOffs(Retry(**{name: broken}))
-    asks: dict[str, Callable[[], object]] = {
-        "on_error": lambda: back_offs.after_failure(failure(ValueError()), 2),
-        "on_result": lambda: back_offs.after_results(A, (), 2),
-    }
-    with pytest.raises(CallFailed) as caught:
-        asks[name]()
-
-    assert (caught.value.record, caught.value.attempts) == (A, 2)
-    assert caught.value.reason.startswith(f"{name} raised LookupError(")
-    assert isinstance(caught.value.__cause__, LookupError)
 
 
 def test_what_ends_the_program_passes_a_predicate() -> None:

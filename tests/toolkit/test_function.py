@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, InvalidResult, Record
+from asyncwait.spec import CallFailed, InvalidConfig, InvalidResult, Record
 from asyncwait.toolkit import (
     FunctionParts,
     call_failed,
     collect_results,
-    results_at_deadline,
 )
 
 RECORD = Record("a", 12)
@@ -126,27 +125,6 @@ def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> Non
 
     assert call_failed(RECORD, error) is error
     assert call_failed(Record("a", 12), error).__cause__ is error
-
-
-def gives(what: Any) -> Callable[[Any], Any]:
-    def handler(value: Any) -> Any:
-        if isinstance(what, BaseException):
-            raise what
-        return what
-
-    return handler
-
-
-@pytest.mark.parametrize("given", [None, ValueError("h"), asyncio.CancelledError()], ids=repr)
-@pytest.mark.parametrize("has_handler", [True, False])
-def test_a_deadline_without_results_is_a_timeout(given: Any, *, has_handler: bool) -> None:
-    with pytest.raises(CallTimedOut, match=r"^Record 'a' @ 12: .* 2\.5 s") as caught:
-        results_at_deadline(RECORD, gives(given) if has_handler else None, 2.5)
-
-    assert caught.value.__cause__ is (given if has_handler else None)
-    assert (f"handler {'gave' if given is None else 'raised'} {given!r}" in str(caught.value)) == (
-        has_handler
-    )
 
 
 def test_an_error_is_shown_with_its_text_where_that_is_made_by_its_class() -> None:

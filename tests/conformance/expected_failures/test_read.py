@@ -1,12 +1,9 @@
 """A file of expected failures is read strictly: what is wrong is told with its entry and key."""
 
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from asyncwait.conformance.expected_failures.file import Entry, entries_of, read_entries
 from asyncwait.spec import InvalidConfig
@@ -64,29 +61,3 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidConfig, match=r"latin\.toml can't be read: it is not UTF-8$"):
         read_entries(file)
-
-
-PIECES = [
-    "[[expected-failure]]",
-    "rule",
-    "=",
-    "'",
-    '"""',
-    "\n",
-    "2027-01-31",
-    "#",
-    "{",
-    "9" * 5000,
-    "\0",
-    "é",
-]
-
-
-@given(
-    st.integers(0, len(WHOLE)), st.integers(0, 40), st.one_of(st.sampled_from(PIECES), st.text())
-)
-def test_a_file_that_is_damaged_is_read_or_refused(at: int, lost: int, put: str) -> None:
-    text = WHOLE[:at] + put + WHOLE[at + lost :]
-
-    with suppress(InvalidConfig):
-        assert all(isinstance(each, Entry) for each in entries_of(text, "file.toml"))

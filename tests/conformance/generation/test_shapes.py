@@ -1,13 +1,11 @@
 """Shapes reach what small scenarios do not; the small scope leaves nothing out."""
 
-from itertools import product
-
 import msgspec
 import pytest
 
 from asyncwait.conformance.generation import LARGEST, QUICK, SHAPES, shape, shapes, small_scenarios
 from asyncwait.spec import Barrier, Record, Watermark
-from asyncwait.spec.scenario import GRID, Scenario, scenarios_from_json, scenarios_to_json
+from asyncwait.spec.scenario import Scenario, scenarios_from_json, scenarios_to_json
 
 each_shape = pytest.mark.parametrize("name", SHAPES)
 
@@ -57,19 +55,6 @@ def test_flaky_ones_are_repeated_within_milliseconds() -> None:
     assert {retry.initial for s in flaky if (retry := s.retry)} == {1, 2, 5}
     assert {step.does for s in flaky for p in s.plans for step in p.steps} >= {"raise", "never"}
     assert any(step.clean_up for s in flaky for p in s.plans for step in p.steps)
-
-
-def test_ends_and_limits_seldom_decide_whether_what_is_kept_is_good() -> None:
-    drawn = [shape("cached", 20, seed) for seed in range(300)]
-    ahead = [s for s in drawn if s.cache and (s.cache.refresh_ahead or s.cache.stale_if_error)]
-    calls = {step.after % GRID for s in ahead for plan in s.plans for step in plan.steps}
-    limits = {s.timeout % GRID for s in ahead if s.timeout}
-    limits |= {s.retry.attempt_timeout % GRID for s in ahead if s.retry and s.retry.attempt_timeout}
-
-    assert (calls, limits) == ({1, 2, 3, 4, 5}, {6, 7})
-    for places in ((calls | limits,) * 2, (calls,) * 3):
-        both_ways = [{sign * each for each in of for sign in (1, -1)} for of in places]
-        assert not any(sum(each) % GRID == GRID // 2 for each in product(*both_ways))
 
 
 def test_every_shape_goes_with_the_small_scenarios() -> None:

@@ -47,11 +47,6 @@ async def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def test_waiting_outside_moves_the_clock(ask: Ask) -> None:
-    ask(asyncio.sleep(3600))
-    assert ask(now()) == 3600
-
-
 def test_time_stands_still_while_nobody_waits(loop: OutsideVirtualLoop, ask: Ask) -> None:
     fired: list[float] = []
     loop.call_soon_threadsafe(loop.call_later, 0.04, lambda: fired.append(loop.time()))
@@ -59,38 +54,6 @@ def test_time_stands_still_while_nobody_waits(loop: OutsideVirtualLoop, ask: Ask
     assert fired == []
     ask(asyncio.sleep(0.04))
     assert fired == [0.04]
-
-
-def test_a_request_begins_when_the_instant_has_nothing_left(
-    loop: OutsideVirtualLoop, ask: Ask
-) -> None:
-    steps: list[int] = []
-
-    def step(number: int) -> None:
-        steps.append(number)
-        if number < 50:
-            loop.call_soon(step, number + 1)
-
-    async def count() -> int:
-        return len(steps)
-
-    loop.call_soon_threadsafe(step, 1)
-    assert ask(count()) == 50
-
-
-def test_an_answer_leaves_when_the_instant_has_nothing_left(ask: Ask) -> None:
-    done: list[float] = []
-
-    async def long_way() -> None:
-        for _ in range(50):
-            await asyncio.sleep(0)
-        done.append(await now())
-
-    async def set_off() -> asyncio.Task[None]:
-        return asyncio.create_task(long_way())
-
-    ask(set_off())
-    assert done == [0.0]
 
 
 def test_cancelling_what_is_awaited_frees_who_waits(loop: OutsideVirtualLoop, ask: Ask) -> None:

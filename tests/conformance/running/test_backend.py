@@ -12,10 +12,8 @@ from asyncwait.conformance import Backend, Lacks, StreamBackend, stream_backend
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import (
     UnknownBackend,
-    known_backends,
     load_backend,
     missing_text,
-    shipped_backends,
 )
 from asyncwait.conformance.running._child import hello_of
 from asyncwait.conformance.running._served import MOST_TEXT, checked
@@ -177,15 +175,6 @@ def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any)
 
     with pytest.raises(UnknownBackend, match=r"^backend 'mine': `spec` has to be a text, and "):
         hello_of("mine", backend)
-
-
-def test_the_shipped_backends_are_registered() -> None:
-    operators, loops = ("emitter", "pool", "reference"), ("asyncio", "trio")
-    names = [f"{operator}-{loop}" for operator in operators for loop in loops]
-
-    assert {*names, "spark"} <= set(shipped_backends())
-    assert not [name for name in shipped_backends() if name.startswith("faulty-")]
-    assert [name for name in known_backends() if name.startswith("faulty-")]
 
 
 def test_an_unknown_name_is_an_error_of_ours() -> None:

@@ -55,13 +55,6 @@ def test_children_play_as_this_process_does(jobs: int) -> None:
 PID = 'print(\'{"error": "%d"}\' % os.getpid())'
 
 
-def test_a_child_is_kept_from_one_play_to_the_next() -> None:
-    with crew(program(PID)) as children:
-        first, second = (endings(children.play([SCENARIO])) for _ in range(2))
-
-    assert first == second
-
-
 @pytest.mark.parametrize("count", [0, _crew.PULLED])
 def test_a_play_is_over_with_its_last_trace(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     with crew(program(PID)) as children:
@@ -88,14 +81,6 @@ def test_the_number_of_a_scenario_decides_who_plays_it() -> None:
     assert turns[1] == turns[3]
     assert [len(turn) for turn in turns] == [1] * 4
     assert turns[0] != turns[1]
-
-
-def test_few_scenarios_need_one_child(tmp_path: Path) -> None:
-    notes = f"open({str(tmp_path / 'starts')!r}, 'a').write('x'); "
-    with crew([*program(PID)[:-1], notes + program(PID)[-1]], size=3) as children:
-        assert len(list(children.play([SCENARIO] * TURN))) == TURN
-
-    assert (tmp_path / "starts").read_text(encoding="utf-8") == "x"
 
 
 def test_a_play_that_is_given_up_disturbs_no_other() -> None:
@@ -180,19 +165,6 @@ def test_what_is_wrong_with_a_child_is_an_error_of_its_runs(name: str) -> None:
 
     assert said[0] == ("error", detail)
     assert len(said) == len(scenarios)
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["b'nonsense'", """b'{"trace": 7}'""", """b'{"trce": 7}'""", "b'\\xff'", "b'[' * 100_000"],
-    ids=["nonsense", "no trace", "another field", "no text", "a deep nest"],
-)
-def test_a_reply_that_nothing_can_read_is_an_error(said: str) -> None:
-    raw = f"[sys.stdout.buffer.write({said} + b'\\n'), sys.stdout.flush()]"
-    with crew(program(raw)) as children:
-        ((how, detail),) = endings(children.play([SCENARIO]))
-
-    assert (how, detail.partition(":")[0]) == ("error", "the reply is no trace")
 
 
 NOT_READY = "it did not become ready to play: "

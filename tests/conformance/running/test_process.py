@@ -11,8 +11,8 @@ from typing import Protocol
 import pytest
 from remains import carrying, linux, wait_until_gone
 
-from asyncwait.conformance.running import ChildProcess, _process, _supervisor
-from asyncwait.conformance.running._process import MARK, Words, mark_of
+from asyncwait.conformance.running import ChildProcess, _supervisor
+from asyncwait.conformance.running._process import Words, mark_of
 
 SECONDS = 30.0
 """Only a broken test waits so long."""
@@ -101,28 +101,6 @@ def test_a_child_that_kills_its_supervisor_hides_nothing(mark: str, start: Start
     wait_until_gone(mark)
 
 
-def test_temporary_files_go_with_the_child(start: Start) -> None:
-    child = start(python("import tempfile; print(tempfile.mkdtemp()); time.sleep(600)"))
-    folder = Path(child.wait_for_line(SECONDS).decode())
-    assert folder.is_dir()
-
-    child.kill()
-
-    assert not folder.exists()
-    assert not child.folder.exists()
-
-
-def test_a_flood_of_words_is_read_and_dropped(start: Start) -> None:
-    flood = "while True: os.write(2, b'x' * 65536); os.write(1, b'still here\\n')"
-    child = start(python(flood))
-    for _ in range(200):
-        assert child.wait_for_line(SECONDS) == b"still here"
-
-    child.kill()
-
-    assert len(child.words.take()) < _process.LAST_WORDS + 100
-
-
 def test_the_memory_of_a_child_is_bounded(start: Start) -> None:
     hog = "print(1)\ntry:\n    b'x' * (1 << 30)\nexcept MemoryError:\n    print('no')"
     child = start(python(hog), memory=256 << 20)
@@ -162,15 +140,6 @@ def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> Non
     assert [*lines_of(child)] == [b"0" * 16, b"0" * 16, b"0 1 2 3"]  # `echo *` opens one
 
 
-def test_killing_twice_is_killing(start: Start) -> None:
-    child = start(["sleep", "600"])
-
-    child.kill()
-    child.kill()
-
-    assert not child.folder.exists()
-
-
 def test_words_are_told_apart_by_their_mark() -> None:
     mark = mark_of("secret")
     words = Words(mark)
@@ -184,12 +153,6 @@ def test_words_are_told_apart_by_their_mark() -> None:
         "three",
     )
     assert words.take() == ""
-
-
-def test_a_child_knows_its_mark(start: Start) -> None:
-    child = start(python(f"print(len(os.environ['{MARK}']))"))
-
-    assert [*lines_of(child)] == [b"16"]
 
 
 @linux
