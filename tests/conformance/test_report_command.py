@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from outside import SOUND, Folder, run
-from reports import LATER, THEN, report, verdict
+from reports import LATER, report, verdict
 
 from asyncwait.conformance.report import FORMS, _json_lines, read_lines, write_lines
 
@@ -39,13 +39,6 @@ def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> Non
     assert "ORD-2  A decided head" in run("report", green, "--all").stdout
 
 
-def test_the_same_file_given_twice_counts_once_and_says_so(green: Path) -> None:
-    done = run("report", green, green)
-
-    assert done.exit_code == 0
-    assert done.stdout.splitlines()[-2].startswith(f"{green}: ")
-
-
 def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Path) -> None:
     red.write_bytes(b"")
 
@@ -53,18 +46,6 @@ def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Pat
 
     assert (done.exit_code, done.stdout.split()[:2]) == (3, ["inconclusive:", str(red)])
     assert run("report", green, red).exit_code == 3
-
-
-def test_all_files_become_one_report(red: Path, green: Path, tmp_path: Path) -> None:
-    done = run("report", red, green, "--out", tmp_path / "all")
-
-    assert done.stdout.endswith(f"written into {tmp_path}/all: {', '.join(FORMS)}\n")
-    told = read_lines(tmp_path / "all" / "report.jsonl")
-    assert [(run.name, run.header.created) for run in told.runs] == [
-        ("mine", THEN),
-        ("mine", LATER),
-        ("other", THEN),
-    ]
 
 
 def test_what_would_be_too_long_to_be_read_is_not_written(

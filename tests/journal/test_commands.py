@@ -14,7 +14,6 @@ from asyncwait.backends.journal import (
     FileSummary,
     Journal,
     JournalSummary,
-    KeptFailure,
     key_of,
     summary,
     version_of,
@@ -98,15 +97,6 @@ def test_a_name_that_is_no_text_is_written_out_in_json(on_disk: Journal) -> None
     shown = json.loads(run("show", on_disk.path, "--json"))
 
     assert shown["loose"][1]["name"] == r"\udcff.loose"
-
-
-def test_what_a_journal_says_of_a_failure_is_one_line() -> None:
-    made_up = Failure(b"", "X\n::error::\x1b[2J", "r\n::error::mine")
-
-    said = str(KeptFailure(made_up))
-
-    assert said.isprintable()
-    assert "X\\n::error::" in said
 
 
 def test_everything_is_listed_that_a_version_is_a_digest_of() -> None:

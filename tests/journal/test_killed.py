@@ -229,20 +229,6 @@ def test_preparing_may_be_killed_at_each_step(tmp_path: Path, with_os: Any) -> N
     assert steps > 4
 
 
-def test_a_file_that_is_being_written_is_not_merged(on_disk: Journal) -> None:
-    some, others = entries(*range(10)), entries(*range(10, 20))
-    fill(on_disk, some)
-    with on_disk.attempt("open") as attempt:
-        for key, payload in list(others.items())[:5]:
-            attempt.add(key, payload)
-        there = compact(on_disk.path)
-        for key, payload in list(others.items())[5:]:
-            attempt.add(key, payload)
-
-    assert (len(there.merged), len(there.loose)) == (1, 1)
-    assert found(on_disk, some | others) == some | others
-
-
 SPENDER = dedent(
     """
     import asyncio, os, sys

@@ -294,17 +294,6 @@ def test_whoever_locks_the_folder_keeps_nobody_out_for_ever(
     os.close(folder)
 
 
-def test_an_identity_that_was_not_written_to_its_end_is_written_anew(on_disk: Journal) -> None:
-    file = Path(on_disk.path, "journal.identity")
-    data = file.read_bytes()
-    for end in range(len(data)):
-        file.write_bytes(data[:end])
-        with pytest.raises(JournalCorrupt, match="holds no journal"):
-            on_disk.attempt("part")
-        on_disk.prepare()
-        assert summary(on_disk.path).job == "job"
-
-
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()

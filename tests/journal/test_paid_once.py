@@ -70,13 +70,6 @@ async def test_what_limits_ask_is_not_found_again(on_disk: Journal) -> None:
             assert (attempt.found, attempt.added) == (found, 10 - found)
 
 
-async def test_a_result_is_kept_before_it_is_returned(on_disk: Journal) -> None:
-    with on_disk.attempt("run") as attempt:
-        await kept(Service().ask, attempt)(7)
-
-        assert attempt.find(key_of(7)) == b"answer 7"
-
-
 async def test_what_a_call_has_cost_is_not_kept(on_disk: Journal) -> None:
     async def ask(value: int) -> Cost[str]:
         return Cost(f"answer {value}", {"USD": 1})

@@ -27,17 +27,6 @@ STEPS = st.lists(
 )
 
 
-def test_what_was_added_is_found_by_the_same_attempt(journal: Journal) -> None:
-    with journal.attempt("part") as attempt:
-        assert attempt.find(key_of(1)) is None
-        attempt.add(key_of(1), b"one")
-
-        assert attempt.find(key_of(1)) == b"one"
-        attempt.flush()
-        assert attempt.find(key_of(1)) == b"one"
-        assert (attempt.found, attempt.added, attempt.redone) == (2, 1, 0)
-
-
 def test_what_was_added_is_found_by_the_next_attempt_and_after_merging(journal: Journal) -> None:
     some, others = entries(*range(100)), entries(*range(50, 150))
     for name, added in (("part", some), ("other", others)):
@@ -66,29 +55,6 @@ def test_a_long_index_is_searched_where_it_is(
     assert found(journal, [*some, *others]) == some
 
 
-def test_an_attempt_finds_what_is_merged_after_it_was_opened(journal: Journal) -> None:
-    some, own = entries(*range(100)), entries(*range(100, 120))
-    fill(journal, some)
-    with journal.attempt("part") as attempt:
-        add_all(attempt, own)
-        attempt.flush()
-        compact(journal.path)
-
-        assert find_all(attempt, some | own) == some | own
-        assert attempt.redone == 0
-
-
-def test_the_payload_that_was_added_last_counts(journal: Journal) -> None:
-    with journal.attempt("part") as attempt:
-        for payload in (b"one", b"two", b"three"):
-            attempt.add(key_of(1), payload)
-
-        assert attempt.find(key_of(1)) == b"three"
-    assert found(journal, [key_of(1)]) == {key_of(1): b"three"}
-    assert compact(journal.path).entries == 1
-    assert found(journal, [key_of(1)]) == {key_of(1): b"three"}
-
-
 @pytest.mark.parametrize("size", [0, 1, 4067, 4068, 4069, 5000, 3_000_000])
 def test_a_payload_may_have_any_size(journal: Journal, size: int) -> None:
     fine = {key_of(n): bytes([n]) * size for n in range(3)}
@@ -106,13 +72,6 @@ def test_no_file_is_made_before_the_first_entry(on_disk: Journal) -> None:
         attempt.find(key_of(1))
 
     assert summary(on_disk.path).files == 0
-
-
-def test_an_attempt_may_be_left_open(on_disk: Journal) -> None:
-    some = entries(*range(100))
-    fill(on_disk, some, is_closed=False)
-
-    assert found(on_disk, some) == some
 
 
 @settings(max_examples=60)

@@ -6,20 +6,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
 import pytest
-from judged import broken_rules, each_loop
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import Run, scenario_of
-from asyncwait.conformance.harness import PATIENCE, LoopName, play
+from asyncwait.conformance.evidence import scenario_of
+from asyncwait.conformance.harness import PATIENCE, play
 from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, Record
-from asyncwait.spec.scenario import (
-    Leg,
-    Scenario,
-    SinkGaveUp,
-    SinkStep,
-    SinkTook,
-)
+from asyncwait.spec.scenario import SinkStep
 
 
 class Changed:
@@ -53,26 +46,6 @@ def changed(
 CALM = scenario_of(
     "0: a b; 40: c; a: 40 gives a1 a2; b: 400 gives b1 with clean_up=80; c: 120 gives c1"
 )
-
-
-def last_leg(operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyncio") -> Leg:
-    trace = play(operator, scenario, loop)
-    assert broken_rules(Run(scenario, trace)) == {}
-    return trace.legs[-1]
-
-
-def times(leg: Leg, kind: type) -> list[float]:
-    return [event.at for event in leg.events if isinstance(event, kind)]
-
-
-@each_loop
-@pytest.mark.parametrize("cancel", ["once", "scope"])
-def test_a_read_that_is_given_up_is_cancelled(loop: LoopName, cancel: Any) -> None:
-    impatient = (SinkStep("give_up", 20), SinkStep("give_up", 40))
-    leg = last_leg(open_operator, replace(CALM, sink=impatient, cancel=cancel), loop)
-
-    assert times(leg, SinkGaveUp) == [20]
-    assert times(leg, SinkTook) == [40, 40, 400, 400]
 
 
 def cancellations_seen_by(cancel: Any) -> int:

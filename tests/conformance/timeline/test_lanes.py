@@ -92,15 +92,6 @@ def test_the_letters_of_batches_come_again_in_time() -> None:
     assert shared[20][0] == "call #20 of 20 in batch A"
 
 
-def test_an_instant_in_which_nothing_happens_is_marked_all_the_same() -> None:
-    scenario = scenario_of("0: a; 80: b")
-
-    (chart,) = lay_out(scenario, play(open_operator, scenario), Violation("late", 40))
-
-    assert [column.at for column in chart.columns if column.offends] == [40]
-    assert (chart.wrong, chart.wrong_at) == ("late", 40)
-
-
 def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> None:
     """Back-pressure: the consumer rests, so that the results fill the room."""
     scenario = scenario_of("capacity 1; 0: 0 1 2; sink read 1, pause 80")

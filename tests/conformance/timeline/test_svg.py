@@ -37,15 +37,6 @@ def test_a_picture_says_what_it_shows() -> None:
     assert drawn(SCENARIO).findtext(f"{SVG}title") == "two inputs"
 
 
-def test_what_is_wrong_is_marked_and_told() -> None:
-    picture = drawn(SCENARIO, Violation("the watermark came out first", 0))
-
-    assert len(shapes(picture, "bad")) == 1
-    assert [each.text for each in shapes(picture, "wrong")] == [
-        "▲ at 0 ms: the watermark came out first"
-    ]
-
-
 def test_kinds_are_told_apart_without_colours() -> None:
     text = draw_svg(SCENARIO, play(open_operator, SCENARIO))
 
