@@ -212,7 +212,7 @@ late-though-results-may-be-refused: TIME-2, TIME-4 in both modes
     timeout 80; retry on_result=empty; 0: a; a: never, late none
 failed-as-the-loop-is-blocked-beyond-the-deadline: RETRY-18, TIME-1, TIME-3
     a fails at 40, from a thread, as a call blocks the loop until 160: its handler decides.
-    form callback; timeout 80; handled; retry initial=20; 0: a b;
+    form callback; timeout 120; handled; retry; 0: a b;
     a: 40 raises with thread, late gives a-late; b: 40 gives b1 with blocks=120, late gives b-late
 raised-then-refused-then-taken: RETRY-1, RETRY-8
     The first attempt raises, the second one's results are refused, the third one's are not.
