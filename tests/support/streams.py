@@ -127,3 +127,7 @@ def states_of(spark: EmbeddedSpark, checkpoint: Path) -> Iterator[tuple[int, int
         reader = spark.session.read.format("statestore").option("stateVarName", STATE)
         for row in reader.option("batchId", batch).load(str(checkpoint)).collect():
             yield batch, row.key.lane, bytes(row.value.state)
+
+
+async def score(row: Any) -> dict[str, float]:
+    return {"score": row.id / 2}
