@@ -1,6 +1,5 @@
 """Deadlines: many, soon and late ones, and on a loop that somebody blocks."""
 
-from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -77,20 +76,6 @@ async def test_an_open_hook_that_blocks_costs_no_call_its_time(
 
     async with open_operator(OperatorConfig(timeout=3), fn, Source("a")) as results:
         assert await read_timed(results) == [(52, "a")]
-
-
-async def test_an_iterable_of_results_that_blocks_the_loop_was_given_in_time(
-    open_operator: OpenOperator,
-) -> None:
-    def slow() -> Iterator[str]:
-        block(5)
-        yield "a"
-
-    async def fn(_: str) -> Any:
-        return slow()
-
-    async with open_operator(OperatorConfig(timeout=3), fn, Source("a")) as results:
-        assert await read_all(results) == ["a"]
 
 
 def blocks(number: int) -> None:
@@ -235,21 +220,6 @@ async def test_a_call_that_ends_with_its_cancellation_is_not_abandoned(
 
 
 @pytest.mark.all_profiles
-@pytest.mark.parametrize("gap", [0, 0.004, 0.006])
-async def test_handlers_that_block_one_after_the_other_make_no_call_abandoned(
-    open_operator: OpenOperator, gap: float
-) -> None:
-    fn = Slow(0.05, steps=5)
-    script = [item for name in "abcdefgh" for item in (name, gap)]
-
-    async with open_operator(OperatorConfig("ordered", 8, 1), fn, Source(*script, 9)) as results:
-        assert await read_all(results) == []
-        figures = results.statistics()
-
-    assert (figures.timeouts, figures.abandoned) == (8, 0)
-
-
-@pytest.mark.all_profiles
 async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
     open_operator: OpenOperator,
 ) -> None:
@@ -263,17 +233,3 @@ async def test_whoever_blocks_the_loop_makes_no_call_abandoned(
         figures = results.statistics()
 
     assert (figures.timeouts, figures.abandoned) == (1, 0)
-
-
-async def test_a_loop_that_is_blocked_all_the_time_hides_no_abandoned_call(
-    open_operator: OpenOperator,
-) -> None:
-    async with open_operator(
-        OperatorConfig(timeout=1), Slow(clean_up=50), Source("a", 99)
-    ) as results:
-        await anyio.sleep(1)
-        for _ in range(20):
-            block(0.1)
-            await turns(20)
-        assert seconds_now() == 3
-        assert results.statistics().abandoned == 1

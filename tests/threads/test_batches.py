@@ -6,11 +6,13 @@ from typing import Any
 
 import anyio
 import pytest
-from blocking import Gated, await_event
+from blocking import Gated, await_event, ours
 from remains import wait_until
 
+from asyncwait.backends.services import InFlight
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, CallFailed, InvalidResult, TooManyAbandonedCalls
+from asyncwait.spec import Batch, CallFailed, CallTimedOut, InvalidResult, TooManyAbandonedCalls
+from asyncwait.spec.limits import PermitTimedOut
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -132,3 +134,22 @@ async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> No
                 await anyio.sleep(0.001)
 
     assert fn.ended == [("a", "b")]
+
+
+def test_a_batch_that_runs_on_keeps_its_permit() -> None:
+    """The permit is held as long as the thread works, although the operator was left."""
+    goes_on, slots = threading.Event(), InFlight(1, max_wait=SHORT)
+    options: Any = {"batch": PAIRS, "limits": [slots], "on_error": lambda _, error: error}
+
+    def hang(values: list[int]) -> list[int]:
+        await_event(goes_on)
+        return values
+
+    with pytest.warns(RuntimeWarning), ordered_wait([1], hang, timeout=SHORT, **options) as results:
+        assert [type(each) for each in results] == [CallTimedOut]
+    with ordered_wait([2], list, **options) as results:
+        assert [type(each.__cause__) for each in results] == [PermitTimedOut]
+    goes_on.set()
+    wait_until(lambda: not ours())
+    with ordered_wait([3], list, **options) as results:
+        assert list(results) == [3]
