@@ -112,7 +112,7 @@ SOUND = msgspec.json.encode(play(open_operator, SCENARIO)).decode()
         # A trace that a foreign program did not finish is wrong usage, not a wrong operator.
         (SOUND[:-20], 2, "", "error: "),
         # A trace that the plan rules out tells nothing of the operator.
-        (SOUND.replace('"results":["x"]', '"results":["forged"]'), 3, "", "gave ('forged',)"),
+        (SOUND.replace('"results":["x"]', '"results":["forged"]'), 3, "", "gave [\"forged\"]"),
     ],
     ids=["whole", "cut short", "impossible"],
 )

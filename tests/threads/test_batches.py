@@ -6,12 +6,13 @@ from typing import Any
 
 import anyio
 import pytest
-from blocking import Gated, await_event
+from blocking import Gated, await_event, ours
 from remains import wait_until
 
-from asyncwait.backends.services import Budget, Cost
+from asyncwait.backends.services import Budget, Cost, InFlight
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, InvalidResult, TooManyAbandonedCalls
+from asyncwait.spec import Batch, CallTimedOut, InvalidResult, TooManyAbandonedCalls
+from asyncwait.spec.limits import PermitTimedOut
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -128,3 +129,22 @@ def test_a_batch_may_tell_its_cost(limits: Any, out: int) -> None:
         range(4), lambda values: Cost(values, {"USD": 3}), batch=PAIRS, limits=limits
     ) as results:
         assert list(results) == [*range(out)]
+
+
+def test_a_batch_that_runs_on_keeps_its_permit() -> None:
+    """The permit is held as long as the thread works, although the operator was left."""
+    goes_on, slots = threading.Event(), InFlight(1, max_wait=SHORT)
+    options: Any = {"batch": PAIRS, "limits": [slots], "on_error": lambda _, error: error}
+
+    def hang(values: list[int]) -> list[int]:
+        await_event(goes_on)
+        return values
+
+    with pytest.warns(RuntimeWarning), ordered_wait([1], hang, timeout=SHORT, **options) as results:
+        assert [type(each) for each in results] == [CallTimedOut]
+    with ordered_wait([2], lambda values: values, **options) as results:
+        assert [type(each.__cause__) for each in results] == [PermitTimedOut]
+    goes_on.set()
+    wait_until(lambda: not ours())
+    with ordered_wait([3], lambda values: values, **options) as results:
+        assert list(results) == [3]

@@ -21,6 +21,17 @@ class _Answer:
         self.is_there = False
         self._door = running_loop().call_from_thread
         self._take: Callable[[], Any] = lambda: None
+        self._at_end: list[Callable[[], object]] = []
+
+    def when_ended(self, function: Callable[[], object]) -> None:
+        """Have a function called once the call has ended, in its thread or at once."""
+        self._at_end.append(function)
+        if self.is_there:
+            self._end()
+
+    def _end(self) -> None:
+        with suppress(IndexError):  # To pop is one step: only one thread gets the function.
+            self._at_end.pop()()
 
     def run(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Call the function; the pool holds the permit of the batch."""
@@ -41,6 +52,7 @@ class _Answer:
     def _come(self, take: Callable[[], Any]) -> None:
         self._take = take
         self.is_there = True
+        self._end()
         with suppress(RuntimeError):  # The loop is gone.
             self._door(self.bell.ring)
 
@@ -79,11 +91,12 @@ class BatchesInThreads(Threaded):
                 await answer.bell.wait()
         except anyio.get_cancelled_exc_class() as cancelled:
             call.cancel()
+            marked: Any = cancelled
             if self._is_left and self.withdraw_one(call):
-                marked: Any = cancelled
                 marked.is_unmade = True  # for the pool, which has counted it
                 raise
             await self._outlast_thread(answer)
+            marked.when_ended = answer.when_ended  # for the gate: the permit is held as long
             raise
         return answer.take()
 

@@ -5,6 +5,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import partial
 from math import inf
 from threading import Lock, get_ident
 from typing import Any
@@ -241,7 +242,8 @@ class Gate(Asker):
         try:
             given = await function(value)
         except BaseException as error:
-            self.ended(permit, error)
+            ended = partial(self.ended, permit, error)
+            getattr(error, "when_ended", _at_once)(ended)
             raise
         finally:
             HELD_LIMITS.reset(token)
@@ -452,6 +454,11 @@ class Gate(Asker):
         """Let go of the ledger, when no call runs any more."""
         if self._exchange is not None:
             self._exchange.close()
+
+
+def _at_once(function: Callable[[], object]) -> None:
+    """Call a function: a call that was cancelled has ended, unless a thread runs on."""
+    function()
 
 
 class Hand:
