@@ -24,6 +24,8 @@ SCARCE = {
     "END-9": 6,
     "END-19": 0,
     "FAIL-12": 0,
+    "FAIL-13": 0,
+    "RETRY-20": 0,
     "KEY-11": 4,
     "STAT-5": 7,
     "BAT-12": 0,
