@@ -88,8 +88,8 @@ NEVER_BOTH = {
     ("cache", "limits"),
     ("jitter", "timeouts"),
 }
-"""A function in callback form is not called in batches, and what it gives is not cached. Chance does
-not decide whether a back-off would outlast a deadline."""
+"""A function in callback form is not called in batches, and what it gives is not cached. Chance
+does not decide whether a back-off would outlast a deadline."""
 
 NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 """What these bring is only watched, or not; any two others can be in one scenario."""
