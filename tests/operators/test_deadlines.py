@@ -1,4 +1,4 @@
-"""Deadlines: many, soon and late ones, and on a loop that somebody blocks."""
+"""Deadlines: many, soon and late ones, and on a blocked loop."""
 
 from math import inf
 from typing import Any

@@ -30,8 +30,11 @@ class _Answer:
             self._end()
 
     def _end(self) -> None:
-        with suppress(IndexError):  # To pop is one step: only one thread gets the function.
-            self._at_end.pop()()
+        try:
+            function = self._at_end.pop()  # one step: only one thread gets the function
+        except IndexError:
+            return
+        function()
 
     def run(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Call the function; the pool holds the permit of the batch."""

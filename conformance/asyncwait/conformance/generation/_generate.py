@@ -291,7 +291,7 @@ def with_limits(rng: Random, scenario: Scenario) -> Scenario:
 
 
 def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
-    """Return a limit; a window ends half a step behind all else, so that there are no ties."""
+    """Return a limit; its window ends half a step after other events, so no events coincide."""
     if maybe(rng, 0.1):
         return _breaker(rng)
     costs = maybe(rng, 0.4)

@@ -250,7 +250,7 @@ class Tally:
         self.broken: list[tuple[Case, Mapping[str, Violation]]] = []
         """What was played where a rule is broken, and how each is, whatever is known."""
         self.scenarios: list[Scenario] = []
-        """Judged cases of this verdict."""
+        """Judged scenarios."""
         self.in_error: list[Case] = []
         """Cases of which there is nothing to judge."""
         self.judged = 0

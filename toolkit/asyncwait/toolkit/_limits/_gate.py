@@ -29,6 +29,7 @@ from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit,
 from asyncwait.toolkit._limits._meters import Meter, Use
 from asyncwait.toolkit._limits._shared import ARRIVALS, Parking
 from asyncwait.toolkit._loop import Bell, running_loop
+from asyncwait.toolkit._transient import attribute_of
 
 HELD_LIMITS: ContextVar[tuple[object, ...]] = ContextVar("HELD_LIMITS", default=())
 """The limits whose permits the running call holds, together with those of the calls around it."""
@@ -242,8 +243,12 @@ class Gate(Asker):
         try:
             given = await function(value)
         except BaseException as error:
-            ended = partial(self.ended, permit, error)
-            getattr(error, "when_ended", _at_once)(ended)
+            # Only a cancellation can leave a thread behind, and says so itself (threads).
+            later = None if isinstance(error, Exception) else attribute_of(error, "when_ended")
+            if later is None:
+                self.ended(permit, error)
+            else:
+                later(partial(self.ended, permit, error))
             raise
         finally:
             HELD_LIMITS.reset(token)
@@ -454,11 +459,6 @@ class Gate(Asker):
         """Let go of the ledger, when no call runs any more."""
         if self._exchange is not None:
             self._exchange.close()
-
-
-def _at_once(function: Callable[[], object]) -> None:
-    """Call a function: a call that was cancelled has ended, unless a thread runs on."""
-    function()
 
 
 class Hand:
