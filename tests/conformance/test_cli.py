@@ -396,7 +396,7 @@ def test_a_subcommand_that_is_installed_is_run(monkeypatch: pytest.MonkeyPatch) 
     assert run("rules", "ORD-1").stdout.startswith("ORD-1 ")
 
 
-@click.command()
+@click.command(help="Say more.")
 def extra_command() -> None:
     click.echo("more")
 

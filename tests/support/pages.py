@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import linecache
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +59,12 @@ def _blocks(section: str, line: int) -> list[Block]:
 
 
 def run(block: Block, page: Path, names: dict[str, Any]) -> str:
+    """Run a block as a notebook runs a cell: its text is known under a name of its own."""
     padded = "\n" * (block.line - 1) + block.code
+    name = f"<{page.name}, line {block.line}>"
+    linecache.cache[name] = (len(padded), None, padded.splitlines(keepends=True), name)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(padded, str(page), "exec"), names)  # noqa: S102 - the page is ours
+        exec(compile(padded, name, "exec"), names)  # noqa: S102 - the page is ours
     return printed.getvalue()
 
 
