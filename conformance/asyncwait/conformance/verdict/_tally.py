@@ -289,9 +289,10 @@ class Tally:
             self.counts[rule].known.add(broken[rule])
 
     def findings(self, case: Case, trace: Trace) -> dict[str, Failure]:
-        """Return what speaks against the backend in a trace, which is not counted."""
+        """Return what speaks against the backend in a trace, in the order of the checks."""
         broken = failures_of(case, trace, judge(case.scenario, trace, self._checks))
-        return {rule: broken[rule] for rule in self._sorted(case, broken).findings}
+        found = self._sorted(case, broken).findings
+        return {rule: failure for rule, failure in broken.items() if rule in found}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
         return sort_out(case.scenario, _violations(broken), self._expected, case.called)
