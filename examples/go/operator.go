@@ -50,7 +50,8 @@ type Config struct {
 	Retry             *Retry
 }
 
-// Retry says how calls are repeated. A predicate that returns a RetryAfter asks for that back-off.
+// Retry says how calls are repeated. A predicate that returns a RetryAfter asks for that back-off. One
+// that would not end before the deadline of its record does not begin: the outcome of the last call stands.
 type Retry struct {
 	MaxAttempts                      int
 	Initial, Multiplier, Cap, Jitter float64
@@ -105,6 +106,7 @@ type entry struct {
 	key            string
 	began          float64
 	attempts       int
+	last           error // of the last attempt that has failed
 }
 
 // call is one attempt at a record.
@@ -280,7 +282,7 @@ func (o *Operator) run(r *entry) {
 		if o.over() {
 			return
 		}
-		over := o.loop.Now()
+		over := limit
 		if c.ended && c.at <= limit {
 			over = c.at
 		} else if o.abandon(c); limit == deadline {
@@ -289,11 +291,11 @@ func (o *Operator) run(r *entry) {
 		} else {
 			c.result, c.err = nil, errLimit
 		}
-		pause, again := o.outcome(r, c)
+		pause, again := o.outcome(r, c, deadline-over)
 		if !again {
 			return
 		}
-		o.until(math.Min(deadline, over+pause), func() bool { return false })
+		o.until(over+pause, func() bool { return false })
 		if o.loop.Now() >= deadline && !o.over() {
 			o.late(r)
 			return
@@ -339,12 +341,16 @@ func (o *Operator) abandon(c *call) {
 	})
 }
 
-// outcome decides a record by what its call gave, or says after which back-off to call again.
-func (o *Operator) outcome(r *entry, c *call) (pause float64, again bool) {
+// outcome decides a record by what its call gave, or says after which back-off to call again: it has to
+// be shorter than what is left until the deadline.
+func (o *Operator) outcome(r *entry, c *call, left float64) (pause float64, again bool) {
 	out, err := c.collect()
+	if err != nil {
+		r.last = err
+	}
 	if err != errInvalid {
 		var broke error
-		if pause, again, broke = o.again(r.attempts, out, err); again {
+		if pause, again, broke = o.again(r.attempts, out, err); again && pause < left {
 			return pause, true
 		}
 		if broke != nil {
@@ -378,13 +384,16 @@ func (o *Operator) again(attempts int, out Results, err error) (pause float64, a
 // late decides a record whose deadline has passed.
 func (o *Operator) late(r *entry) {
 	o.stats.Timeouts++
-	timedOut := &Error{"CallTimedOut", r.Element, r.attempts, nil}
+	timedOut := &Error{"CallTimedOut", r.Element, r.attempts, r.last}
 	if o.fn.Timeout == nil {
 		o.rescue(r, timedOut)
 		return
 	}
 	given, err := o.fn.Timeout(r.Element)
-	if timedOut.Cause = err; given == nil || err != nil {
+	if err != nil {
+		timedOut.Cause = err
+	}
+	if given == nil || err != nil {
 		o.rescue(r, timedOut)
 		return
 	}

@@ -183,7 +183,7 @@ class AsyncWait {
     this.#waiting = undefined;
     this.#used += 1;
     const isFence = FENCES.has(element.type);
-    const entry = isFence ? { fence: element } : { record: element, attempts: 0 };
+    const entry = isFence ? { fence: element } : { record: element, attempts: 0, deadline: Infinity };
     this.#queue.add(entry);
     if (isFence) this.#gathering?.lookSoon();
     else this.#start(entry);
@@ -260,7 +260,7 @@ class AsyncWait {
       return;
     }
     this.#attempt(() => {
-      const [results, wait] = this.#judged(entry, outcome);
+      const [results, wait] = this.#judged(entry, outcome, now);
       if (wait === undefined) this.#decide(entry, results);
       else entry.backOff = this.#after(wait, () => this.#repeat(entry));
     });
@@ -276,17 +276,21 @@ class AsyncWait {
     return now > deadline;
   }
 
-  /** The results of an outcome, or for how long to back off. */
-  #judged(entry, outcome) {
-    let results;
+  /** The results of an outcome, or for how long to back off: a back-off has to end before the deadline. */
+  #judged(entry, outcome, now) {
+    let results, failure;
     try {
       results = outcome(entry);
-    } catch (failure) {
-      const wait = afterFailure(this.#retry, entry, failure);
-      if (wait === undefined) throw failure;
-      return [undefined, wait];
+    } catch (error) {
+      failure = error;
+      entry.lastError = failure.cause;
     }
-    return [results, afterResults(this.#retry, entry, results)];
+    const wait = failure
+      ? afterFailure(this.#retry, entry, failure)
+      : afterResults(this.#retry, entry, results);
+    if (wait !== undefined && now + wait < entry.deadline) return [undefined, wait];
+    if (failure) throw failure;
+    return [results];
   }
 
   /** The deadline of a record has passed. */
@@ -297,7 +301,7 @@ class AsyncWait {
     this.#attempt(() => this.#decide(entry, collect(entry, this.#standIn(entry))));
   }
 
-  #standIn({ record, attempts }) {
+  #standIn({ record, attempts, lastError }) {
     let given;
     try {
       given = this.#fn.timeout?.(record.value);
@@ -305,7 +309,7 @@ class AsyncWait {
       throw new CallTimedOut(record, 'too late, and its handler raised', { cause, attempts });
     }
     if (given === undefined || given === null) {
-      throw new CallTimedOut(record, 'too late, and nothing stands in for it', { attempts });
+      throw new CallTimedOut(record, 'too late, and nothing stands in for it', { cause: lastError, attempts });
     }
     return given;
   }

@@ -16,7 +16,10 @@ export class OperatorError extends Error {
 /** The call was rejected, or its results broke while they were read. */
 export class CallFailed extends OperatorError {}
 
-/** The deadline has passed, and nothing stands in for the call. */
+/**
+ * The deadline has passed, and nothing stands in for the call. The cause is what the timeout handler has
+ * raised, or else the last attempt that has failed.
+ */
 export class CallTimedOut extends OperatorError {}
 
 /** The call or the handler gave what is no collection of results. */

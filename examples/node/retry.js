@@ -1,7 +1,8 @@
 import { CallFailed, InvalidResult, RetryAfter } from './errors.js';
 
 /**
- * When and how often a call is repeated; times in ms.
+ * When and how often a call is repeated; times in ms. A back-off that would not end before the deadline
+ * of its record does not begin: the outcome of the last call stands.
  *
  * @typedef {object} Retry
  * @property {number} maxAttempts calls of one record at most, the first included
