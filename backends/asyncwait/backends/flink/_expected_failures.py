@@ -142,7 +142,7 @@ KNOWN = (
     Known(
         "RT-13",
         ("RETRY-19", "RETRY-20"),
-        "a record backs off until its deadline, and the error of that has no cause",
+        "a record backs off until its deadline, and the error of that forgets the last attempt's",
         ("retry", "timeouts"),
         ("FAIL-2", "RETRY-6"),
         examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),

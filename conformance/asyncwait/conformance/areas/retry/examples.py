@@ -108,7 +108,7 @@ back-off-beyond-the-deadline-in-a-second-attempt: RETRY-19, RETRY-7, FAIL-10
     timeout 120; retry multiplier=10; 0: a; a: raises
 deadline-in-a-second-attempt: RETRY-20, RETRY-18, RETRY-7, TIME-4
     The deadline comes while the second attempt runs: the cause is what the first has raised.
-    timeout 120; retry on_error=some; 0: a; a: 40 raises, never; source_ends_at 400
+    timeout 120; retry on_error=some; 0: a; 200: b; a: 40 raises, never; source_ends_at 400
 deadline-in-a-second-attempt-that-is-handled: RETRY-20, RETRY-18, POLICY-7
     The failure handler is given the same error.
     timeout 120; failures_handled; retry; 0: a b; a: 40 raises own, never, failed gives a?;
