@@ -52,8 +52,12 @@ def field_of(parameter: inspect.Parameter) -> Any:
 
 
 def made_by(make: Any) -> Any:
-    parameters = inspect.signature(make).parameters.values()
-    return make(*[field_of(each) for each in parameters if each.kind is not each.VAR_KEYWORD])
+    bound = inspect.signature(make).bind_partial()
+    for each in bound.signature.parameters.values():
+        if each.kind is not each.VAR_KEYWORD:
+            given = field_of(each)
+            bound.arguments[each.name] = (given,) if each.kind is each.VAR_POSITIONAL else given
+    return make(*bound.args, **bound.kwargs)
 
 
 def errors_of(kind: Any) -> Iterator[BaseException]:
