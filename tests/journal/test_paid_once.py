@@ -21,6 +21,7 @@ from asyncwait.backends.pool import ordered_wait
 from asyncwait.backends.services import Budget, Cost, InFlight, StandIns
 from asyncwait.backends.threads import ordered_wait as threads_wait
 from asyncwait.spec import Batch, CallFailed, InvalidConfig, Retry
+from asyncwait.toolkit import WrongFunction
 
 pytestmark = pytest.mark.anyio
 
@@ -252,6 +253,34 @@ def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal)
     assert service.calls == []
 
 
+async def _says(_: Any) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"encode": dict},
+        {"encode": str},
+        {"keeps": lambda: True},
+        {"keeps": _says},
+    ],
+    ids=["raises", "no bytes", "no argument", "a coroutine function"],
+)
+async def test_a_helper_that_is_wrong_costs_one_call(on_disk: Journal, wrong: Any) -> None:
+    service = Service()
+    asked = {"encode": str.encode, "decode": bytes.decode} | wrong
+    with on_disk.attempt("run") as attempt:
+        once = paid_once(service.ask, attempt, key_of, **asked)
+        with pytest.raises(CallFailed, match=next(iter(wrong))) as error:
+            async with ordered_wait(
+                [1, 2, 3], once, capacity=1, retry=Retry(initial=0.001), on_error="skip"
+            ) as results:
+                _ = [each async for each in results]
+    assert isinstance(error.value.__cause__, WrongFunction)
+    assert service.calls == [1]
+
+
 def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
     with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match=r"^fn must .* 7 "):
         kept(7, attempt)
@@ -266,16 +295,19 @@ async def test_a_failure_that_stands_is_paid_once_where_the_journal_keeps_failur
     async def ask(journal: Journal) -> None:
         with journal.attempt("run") as attempt:
             fn = getattr(service, name)
-            keeping = paid_once(fn, attempt, key_of, str.encode, bytes.decode, is_final=bool)
-            answer = keeping(-1)
+            once = paid_once(fn, attempt, key_of, str.encode, bytes.decode, is_final=bool)
+            answer = once(-1)
             if inspect.isawaitable(answer):
                 await answer
 
+    with pytest.raises(InvalidConfig, match="is_final"):
+        await ask(on_disk)
     keeping = replace(on_disk, failures=True)
-    for journal in (on_disk, keeping):
-        with pytest.raises(ValueError, match="less than 0"):
-            await ask(journal)
+    with pytest.raises(InvalidConfig, match="is_final"), keeping.attempt("run") as attempt:
+        kept(service.ask, attempt)
+    with pytest.raises(ValueError, match="less than 0"):
+        await ask(keeping)
     with pytest.raises(KeptFailure, match=r"ValueError in an earlier run: .*less than 0") as error:
         await ask(keeping)
-    assert service.calls == [-1, -1]
+    assert service.calls == [-1]
     assert error.value.failure.key == key_of(-1)

@@ -22,7 +22,7 @@ from asyncwait.spec import (
     Retry,
     RetryAfter,
 )
-from asyncwait.toolkit import PlainWait
+from asyncwait.toolkit import PlainWait, WrongFunction
 
 
 @pytest.fixture(params=["pool", "reference"])
@@ -193,6 +193,37 @@ def test_each_back_off_is_told(wait: PlainWait, caplog: pytest.LogCaptureFixture
     assert [each.levelname for each in caplog.records] == ["INFO", "INFO"]
 
 
+def test_a_hook_that_raises_ends_the_stream_and_drops_no_record(wait: PlainWait) -> None:
+    async def ask(value: int) -> int:
+        raise ConnectionError("reset")
+
+    def broken(*_: Any) -> None:
+        raise KeyError("a field of the log")
+
+    with pytest.raises(InvalidConfig, match="on_retry"):
+        Retry(on_retry=lambda _: None)
+    _, error = run(lambda: ended(wait, [1], ask, retry=Retry(on_retry=broken), on_error="skip"))
+    assert (type(error.__cause__), error.value) == (WrongFunction, 1)
+
+
+def test_a_deadline_shows_the_result_that_was_rejected_before(wait: PlainWait) -> None:
+    calls: list[int] = []
+
+    async def ask(value: int) -> str:
+        calls.append(value)
+        await asyncio.sleep(1 if len(calls) == 1 else 100)
+        return "pending"
+
+    async def main() -> None:
+        retry = Retry(on_result=lambda result: result == "pending")
+        async with wait([1], ask, retry=retry, timeout=20) as results:
+            await anext(aiter(results))
+
+    with pytest.raises(CallTimedOut, match=r"ResultRejected.*pending") as error:
+        run(main)
+    assert isinstance(error.value.__cause__, ResultRejected)
+
+
 def test_the_log_tells_of_failures_that_a_handler_hides(
     wait: PlainWait, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -261,6 +292,8 @@ def test_calls_that_run_can_finish_behind_a_failure(name: str) -> None:
     assert name != "ordered" or got == sorted(paid)
     assert len(begun) == len(set(begun)), "no call began after the failure"
     assert 30 <= at < 60
+    left = set(error.uncalled) if name != "ordered" else {*error.uncalled} - set(begun)
+    assert left.isdisjoint(got)
 
 
 def test_a_failure_says_how_many_results_it_drops() -> None:

@@ -14,7 +14,7 @@ import anyio
 from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._queues import RecordEntry
-from asyncwait.spec import OperatorError, Record
+from asyncwait.spec import OperatorError, Record, ResultRejected
 from asyncwait.spec.limits import BudgetSpent, CostMistold, NotCalled
 from asyncwait.toolkit import (
     CallScope,
@@ -362,7 +362,9 @@ class ResultHandler:
         back_offs = self.operator.back_offs
         if back_offs is None:
             return None
-        return back_offs.after_results(self.record, results, self.attempts, left)
+        pause = back_offs.after_results(self.record, results, self.attempts, left)
+        self.last_error = self.last_error if pause is None else ResultRejected(results)
+        return pause
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         """Return the seconds until the next attempt; None if a failure is the last word."""

@@ -100,8 +100,8 @@ class Retry(Struct, frozen=True, kw_only=True):
             raise InvalidConfig.of("seed", self.seed, "a whole number or None")
         require_timeout("attempt_timeout", self.attempt_timeout)
         if not _are_errors(self.on_error):
-            expected = "exception classes, or a plain function that is given an error"
-            _require_predicate("on_error", self.on_error, expected)
+            expected = "an exception class, a tuple of them, or a plain function of an error"
+            _require_predicate("Retry.on_error", self.on_error, expected)
         if self.on_result is not None:
             expected = "a plain function that is given the results, or None"
             _require_predicate("on_result", self.on_result, expected)
@@ -110,7 +110,7 @@ class Retry(Struct, frozen=True, kw_only=True):
         require_timeout("retry_after_cap", self.retry_after_cap)
         if self.on_retry is not None:
             expected = "a plain function of value, calls, error and seconds, or None"
-            _require_predicate("on_retry", self.on_retry, expected)
+            _require_predicate("on_retry", self.on_retry, expected, arguments=4)
         for name in ("initial", "multiplier", "cap", "attempt_timeout", "retry_after_cap"):
             if (value := getattr(self, name)) is not None:
                 force_setattr(self, name, at_most_infinite(value))
@@ -145,9 +145,9 @@ def _are_errors(thing: Any) -> bool:
     return bool(kinds) and all(are_errors)
 
 
-def _require_predicate(name: str, value: Any, expected: str) -> None:
+def _require_predicate(name: str, value: Any, expected: str, arguments: int = 1) -> None:
     """Refuse what can't be asked; what a coroutine function returns would always be true."""
-    if isinstance(value, type) or not is_plain_function(value, 1):
+    if isinstance(value, type) or not is_plain_function(value, arguments):
         raise InvalidConfig.of(name, value, expected)
 
 

@@ -89,6 +89,9 @@ class OperatorError(AsyncWaitError):
     dropped = 0
     """Finished results that were not taken before the operator failed."""
 
+    uncalled: tuple[Any, ...] = ()
+    """Values that were read and not called, with `on_failure="finish"`."""
+
     def __init__(self, record: Record | None, reason: str, attempts: int = 1) -> None:
         super().__init__(reason if record is None else f"{record}: {reason}")
         self.record = record

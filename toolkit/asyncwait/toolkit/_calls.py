@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
-from functools import partial
 from math import inf
 from random import Random
 from typing import Any
@@ -366,7 +365,14 @@ class BackOffs:
         if self._retry.on_retry is not None:
             call = isolated(self._retry.on_retry, self.context)
             value = None if record is None else record.value
-            _asked("on_retry", partial(call, value, attempts, error), seconds, record, attempts)
+            try:
+                settled("Retry.on_retry", call(value, attempts, error, seconds))
+            except BaseException as broken:
+                reraise_fatal(broken)
+                # It is a hook: an operator that handled the failure would drop the record for it.
+                wrong = WrongFunction(f"on_retry raised {shown(broken)}")
+                wrong.__cause__ = broken
+                raise CallFailed(record, str(wrong), attempts) from wrong
         return seconds
 
     def _wait(self, attempts: int) -> float:

@@ -249,7 +249,15 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
         return Value
     if key is None or not is_plain_function(key, 1):
         raise InvalidConfig.of("key", key, "a plain function that gives the key of a value")
-    return lambda value: Value(value, key=settled("key", key(value)))
+
+    def record(value: Any) -> Value:
+        try:
+            return Value(value, key=settled("key", key(value)))
+        except Exception as error:
+            error.add_note(f"`key` raised this for the value {shown(value)}")
+            raise
+
+    return record
 
 
 def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:

@@ -63,7 +63,8 @@ _on_path(
 def explain_command(job: str) -> None:
     """List what the version of JOB is a digest of.
 
-    JOB is a function, as module.function; `asyncwait journal show` prints it so.
+    JOB is a function, as module.function; `asyncwait journal show` prints it so. Functions of a
+    script (`python job.py`) belong to `__main__`, and have another version than those of `job`.
     """
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.append(folder)

@@ -10,7 +10,8 @@ from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, Jour
 from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import kind_of
-from asyncwait.toolkit import HELD_LIMITS, part_of, settled, uncosted
+from asyncwait.spec.texts import shown
+from asyncwait.toolkit import HELD_LIMITS, WrongFunction, part_of, settled, uncosted
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -64,34 +65,41 @@ def paid_once(
         encode: makes bytes of a result; of a `Cost`, of the result in it, which is what a call
             gives where there are no limits, the first time, too.
         decode: makes the result of them again.
-        is_final: says of what `fn` raises whether another call would fail, too. If the journal
-            keeps failures, such an error is kept, but for what `Journal` names as never kept, and
-            the next call with that key raises a KeptFailure. None for never.
+        is_final: says of what `fn` raises whether another call would fail, too; for a journal that
+            keeps failures, and for no other. Such an error is kept, but for what `Journal` names as
+            never kept, and the next call with that key raises a KeptFailure.
         keeps: says of a result whether it is kept; None for each. A `Retry` with `on_result` needs
             it: what is kept is never called for again.
 
     Raises:
-        InvalidConfig: `fn` can't be called, or has a `yield`.
+        InvalidConfig: `fn` can't be called, or has a `yield`; `is_final` is missing, or no failure
+            is kept.
         WrongFunction: from a call, which gives unfinished work, such as a coroutine of a plain
-            function.
+            function; or `keeps`, `is_final` or `encode` raises or gives no such answer. It ends the
+            results of an operator, as each further call would be paid in vain.
     """
     called: Any = fn
     if not callable(called) or kind_of(called) not in ("plain", "coroutine"):
         raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one, without `yield`")
+    if attempt.keeps_failures and is_final is None:
+        expected = "a function of an error, as Journal(failures=True) keeps those that are final"
+        raise InvalidConfig.of("is_final", is_final, expected)
+    if is_final is not None and not attempt.keeps_failures:
+        raise InvalidConfig.of("is_final", is_final, "None, as only Journal(failures=True) asks it")
 
     def given(key: bytes, result: Any) -> Any:
         """Keep a result, and return it; where there are limits, with what it has cost."""
         bare = settled("fn", uncosted(result))
-        if keeps is None or keeps(bare):
-            payload = encode(bare)
+        if keeps is None or _answer("keeps", keeps, bare):
+            payload = _answer("encode", encode, bare)
+            if not isinstance(payload, bytes | bytearray | memoryview):
+                raise WrongFunction(f"expected bytes from encode, got {shown(payload)}")
             with _or_lost(attempt):
                 attempt.add(key, payload)
         return result if HELD_LIMITS.get() else bare
 
     def failed(key: bytes, error: Exception) -> None:
-        if not attempt.keeps_failures or is_final is None:
-            return
-        if is_final(error) and not is_open(error):
+        if is_final is not None and _answer("is_final", is_final, error) and not is_open(error):
             with _or_lost(attempt):
                 attempt.add_failure(Failure.of_call(key, error))
 
@@ -132,6 +140,16 @@ def paid_once(
         if (part := part_of(fn, name)) is not None:
             setattr(paid, name, part)
     return paid  # type: ignore[no-any-return]
+
+
+def _answer(name: str, asked: Callable[[Any], Any], subject: Any) -> Any:
+    """Return what a function of the user answers; the call that it is about is paid for."""
+    try:
+        return settled(name, asked(subject))
+    except WrongFunction:
+        raise
+    except Exception as error:
+        raise WrongFunction(f"{name} raised {shown(error)} on {shown(subject)}") from error
 
 
 @contextmanager

@@ -228,9 +228,9 @@ class Core(State):
                 (behind if entry.number > self.last_called else before).append(entry)
         return behind, before
 
-    def drop_waiting(self) -> int:
-        """Forget what waits for room, and the calls to begin; return the number of records."""
-        dropped = sum(isinstance(each, Record) for each in self._backlog)
+    def drop_waiting(self) -> list[Record]:
+        """Forget what waits for room, and the calls to begin; return the records."""
+        dropped = [each for each in self._backlog if isinstance(each, Record)]
         self._backlog.clear()
         deque.clear(self.pending)  # a gate has requests for permits behind it
         return dropped

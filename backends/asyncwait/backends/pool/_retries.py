@@ -11,7 +11,7 @@ from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import OperatorConfig, OperatorError, Retry
+from asyncwait.spec import OperatorConfig, OperatorError, ResultRejected, Retry
 from asyncwait.toolkit import (
     BackOffs,
     FunctionParts,
@@ -142,6 +142,7 @@ class Retries(Sweep):
             if seconds is None:
                 self._core.decide(entry, results)
             else:
+                entry.error = ResultRejected(results)
                 self._back_off(entry, self._came_at() + seconds)
 
     def _on_failure(self, entry: Entry, failure: OperatorError, at: float) -> None:
