@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+import pickle
+import random
+from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from operators import PLAIN_FORMS
 
 from asyncwait.backends.pool import key_ordered_wait, ordered_wait, unordered_wait
-from asyncwait.backends.services import Limit, transient
+from asyncwait.backends.services import InFlight, Limit, transient
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import (
     Batch,
@@ -292,8 +294,46 @@ def test_calls_that_run_can_finish_behind_a_failure(name: str) -> None:
     assert name != "ordered" or got == sorted(paid)
     assert len(begun) == len(set(begun)), "no call began after the failure"
     assert 30 <= at < 60
-    left = set(error.uncalled) if name != "ordered" else {*error.uncalled} - set(begun)
-    assert left.isdisjoint(got)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_of_a_stream_that_is_finished_each_value_is_told_once(seed: int) -> None:
+    """Values come before and after the failure, from a source that waits."""
+    chance = random.Random(seed)
+    mode = chance.choice([ordered_wait, unordered_wait, key_ordered_wait])
+    options: dict[str, Any] = {"capacity": chance.choice([1, 2, 5, 100])}
+    if mode is key_ordered_wait:
+        options["key"] = lambda value: value % 3
+    kinds: list[dict[str, Any]] = [{}, {"timeout": 60}, {"limits": [InFlight(3)]}]
+    options |= chance.choice([*kinds, {"retry": Retry(on_error=OSError, initial=1)}])
+    takes = [chance.choice([1, 5, 20]) for _ in range(20)]
+    failing = set(chance.sample(range(20), 3))
+    read: list[int] = []
+    begun: list[tuple[int, float]] = []
+    failed: list[float] = []
+
+    async def source() -> AsyncIterator[int]:
+        for value in range(20):
+            await asyncio.sleep(chance.choice([0, 0, 3]))
+            read.append(value)
+            yield value
+
+    async def ask(value: int) -> int:
+        begun.append((value, now()))
+        await asyncio.sleep(takes[value])
+        if value in failing:
+            failed.append(now())
+            raise ValueError(value)
+        return value
+
+    got, error = run(lambda: ended(mode, source(), ask, on_failure="finish", **options))
+    assert all(at <= failed[0] for _, at in begun)
+    told = [*got, error.value, *(each.value for each in error.others), *error.uncalled]
+    assert sorted(told) == read
+    assert {value for value, _ in begun} == set(read) - set(error.uncalled)
+    copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+    noted = [getattr(each, "__notes__", None) for each in (copied, error)]
+    assert (copied.uncalled, noted[0]) == (error.uncalled, noted[1])
 
 
 def test_a_failure_says_how_many_results_it_drops() -> None:

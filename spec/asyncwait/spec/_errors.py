@@ -90,7 +90,11 @@ class OperatorError(AsyncWaitError):
     """Finished results that were not taken before the operator failed."""
 
     uncalled: tuple[Any, ...] = ()
-    """Values that were read and not called, with `on_failure="finish"`."""
+    """With `on_failure="finish"`: values that were read and whose call, or next attempt, did not
+    begin."""
+
+    others: "tuple[OperatorError, ...]" = ()
+    """With `on_failure="finish"`: the failures of calls that still ran."""
 
     def __init__(self, record: Record | None, reason: str, attempts: int = 1) -> None:
         super().__init__(reason if record is None else f"{record}: {reason}")
@@ -112,8 +116,10 @@ class OperatorError(AsyncWaitError):
             self.args = (f"{text} (after {attempts} attempts)",)
         return self
 
-    def __reduce__(self) -> "tuple[type[OperatorError], tuple[Record | None, str, int]]":
-        return type(self), (self.record, self.reason, self.attempts)
+    def __reduce__(self) -> tuple[Any, ...]:
+        made_of = {"record", "reason", "attempts"}
+        state = {name: each for name, each in vars(self).items() if name not in made_of}
+        return type(self), (self.record, self.reason, self.attempts), state or None
 
 
 class CallFailed(OperatorError):

@@ -1,7 +1,7 @@
 """What one operator does: admission, decision, emission. Nothing here awaits."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from asyncwait.backends.pool._order import RUN, Entry, Lines, let_go
@@ -76,8 +76,8 @@ class Core(State):
         Raises:
             TypeError: it is none.
         """
-        if self.closed:
-            return False
+        if self.closed or self.finishing is not None:
+            return self._leave_out([element.value] if isinstance(element, Record) else ())
         self._read += 1
         if isinstance(element, Record):
             if self._inside < self._capacity and not self._backlog:
@@ -102,8 +102,8 @@ class Core(State):
 
     def read_value(self, value: Any) -> bool:
         """Take in the next plain value of the source, as `read` does."""
-        if self.closed:
-            return False
+        if self.closed or self.finishing is not None:
+            return self._leave_out((value,))
         inside = self._inside + 1
         if self._backlog or (inside > self._capacity and not self._has_room()):
             self._backlog.append(self._record_of(value))
@@ -138,7 +138,7 @@ class Core(State):
 
     def read_values(self, values: Sequence[Any]) -> bool:
         """Take in the next plain values of the source, as many as are wanted; see `read_value`."""
-        if len(values) < 2 or self._backlog or self.closed:  # noqa: PLR2004 - no bulk
+        if len(values) < 2 or self._backlog or not self.reads:  # noqa: PLR2004 - no bulk
             return self._read_singly(values)
         if self.kept_for is not None and not self.pending:
             kept = self.kept_for(values[: self._room()])
@@ -179,6 +179,12 @@ class Core(State):
         for value in values:
             goes_on = self.read_value(value)
         return goes_on and self.may_read()
+
+    def _leave_out(self, values: Iterable[Any]) -> bool:
+        """Note what is read behind a failure, while the operator finishes."""
+        if self.finishing is not None and not self.closed:
+            self.finishing.uncalled += tuple(values)
+        return False
 
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
@@ -228,21 +234,31 @@ class Core(State):
                 (behind if entry.number > self.last_called else before).append(entry)
         return behind, before
 
-    def drop_waiting(self) -> list[Record]:
-        """Forget what waits for room, and the calls to begin; return the records."""
-        dropped = [each for each in self._backlog if isinstance(each, Record)]
-        self._backlog.clear()
-        deque.clear(self.pending)  # a gate has requests for permits behind it
-        return dropped
+    def finish(self, entry: Entry, error: OperatorError) -> Iterator[Entry]:
+        """Begin no further call because of `entry`; have the calls that run come out first.
 
-    def without_call(self) -> list[Entry]:
-        """Return the undecided records for which no call runs."""
-        return [
-            entry
-            for entry in self._line
-            if entry.results is None
-            and (entry.started is None or (entry.attempts and entry.is_idle))
-        ]
+        Yields:
+            The records for which no call runs; they are decided, without results.
+        """
+        waiting: list[Any] = []
+        if self.finishing is None:
+            self.finishing = error
+            self.halt(error)
+            waiting = [each.value for each in self._backlog if isinstance(each, Record)]
+            self._backlog.clear()
+            deque.clear(self.pending)  # a gate has requests for permits behind it
+        else:
+            self.finishing.others += (error,)
+        self.decide(entry, ())
+        while idle := [each for each in self._line if each.is_without_call]:
+            for each in idle:
+                yield each
+                self.finishing.uncalled += (self.record(each).value,)
+                if each.started is None:
+                    each.started = self.clock()
+                    self.called.append(each)
+                self.decide(each, ())
+        self.finishing.uncalled += tuple(waiting)
 
     @property
     def is_full(self) -> bool:
@@ -330,7 +346,7 @@ class Core(State):
 
     def wait_for_call(self, entry: Entry) -> None:
         """Have `entry` called, or called again, as soon as a worker comes to it."""
-        if not self.finishing:
+        if self.finishing is None:
             self.pending.append(entry)
             self.on_pending()
 

@@ -72,6 +72,12 @@ class Entry(Struct, eq=False):
         """Whether no call runs for a record of which attempts are counted, or its load waits."""
         return self.worker is None or getattr(self.worker, "worker", self) is None
 
+    @property
+    def is_without_call(self) -> bool:
+        """Whether an undecided record waits for its first call, or for its next attempt."""
+        waits = self.started is None or bool(self.attempts and self.is_idle)
+        return waits and self.results is None
+
 
 _SLACK = 64
 """So many entries that have left may stay in a queue before it is gone through."""

@@ -166,7 +166,7 @@ class Retries(Sweep):
 
     def _left(self, entry: Entry, at: float) -> float:
         """Return the seconds for a back-off that begins at a time."""
-        return -inf if self._core.finishing else self._deadline(entry) - at
+        return -inf if self._core.finishing is not None else self._deadline(entry) - at
 
     # Back-offs.
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 from math import inf
 from typing import Any, NoReturn, Protocol
 
@@ -22,7 +22,11 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.spec.snapshots import Stored
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit import Bell, LeftEarly
+
+_MOST_NAMED = 3
+"""Values and failures that a note names."""
 
 
 class PlainEdge(Struct, frozen=True):
@@ -179,8 +183,8 @@ class State:
         self._source_error: BaseException | None = None
         self.closed = False
         """Nothing will be emitted any more."""
-        self.finishing = False
-        """Whether a failure has ended the calls, and results of calls that run come out first."""
+        self.finishing: OperatorError | None = None
+        """The failure behind which no call begins, and results of calls that run come out first."""
         self.reads = True
         """Whether the source is read further, as far as there is room."""
         self._interrupted = False
@@ -281,6 +285,8 @@ class State:
     def raise_if_over(self) -> None:
         """Raise what the consumer gets when nothing more will come; return if something may."""
         if not self.closed and self._ended and not self._inside and not self._backlog:
+            if self.finishing is not None:
+                _tell_what_is_missing(self.finishing)
             self._close(self._source_error)
         if self.closed:
             self._raise_final()
@@ -350,3 +356,15 @@ class State:
         self.on_close()
         self.output.ring()
         self.room.ring()
+
+
+def _tell_what_is_missing(error: OperatorError) -> None:
+    """Note the values without results, and the further failures, of an operator that finished."""
+    for what, missing, texts in (
+        ("value(s) were read and have no results", error.uncalled, map(shown, error.uncalled)),
+        ("other record(s) failed, too", error.others, map(str, error.others)),
+    ):
+        if missing:
+            more = ["..."] if len(missing) > _MOST_NAMED else []
+            named = "; ".join([*islice(texts, _MOST_NAMED), *more])
+            error.add_note(f"{len(missing)} {what}: {named}")

@@ -11,12 +11,8 @@ import anyio.lowlevel
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.spec import OperatorConfig, OperatorError, Record, TooManyAbandonedCalls
-from asyncwait.spec.texts import shown
+from asyncwait.spec import OperatorConfig, OperatorError, TooManyAbandonedCalls
 from asyncwait.toolkit import Bell, FunctionParts, JoinableTasks, results_at_deadline, running_loop
-
-_MOST_NAMED = 3
-"""Values that an error names."""
 
 _LOOK = 0.0025
 """Seconds from a cancellation to the look whether the call has ended, and from look to look."""
@@ -135,28 +131,8 @@ class Sweep:
 
     def finish(self, entry: Entry, error: OperatorError) -> None:
         """Begin no further call: results of the calls that run come out, and then `error`."""
-        core, behind = self._core, list[Record]()
-        is_first = not core.finishing
-        if is_first:
-            core.finishing = True
-            core.halt(error)
-            behind = core.drop_waiting()
-        core.decide(entry, ())
-        uncalled = list[Record]()
-        while waiting := core.without_call():
-            for each in waiting:
-                uncalled.append(core.record(each))
-                self.forget(each)
-                if each.started is None:
-                    each.started = self._clock()
-                    core.called.append(each)
-                core.decide(each, ())
-        uncalled += behind
-        if is_first and uncalled:
-            error.uncalled = tuple(each.value for each in uncalled)
-            some = ", ".join(map(shown, error.uncalled[:_MOST_NAMED]))
-            more = ", ..." if len(uncalled) > _MOST_NAMED else ""
-            error.add_note(f"{len(uncalled)} value(s) were read and not called: {some}{more}")
+        for each in self._core.finish(entry, error):
+            self.forget(each)
 
     def release(self, worker: Any) -> None:
         """Note that the cancelled call of `worker` has ended, or is abandoned."""
