@@ -171,6 +171,63 @@ def test_a_text_that_was_saved_after_the_import_has_a_version_of_its_own(
         version_of(old.fn)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+import settings_drawn
+def fn(x): return "{s.model}".format(s=settings_drawn)
+""",
+        """
+import functools, settings_drawn
+def fn(x): return functools.reduce(getattr, ["model"], settings_drawn)
+""",
+        """
+import settings_drawn
+got = getattr
+def fn(x): return got(settings_drawn, "mod" + "el")
+""",
+        """
+def fn(x):
+    import settings_drawn.part
+    return settings_drawn.model
+""",
+        """
+import settings_drawn
+class Fn:
+    def __init__(self): self.on, self.off, self.model = "1", "0", settings_drawn.model
+    def __getstate__(self): return {"on": self.on, "off": self.off}
+    def __call__(self, x): return self.model
+fn = Fn()
+""",
+        """
+import settings_drawn
+class Fn:
+    def __init__(self): self.n_hashes = int(settings_drawn.model)
+    def __getstate__(self): return {}
+    def __call__(self, x): return self.n_hashes
+fn = Fn()
+""",
+    ],
+    ids=["in a format", "reduced", "alias", "package", "same object in the pickle", "no hash"],
+)
+def test_a_value_counts_however_the_code_gets_at_it(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "settings_drawn"
+    package.mkdir()
+    (package / "part.py").write_text("")
+    (package / "__init__.py").write_text("import os\nmodel = os.environ['DRAWN']\n")
+    told = set()
+    for model in "01":
+        monkeypatch.setenv("DRAWN", model)
+        for name in ("settings_drawn", "settings_drawn.part"):
+            sys.modules.pop(name, None)
+        told.add(version_of(on_disk(tmp_path, text).fn))
+    assert len(told) == 2
+
+
 def using(folder: Path, text: str, files: str, version: str = "1.0") -> str:
     about = folder / "installed_drawn-1.dist-info"
     about.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 import builtins
 import dis
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -32,6 +33,7 @@ _SHIFTS = {"LOAD_GLOBAL": 1, "LOAD_NAME": 0, "LOAD_FROM_DICT_OR_GLOBALS": 0}
 _GLOBAL = {dis.opmap[name]: bits for name, bits in _SHIFTS.items() if name in dis.opmap}
 _COMPUTED = {"__dict__", "attrgetter", "dir", "getmembers", "vars"}
 """Names by which code may get at any attribute."""
+_NAME, _FIELD = re.compile(r"[^\W\d]\w*"), re.compile(r"{[^{}]*}")
 
 
 def add_function(walk: Walk, fn: FunctionType) -> None:
@@ -105,6 +107,7 @@ def add_cell(walk: Walk, cell: CellType) -> None:
 def add_builtin(walk: Walk, thing: Any) -> None:
     """Add a function that is written in C, and the object to which it is bound."""
     require_import(thing, thing.__qualname__)
+    walk.is_computed |= thing is getattr
     walk.tag("C", thing.__qualname__)
     if thing.__self__ is not None and not isinstance(thing.__self__, ModuleType):
         walk.of(thing.__self__, ".__self__")
@@ -120,8 +123,7 @@ def _add_code(walk: Walk, code: CodeType, names: Mapping[str, Any], scan: Scan) 
     named: set[str] = set()
     lines: set[int | None] = set()
     for each in _codes(code):
-        texts = (text for text in each.co_consts if type(text) is str and text.isidentifier())
-        walk.mentions.update(each.co_names, texts)
+        walk.mentions.update(each.co_names, *map(_names_in, each.co_consts))
         named.update(_globals_of(each))
         lines.update(line for *_, line in each.co_lines())
     walk.is_computed |= bool(_COMPUTED & walk.mentions or scan.computed & lines)
@@ -142,8 +144,20 @@ def _add_code(walk: Walk, code: CodeType, names: Mapping[str, Any], scan: Scan) 
                 _add_import(walk, module)
 
 
+def _names_in(constant: Any) -> list[str]:
+    """Return what a text may name: "model", "settings.model", or "{settings.model}" in a format."""
+    if type(constant) is not str:
+        return []
+    names = _NAME.findall(constant)
+    return (
+        names if ".".join(names) == constant else _NAME.findall(" ".join(_FIELD.findall(constant)))
+    )
+
+
 def _add_import(walk: Walk, name: str) -> None:
-    """Add a module of the user's own that a function imports itself."""
+    """Add a module of the user's own that a function imports itself, and its packages."""
+    if package := name.rpartition(".")[0]:
+        _add_import(walk, package)
     spec = spec_named(name)
     if spec is not None and origin_at(spec.name, file_of(spec)) is None:
         try:

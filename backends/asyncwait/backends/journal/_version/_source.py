@@ -56,7 +56,7 @@ class Scan(NamedTuple):
     Args:
         imports: import statements at any depth.
         loaders: line and name of each use of what loads code that no import shows.
-        computed: lines with a `getattr` whose name is computed.
+        computed: lines with a `getattr` whose name is computed, or that is passed on.
     """
 
     imports: tuple[Imported, ...] = ()
@@ -85,6 +85,8 @@ def scanned(tree: ast.AST) -> Scan:
         if isinstance(node, ast.Subscript) and getattr(node.slice, "id", "") == "__name__":
             continue  # `sys.modules[__name__]`: a module finds itself, for cloudpickle.
         children = [each for each in ast.iter_child_nodes(node) if each._fields]
+        if _is_plain_getattr(node):
+            children = children[1:]  # It is called, and not passed on.
         todo += [(each, guards) for each in reversed(children)]
         match node:
             case ast.Import(names=names, lineno=line):
@@ -93,11 +95,19 @@ def scanned(tree: ast.AST) -> Scan:
             case ast.ImportFrom(module=module, names=names, level=level, lineno=line):
                 items = tuple(each.name for each in names)
                 imports.append(Imported(line, "." * level + (module or ""), items, guarded))
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_], lineno=line):
-                computed |= set() if isinstance(name, ast.Constant) else {line}
+            case ast.Name(id="getattr", lineno=line):
+                computed.add(line)
         if isinstance(node, _NAMING):
             loaders |= {(node.lineno, name) for name in _loaders(node, aliases)}
     return Scan(tuple(imports), tuple(sorted(loaders)), frozenset(computed))
+
+
+def _is_plain_getattr(node: ast.AST) -> bool:
+    """Say whether a node is a call of `getattr` with a name that stands in the source."""
+    match node:
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(), *_]):
+            return True
+    return False
 
 
 def _loaders(node: ast.AST, aliases: Mapping[str, str]) -> Iterator[str]:

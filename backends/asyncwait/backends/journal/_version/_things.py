@@ -209,14 +209,19 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     _add_pickle(walk, thing, kind, told)
     states = told[2:3] if isinstance(told, tuple) else ()
     states = states[0] if states and isinstance(states[0], tuple) else states
-    known = {id(each) for part in states if isinstance(part, dict) for each in part.values()}
+    known = {key: each for part in states if isinstance(part, dict) for key, each in part.items()}
     is_whole = origin == PYTHON and not isinstance(told, str)
     for name, each in () if is_whole else attributes.items():
-        is_cache = ("hash" in name and isinstance(each, int)) or ("cache" in name and origin)
-        if id(each) not in known and not is_cache:
+        is_known = known.get(name, _ADDED) is each
+        if not (is_known or _is_hash(name, each) or ("cache" in name and origin)):
             with suppress(Undetermined):
                 walk.tag(walk.apart(each))
             walk.tag(name, type(each).__qualname__)
+
+
+def _is_hash(name: str, value: Any) -> bool:
+    """Say whether an attribute is a kept hash, which is another in each process."""
+    return name.strip("_").endswith("hash") and type(value) is int and abs(value) >= 1 << 32
 
 
 def _pickled(thing: Any, base: Any) -> Any:
