@@ -8,7 +8,7 @@ function, and closes the source. The peer alone decides when to read, call, emit
 """
 
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any, Self, TypeAlias
@@ -108,7 +108,7 @@ number is that of calls at a time."""
 @asynccontextmanager
 async def open_peer(
     peer: Peer, config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
-) -> AsyncIterator[Results]:
+) -> AsyncGenerator[Results]:
     """Open a peer, and close what it leaves to its users."""
     parts = check_arguments(config, fn, elements, restore, "a peer")
     opened = [elements]
@@ -122,7 +122,7 @@ async def open_peer(
 
 
 @asynccontextmanager
-async def _at_last(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def _at_last(work: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
     """Do `work` on the way out; its error is a note on what the body has raised."""
     raised: BaseException | None = None
     try:

@@ -148,7 +148,7 @@ def _code(error: BaseException) -> str | None:
         return of_aws
     code = attribute_of(error, "code")
     try:
-        name = code().name if callable(code) else None
+        name = getattr(code(), "name", None) if callable(code) else None
     except Exception:  # the method is the client's, and may raise anything
         return None
     return name if isinstance(name, str) else None

@@ -92,7 +92,7 @@ def paid_once(
         bare = settled("fn", uncosted(result))
         if keeps is None or _answer("keeps", keeps, bare):
             payload = _answer("encode", encode, bare)
-            if not isinstance(payload, bytes | bytearray | memoryview):
+            if not isinstance(payload, bytes):
                 raise WrongFunction(f"expected bytes from encode, got {shown(payload)}")
             with _or_lost(attempt):
                 attempt.add(key, payload)
