@@ -101,7 +101,7 @@ class Retry(Struct, frozen=True, kw_only=True):
         require_timeout("attempt_timeout", self.attempt_timeout)
         if not _are_errors(self.on_error):
             expected = "an exception class, a tuple of them, or a plain function of an error"
-            _require_predicate("Retry.on_error", self.on_error, expected)
+            _require_predicate("on_error", self.on_error, expected)
         if self.on_result is not None:
             expected = "a plain function that is given the results, or None"
             _require_predicate("on_result", self.on_result, expected)
