@@ -1,5 +1,6 @@
 """The version of a function: of source text, of installed versions and of the values it holds."""
 
+import asyncio
 import importlib
 import linecache
 import os
@@ -12,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import ModuleType
+from typing import Any
 
 import pytest
 from drawn_functions import (
@@ -226,6 +228,35 @@ def test_a_value_counts_however_the_code_gets_at_it(
             sys.modules.pop(name, None)
         told.add(version_of(on_disk(tmp_path, text).fn))
     assert len(told) == 2
+
+
+def test_chance_counts_with_its_state_and_what_calls_run_on_by_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    text = """
+import asyncio, os
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+pool, room, chance = ThreadPoolExecutor(1), asyncio.Semaphore(1), Random(os.environ["DRAWN"])
+def roll(x): return chance.random()
+async def fn(x):
+    async with room: return pool.submit(len, x).result()
+"""
+    told = []
+    for seed in "112":
+        monkeypatch.setenv("DRAWN", seed)
+        module = on_disk(tmp_path, text)
+        told.append(version_of(module.roll))
+        before = version_of(module.fn)
+        asyncio.run(_call_each(module.fn))
+        assert version_of(module.fn) == before
+        module.pool.shutdown()
+    assert told[0] == told[1] != told[2]
+
+
+async def _call_each(fn: Any) -> None:
+    await asyncio.gather(*map(fn, "abc"))
 
 
 def using(folder: Path, text: str, files: str, version: str = "1.0") -> str:

@@ -1,5 +1,6 @@
 """Objects of all other kinds: classes by their contents, instances by class, data and state."""
 
+import asyncio
 import copyreg
 import gc
 import sys
@@ -7,6 +8,7 @@ import threading
 from _abc import _get_dump  # type: ignore[import-not-found] # the only way to registered classes
 from abc import ABCMeta
 from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from enum import Enum
@@ -38,6 +40,8 @@ from asyncwait.backends.journal._version._walk import Walk
 from asyncwait.spec.texts import shown
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
+_RUNNERS = (asyncio.AbstractEventLoop, Executor)
+"""What calls run on; results do not depend on its state, which changes with each use."""
 _NO_PART = {"__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__"}
 _NO_PART |= {"__slotnames__", "__annotations_cache__", "__msgspec_cache__", "__signature__"}
 _NO_PART |= {"_abc_impl", "__objclass__", "_value2member_map_"}
@@ -141,6 +145,8 @@ def _add_instance(walk: Walk, thing: Any, kind: type) -> None:
     if issubclass(kind, _LOCKS):
         walk.of(kind)
         walk.attributes(getattr(thing, "__dict__", {}))
+    elif issubclass(kind, _RUNNERS) and origin is not None:
+        walk.of(kind)
     elif any(thing is each for each in (sys.stdin, sys.stdout, sys.stderr)):
         walk.tag("stream")
     elif kind is ContextVar:
@@ -193,7 +199,7 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     try:
         if native in _DATA:
             _DATA[native](walk, thing)
-        if native not in _DATA:
+        if native not in _DATA and not (is_own and origin == PYTHON):  # Its own pickle says all.
             _add_pickle(walk, thing, kind, _pickled(thing, native))
         elif native is object and not is_own:
             _pickled(thing, native)  # Python refuses an object with more than attributes.
