@@ -14,7 +14,6 @@ from asyncwait.spec import (
     InvalidResult,
     OpenOperator,
     OperatorConfig,
-    OperatorError,
     Record,
     Retry,
     RetryAfter,
@@ -83,17 +82,6 @@ async def test_a_slip_in_the_function_fails_its_record_with_a_type_error(
     )
     assert f"got {told}" in str(error.__cause__)
     assert str(error).count(kind.__name__) == 1
-
-
-async def test_a_stop_iteration_of_a_plain_function_ends_nothing(
-    open_operator: OpenOperator,
-) -> None:
-    raised = StopIteration("a")
-    error = await error_of(open_operator, raising(raised), "a")
-
-    assert type(error) is CallFailed
-    assert error.record == Record("a")
-    assert raised in {error.__cause__, error.__cause__ and error.__cause__.__cause__}
 
 
 async def test_what_is_no_element_is_shown_with_the_cure(open_operator: OpenOperator) -> None:
@@ -167,20 +155,6 @@ async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: Open
 
         assert error.__cause__ is reason
         assert "handler" not in str(error)
-
-
-@pytest.mark.all_profiles
-async def test_the_error_of_a_failure_handler_tells_of_both(open_operator: OpenOperator) -> None:
-    def breaks(_: str, __: OperatorError) -> None:
-        raise KeyError("no such queue")
-
-    fn: Any = raising(ValueError(1))
-    fn.failure = breaks
-    error = await error_of(open_operator, fn, "a")
-
-    assert all(told in str(error) for told in ("ValueError(1)", "KeyError('no such queue')"))
-    assert isinstance(error.__cause__, KeyError)
-    assert isinstance(error.__cause__.__context__, CallFailed)
 
 
 @pytest.mark.all_profiles
@@ -258,30 +232,3 @@ async def test_a_key_that_can_not_be_looked_up_fails_the_operator(
     error = await error_of(open_operator, slow, *records, mode="key-ordered")
 
     assert (error.record.value, repr(error.__cause__)) == (value, f"ValueError({said!r})")
-
-
-@pytest.mark.parametrize(
-    ("first", "others"),
-    [
-        ("open", ["OSError('source')"]),
-        ("body", ["OSError('source')", "LookupError('close')"]),
-        ("source", ["LookupError('close')"]),
-    ],
-)
-async def test_the_first_that_went_wrong_comes_out_with_the_others_as_notes(
-    open_operator: OpenOperator, first: str, others: list[str]
-) -> None:
-    source = Source("a1", 99)
-    source.closing_error = OSError("source")
-    fn: Any = Sleeper()
-    fn.open = lambda: raising(LookupError("open"))(None) if first == "open" else None
-    fn.close = lambda: raising(LookupError("close"))(None)
-
-    with pytest.raises((OSError, LookupError), match=first) as caught:  # noqa: PT012 - of the body, too
-        async with open_operator(OperatorConfig(), fn, source):
-            if first == "body":
-                raise LookupError("body")
-
-    assert caught.value.__notes__ == [
-        f"Closing the operator raised, too: {each}" for each in others
-    ]
