@@ -433,22 +433,6 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
             raise late from None
 
 
-@breaks("POLICY-7")
-class BlamesTheLastAttemptForTheDeadline(ResultHandler):
-    """Gives what the last attempt raised as the cause, where the handler has nothing."""
-
-    def conclude_failure(self, failure: OperatorError, at: float) -> None:
-        self.raised = failure.__cause__
-        super().conclude_failure(failure, at)
-
-    def results_at_deadline(self) -> tuple[Any, ...]:
-        try:
-            return super().results_at_deadline()
-        except CallTimedOut as late:
-            cause = late.__cause__
-            raise late from getattr(self, "raised", None) if cause is None else cause
-
-
 @breaks(
     "FAIL-12",
     is_bound=True,

@@ -210,17 +210,6 @@ class LetsErrorsOverruleResults(ResultHandler):
         super().on_outcome(outcome)
 
 
-@breaks(
-    "RES-4", is_bound=True
-)  # on trio what the call comes to is known before timers of that instant fire
-class TakesARaiseAtTheDeadlineForASecondOutcome(ResultHandler):
-    """Fails where a call raises in the instant in which its deadline has decided."""
-
-    def is_raised_besides(self, outcome: Outcome) -> bool:
-        by_callback = isinstance(outcome, Raised) and outcome.by_callback
-        return by_callback and self.is_decided and not self.is_late(outcome)
-
-
 class _Lazy(deque[Any]):
     """Outputs that are made of what a list holds when they are taken."""
 

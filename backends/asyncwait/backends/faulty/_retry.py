@@ -122,20 +122,9 @@ class ForgetsTheCap(AsyncWaitOperator):
             self.back_offs = BackOffs(replace(config.retry, cap=max(config.retry.cap, 1e6)))
 
 
-@breaks(
-    "RETRY-3", behind="RETRY-15", why="the one back-off that is so long lies at the end of input"
-)
-class CountsBackOffsInThirtyTwoBits(ResultHandler):
-    """Counts milliseconds in 32 bits, where a back-off of months is over at once."""
-
-    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
-        pause = super().pause_after_failure(failure, left)
-        return None if pause is None else round(1000 * pause) % 2**32 / 1000
-
-
 @breaks("RETRY-12")
 class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
-    """Does so with what an attempt may take."""
+    """Counts milliseconds in 32 bits, where what an attempt may take is over at once."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
         if config.retry is not None and config.retry.attempt_timeout is not None:

@@ -211,14 +211,6 @@ class TimesFinishedRecordsOut(ResultHandler):
         super().on_deadline()
 
 
-@breaks("TIME-6")
-class LetsAnswersWinThatCameWithTheTimer(TimerService):
-    """Lets an answer win that was late, if the loop was busy when its deadline passed: TO-6."""
-
-    def run_before(self, time: float) -> None:
-        pass
-
-
 @breaks("TIME-2")
 class LooksAtDeadlinesNowAndThen(TimerService):
     """Looks at its deadlines every tenth of a second: good enough, as timeouts are long."""

@@ -3,12 +3,6 @@
 from asyncwait.conformance.evidence import examples
 
 EXAMPLES = examples("""
-attempt-raises-at-its-deadline: RES-4
-    In callback form; the second call of a begins at 280, and raises. In floats that may be a little
-    before the deadline: nothing but that can decide by then, whichever comes first.
-    form callback; timeout 80; handled; retry; 200: a; 240: b; 280: c;
-    a: 40 misreturns broken, raises own with twice, late gives a?; c: gives c1 with twice;
-    requests 240 0
 repeated-on-a-quiet-stream: RETRY-1, RETRY-2, RETRY-3, RETRY-4, RETRY-10
     Nothing else happens while a backs off, for 40 ms and then for 80.
     retry; 0: a; a: 2 times 40 raises, 40 gives a1; source_ends_at 800
@@ -19,6 +13,9 @@ equal-records-each-with-its-own-back-off: RETRY-1, RETRY-3, RETRY-4, ORD-4
 back-offs-up-to-their-cap: RETRY-3, RETRY-4
     40, 120, then 160 ms each time: the cap holds, up to the sixteenth attempt.
     retry max_attempts=16 multiplier=3 cap=160; 0: a; a: 15 times raises, gives a1
+limit-beyond-any-clock: RETRY-12
+    The one attempt has as much time as its deadline allows.
+    timeout 400; retry attempt_timeout=9223372036854775800; 0: a; a: 40 gives a1
 back-off-of-minutes: RETRY-3, RETRY-4
     Four minutes, and then ten: there is no cap but that of the configuration.
     retry max_attempts=3 initial=240000 multiplier=3 cap=600000; 0: a; a: 2 times raises, gives a1
