@@ -19,6 +19,7 @@ from asyncwait.conformance.judging._check import (
     held_back,
     item_of,
     leg_check,
+    lost_failure,
     untimely_request,
 )
 from asyncwait.conformance.judging._decide import is_raised
@@ -98,6 +99,7 @@ __all__ = [
     "judge",
     "key_of",
     "leg_check",
+    "lost_failure",
     "readings",
     "running_at",
     "span",

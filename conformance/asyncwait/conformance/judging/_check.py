@@ -4,7 +4,7 @@ A check is a pure function from a history to what held and what did not.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -131,6 +131,20 @@ def item_of(leg: LegHistory, call: Call) -> Item | None:
     """Return the record of a call."""
     number = call.record
     return None if number is None or number >= len(leg.records) else leg.records[number]
+
+
+def lost_failure(
+    leg: LegHistory, item: Item, call: Call, what: str, asked: Container[Item]
+) -> Finding:
+    """Say how the failure of a call that several records share was lost for one of them."""
+    if item.last is not call or leg.ending.how in {"failed", "left", "crashed", "interrupted"}:
+        return None
+    is_lost = bool(item.wrong) or (item.failure != "" and item not in asked)
+    if leg.ending.how in {"hung", "livelock"} and (item.decided_at == NEVER or is_lost):
+        return f"the {what} of {item} failed, and nothing became of that", call.ended_at
+    if leg.ran_to_its_end and is_lost:
+        return f"the {what} of {item} failed, and that was lost", call.ended_at
+    return None
 
 
 def failures_asked(leg: LegHistory) -> Mapping[Item, FailureAsked]:

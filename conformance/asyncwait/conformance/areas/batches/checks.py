@@ -29,6 +29,7 @@ from asyncwait.conformance.judging import (
     item_of,
     key_of,
     leg_check,
+    lost_failure,
     readings,
 )
 from asyncwait.spec import Record
@@ -314,21 +315,10 @@ def what_a_batch_raises_is_of_all_its_records(leg: LegHistory) -> Iterator[Findi
             item = item_of(leg, call)
             if item is None or not waits_for(leg, call, call.ended_at - ROUNDING):
                 continue
-            lost = _unharmed(leg, item, call, is_asked=item in asked)
+            lost = lost_failure(leg, item, call, "batch", asked)
             yield lost
             if lost is not None:
                 return
-
-
-def _unharmed(leg: LegHistory, item: Item, call: Call, *, is_asked: bool) -> Finding:
-    """Say whether a record goes on as if its call had not raised."""
-    if item.last is not call or leg.ending.how in {"failed", "left", "crashed", "interrupted"}:
-        return None
-    if leg.ending.how in {"hung", "livelock"} and (item.decided_at == NEVER or item.wrong):
-        return f"the batch of {item} raised, and nothing became of that", call.ended_at
-    if leg.ran_to_its_end and (item.wrong or (item.failure and not is_asked)):
-        return f"the batch of {item} raised, and that was lost", leg.end_at
-    return None
 
 
 @leg_check("BAT-11")

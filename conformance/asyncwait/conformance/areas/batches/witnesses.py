@@ -53,7 +53,7 @@ BAT-9: the failure handler was asked for Record 'a' (input 0), which its batch a
         out a! b!, ends finished
     keeps: 0: waits, takes 0 1, end, batch a b; 40: #0 gives a1, #1 raises,
         asks b about CallFailed cause=ValueError, out a1 b!, ends finished
-BAT-10: the batch of Record 'a' (input 0) raised, and that was lost
+BAT-10: the batch of Record 'a' (input 0) failed, and that was lost
     plan: batch max_size=2; 0: a b; a: 40 raises with whole; b: 40 gives b1
     breaks: 0: waits, takes 0 1, end, batch a b; 40: #0 raises, #1 raises; 80: ends finished
     keeps: 0: waits, takes 0 1, end, batch a b; 40: #0 raises, #1 raises,

@@ -30,6 +30,7 @@ from asyncwait.conformance.judging import (
     first_stray,
     item_of,
     leg_check,
+    lost_failure,
     readings,
 )
 
@@ -128,22 +129,10 @@ def a_failed_load_has_failed_for_all_that_wait(leg: LegHistory) -> Iterator[Find
             item = item_of(leg, call)
             if item is None or call.is_stale or not waits(call, load.ended_at):
                 continue
-            lost = _unharmed(leg, item, call, is_asked=item in asked)
+            lost = lost_failure(leg, item, call, "load", asked)
             yield lost
             if lost is not None:
                 return
-
-
-def _unharmed(leg: LegHistory, item: Item, call: Call, *, is_asked: bool) -> Finding:
-    """Say whether a record goes on as if its load had not failed."""
-    if item.last is not call or leg.ending.how in {"failed", "left", "crashed", "interrupted"}:
-        return None
-    is_lost = bool(item.wrong) or (item.failure != "" and not is_asked)
-    if leg.ending.how in {"hung", "livelock"} and (item.decided_at == NEVER or is_lost):
-        return f"the load of {item} failed, and nothing became of that", call.ended_at
-    if leg.ran_to_its_end and is_lost:
-        return f"the load of {item} failed, and that was lost", call.ended_at
-    return None
 
 
 @leg_check("CACHE-5")
