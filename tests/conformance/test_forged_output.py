@@ -17,7 +17,6 @@ from markdown_it import MarkdownIt
 from msgspec import Struct, structs
 from rich.console import Console
 
-from asyncwait.backends.journal import JournalMismatch
 from asyncwait.backends.journal import _commands as journal_commands
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary
 from asyncwait.backends.spark.carry import _commands as snapshot_commands
@@ -40,7 +39,7 @@ from asyncwait.conformance.running import Broken
 from asyncwait.conformance.timeline import draw_lanes, draw_svg
 from asyncwait.conformance.verdict import Case, Cause, Failure
 from asyncwait.reference import open_operator
-from asyncwait.spec import AsyncWaitError, InvalidConfig, InvalidResult, Record, Snapshot
+from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
 from asyncwait.spec.rules import Rule, mailbox_rules, rules
 from asyncwait.spec.scenario import Ending, Leg, Scenario, Timed, Trace, scenarios_from_json
 from asyncwait.spec.snapshots import NotPortable, encode_snapshot
@@ -239,8 +238,6 @@ class Odd(Exception):
 def errors_of(texts: Texts) -> Iterator[str]:
     record = Record(Odd(next(texts)), key=Odd(next(texts)))
     yield str(call_failed(record, Odd(next(texts))))
-    yield str(InvalidConfig.of("it", Odd(next(texts)), "another"))
-    yield str(JournalMismatch.between(next(texts), {next(texts): (next(texts), next(texts))}))
     yield _run_on([Odd(next(texts))])
     yield str(join_errors(OSError("first"), Odd(next(texts))).__notes__[0])  # type: ignore[union-attr]
     unread = json.dumps([{"mode": next(texts)}]).encode("utf-8", "replace")

@@ -286,7 +286,6 @@ def test_of_two_that_prepare_at_the_same_time_one_is_refused(
 def test_whoever_locks_the_folder_keeps_nobody_out_for_ever(
     on_disk: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may be one who starts us, so that we run once."""
     monkeypatch.setattr(_local, "_PATIENCE", 0.01)
     folder = os.open(on_disk.path, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)

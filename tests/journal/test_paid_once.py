@@ -230,7 +230,6 @@ async def test_batches_are_refused(on_disk: Journal) -> None:
 def test_what_proves_nothing_of_the_next_call_is_not_kept(
     on_disk: Journal, error: Exception
 ) -> None:
-    """Even if `is_final` says so."""
 
     def ask(_: int) -> str:
         raise error

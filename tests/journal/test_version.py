@@ -96,7 +96,6 @@ def test_each_kind_of_the_grammar_is_drawn() -> None:
 
 
 def test_it_says_the_rule_and_the_python() -> None:
-    """So that a journal of another Python is seen to be one; and it fits a journal."""
     version = version_of(loaded(Program("", "def fn(x): return x", 0)))
     rule, python, digest = version.split(":")
 

@@ -156,7 +156,6 @@ def standard(name: str) -> Collection[str]:
 
 
 def test_no_part_is_imported_as_an_attribute_of_the_root(modules: dict[str, Module]) -> None:
-    """`from asyncwait import spec` is refused: not every type checker sees it across portions."""
     wrong = [
         f"{module.name}, line {node.lineno}"
         for module in modules.values()

@@ -63,7 +63,6 @@ async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> No
 
 @each_that_caches
 async def test_figures_add_up_while_a_key_is_told(name: str) -> None:
-    """For each record, and where no key is told (CACHE-11)."""
     seen: list[Statistics] = []
 
     async def fn(value: int) -> int:

@@ -7,6 +7,7 @@ A mistake that gives wrong results, or none, without an error is the one outcome
 
 import functools
 import math
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
@@ -339,6 +340,16 @@ def test_a_generator_serves_one_stream(form: str) -> None:
         source, fn = make(5), ask if form in ON_LOOP else plainly
         assert FORMS[form](source, fn) == [5]
         assert "make a new one" in str(refusal_of(FORMS[form], source, fn))
+
+
+@pytest.mark.parametrize(
+    ("source", "option"), [(async_one_by_one(1), {}), (VALUES, {"cache": Cache(9, 60)})]
+)
+def test_a_stream_in_threads_refuses_what_needs_a_loop(source: Any, option: dict[str, Any]) -> None:
+    error = refusal_of(FORMS["threads-ordered"], source, plainly, **option)
+    assert re.search("`async with`|^cache must be ", str(error))
+    with pytest.raises(RuntimeError, match="left and not entered"):
+        threads.ordered_wait(VALUES, plainly).__exit__(None, None, None)
 
 
 BATCH = {"batch": Batch(max_size=3)}

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, echo
 
+from asyncwait.backends import threads
 from asyncwait.backends.services import InFlight, Limit
 from asyncwait.spec import (
     CallFailed,
@@ -118,7 +119,6 @@ async def test_the_source_and_its_iterator_are_closed(
 async def test_a_plain_generator_is_closed_when_it_is_left(
     ordered_wait: PlainWait, error: Exception | None
 ) -> None:
-    """Its `finally` runs before leaving is over, and what it raises comes out."""
     log: list[str] = []
 
     def source() -> Iterator[str]:
@@ -273,14 +273,15 @@ def test_each_option_is_one_of_the_configuration() -> None:
     assert given == [OperatorConfig("unordered", 7, 5, max_held=9, copy=list)]
 
 
-def test_the_plain_form_says_what_it_takes(operator: str) -> None:
-    """`help(ordered_wait)` tells of each argument, and of what it gives."""
-    for mode in get_args(Mode):
+def test_help_names_every_argument_and_the_results(operator: str) -> None:
+    threaded = [threads.ordered_wait, threads.unordered_wait, threads.key_ordered_wait]
+    for mode, in_threads in zip(get_args(Mode), threaded, strict=True):
         wait: Any = PLAIN_FORMS[operator][mode]
         shown = inspect.signature(wait)
 
-        assert wait.__name__ == f"{mode.replace('-', '_')}_wait"
-        assert {f"{name}: " in wait.__doc__ for name in shown.parameters} == {True}
+        assert wait.__name__ == in_threads.__name__ == f"{mode.replace('-', '_')}_wait"
+        for each in (wait, in_threads):
+            assert all(f"{name}: " in each.__doc__ for name in inspect.signature(each).parameters)
         assert shown.return_annotation == AbstractAsyncContextManager[PlainResults[Any]]
 
 

@@ -170,7 +170,6 @@ def test_the_handler_of_a_value_is_part_of_its_plan() -> None:
     [(1, "1"), (1, 1.0), (1, True), (None, "null"), ([1], (1, 2)), (b"a", "a")],
 )
 def test_values_that_differ_have_another_identity(one: Any, other: Any) -> None:
-    """Equal in Python is not the same in a plan."""
     assert identity(one) != identity(other)
 
 

@@ -56,7 +56,6 @@ def test_a_backend_has_the_profiles_that_it_names_and_no_others() -> None:
 
 
 def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
-    """It has a name of its own because so many operators do it."""
     backend = stream_backend(open_operator, drains_at_barrier=True)
 
     assert ALL_CAPABILITIES - backend.capabilities == {Capability.IN_FLIGHT_SNAPSHOT}

@@ -109,7 +109,6 @@ class Word(str):
 
 
 async def test_a_result_of_a_class_of_its_own_is_what_its_base_would_be(hosted: Hosted) -> None:
-    """As without `carry`."""
 
     async def parsed(_row: Any) -> Any:
         return {"told": Word("a")}

@@ -72,7 +72,6 @@ def test_a_row_costs_what_its_value_does() -> None:
 
 
 def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
-    """It waits for a turn, as rows do; a row that the journal has needs none."""
     begun: list[float] = []
     tried: set[int] = set()
 

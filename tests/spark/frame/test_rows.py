@@ -296,7 +296,6 @@ async def forgets(value: int) -> Any:
 )
 @pytest.mark.parametrize("on_error", [None, "skip", "column"])
 def test_unfinished_work_is_no_result(fn: Any, on_error: Any) -> None:
-    """Whatever is to become of rows that fail."""
     with pytest.raises((CallFailed, TypeError), match="expected a"):
         enriched(fn, capacity=1, on_error=on_error, retry=Retry(initial=0.001))
 

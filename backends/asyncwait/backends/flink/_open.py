@@ -47,14 +47,7 @@ def open_keyed_operator(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
 ) -> FlinkStream:
-    """Open Flink's key-ordered operator; see `asyncwait.spec.OpenOperator`.
-
-    Raises:
-        InvalidConfig: an argument is not what it should be, or Flink has no word for it.
-        FlinkUnavailable: Flink can't be run here.
-        MissingExtra: the extra `flink` is not installed.
-        MissingJava: there is no Java.
-    """
+    """Open Flink's key-ordered operator, which raises the errors that `open_operator` raises."""
     if isinstance(config, OperatorConfig):
         config.require_only("Flink's key-ordered operator")
         if config.mode != "key-ordered":
