@@ -723,18 +723,18 @@ class CallsOnAfterAFailure(StreamTask):
 
 @breaks("END-10")
 class FillsItsSlotsAsItIsLeft(ResultStream):
-    """Cancels what runs when it is left, then calls for what has waited, and cancels that, too."""
+    """Cancels what runs when it is left, and calls for what has waited while that cleans up."""
 
     async def __aexit__(self, *raised: Any) -> None:
         task, operator = self.task, self.task.operator
         operator.cancel_calls()
         if not task.output.finished and task.output.error is None:
-            while task.backlog and isinstance(record := task.backlog[0], Record):
-                task.backlog.popleft()
-                operator.process_record(record)
             with anyio.CancelScope(shield=True):
-                for _ in range(3):
-                    await anyio.lowlevel.checkpoint()
+                await anyio.sleep(0.01)
+                while task.backlog and isinstance(record := task.backlog[0], Record):
+                    task.backlog.popleft()
+                    operator.process_record(record)
+                await anyio.sleep(0.01)
         await super().__aexit__(*raised)
 
 

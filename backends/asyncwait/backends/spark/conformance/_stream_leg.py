@@ -85,6 +85,9 @@ class HostedLeg:
 
     async def _visit(self, visit: Visit) -> dict[Identity, Outcome]:
         host = self._host or self._open(visit)
+        if self.consumer.ending is not None:  # by a crash, once the last visit was over
+            await self._close(host)
+            return self._refusals(visit)
         for item in visit.wanted:
             self._came.setdefault(item.identity, len(self._came))
         self._loop.spin.restart(partial(self.end, "livelock"))

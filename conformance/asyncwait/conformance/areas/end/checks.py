@@ -220,19 +220,15 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-10")
 def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins when the operator was left, or has failed.
+    """No call begins later than the instant in which the operator was left, or has failed.
 
-    Within the instant of leaving a call may have its task already; but not when others are
-    cancelled, which is what leaving begins with. A deadline of that instant cancels, too.
+    Within that instant a call may have its task already.
     """
     if leg.is_shielded or leg.ending.how == "interrupted":
         return
-    left = next((seq for seq, _ in leg.seen(SinkLeft)), NEVER)
-    cancelled = (call for call in leg.started if call.cancelled_at < call.until)
-    told = min((c.cancelled_seq for c in cancelled if c.cancelled_seq > left), default=NEVER)
     # A call that answers in the last instant may block the loop.
     over_at = leg.facts.instants(min(leg.left_at, leg.fail_at))[-1]
-    late = next((call for call in leg.started if call.at > over_at or call.seq > told), None)
+    late = next((call for call in leg.started if call.at > over_at), None)
     if late is not None:
         after = "leaving" if leg.left_at <= late.at else "the failure"
         yield f"call {late.number} of {late.value!r} began after {after}", late.at
