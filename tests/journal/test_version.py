@@ -383,5 +383,5 @@ def test_a_script_counts_like_a_notebook_and_needs_a_source(tmp_path: Path) -> N
 
     assert [each != before for each in told] == [True, True, False]
     with pytest.raises(subprocess.CalledProcessError) as raised:
-        told_by(SCRIPT)
-    assert "no source of <lambda> (<string>, line 4) is found; use" in raised.value.stderr
+        told_by(f"exec(compile({SCRIPT!r}, '<made>', 'exec'))")
+    assert "no source of <lambda> (<made>, line 4) is found; use" in raised.value.stderr

@@ -192,7 +192,8 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     native = _native(kind)
     derived = kind.__mro__[: kind.__mro__.index(native)]
     attributes = _hidden(thing, derived, {MemberDescriptorType})
-    attributes |= object.__getattribute__(thing, "__dict__") if kind.__dictoffset__ else {}
+    with suppress(AttributeError):  # It has none, or shows it to nobody, as a TypeVar does.
+        attributes |= object.__getattribute__(thing, "__dict__")
     is_own = any(getattr(kind, n, 0) is not getattr(native, n, 0) for n in _PICKLING)
     told = None
     walk.of(kind)
@@ -204,8 +205,7 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
         elif native is object and not is_own:
             _pickled(thing, native)  # Python refuses an object with more than attributes.
         if is_own and not issubclass(kind, Enum):
-            with suppress(Exception):
-                told = _pickled(thing, kind)
+            told = _own_pickle(thing, kind, origin)
     except (TypeError, ValueError, AttributeError) as error:
         what = f"{shown(thing)} ({kind.__name__}), whose state can't be read"
         raise Undetermined(what, is_whole=False) from error
@@ -223,6 +223,20 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
             with suppress(Undetermined):
                 walk.tag(walk.apart(each))
             walk.tag(name, type(each).__qualname__)
+
+
+def _own_pickle(thing: Any, kind: type, origin: str | None) -> Any:
+    """Return the pickle that an object makes of itself; None if it makes none.
+
+    Raises:
+        TypeError: its class is of the standard library, and refuses to be pickled.
+    """
+    try:
+        return _pickled(thing, kind)
+    except Exception as error:
+        if origin == PYTHON and isinstance(error, TypeError):
+            raise
+        return None
 
 
 def _is_hash(name: str, value: Any) -> bool:
