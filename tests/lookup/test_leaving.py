@@ -107,7 +107,7 @@ async def test_a_back_off_ends_when_the_table_is_left() -> None:
 
     async with (
         anyio.create_task_group() as group,
-        open_table(table, retry=retry, timeout=20) as opened,
+        open_table(table, retry=retry, timeout=60) as opened,
     ):
         group.start_soon(read, opened)
         await anyio.sleep(3)
