@@ -103,7 +103,6 @@ HOLDS_ON = """
 def test_leaving_the_debugger_ends_the_run_whatever_the_operator_does(
     outside: Folder, trouble: str
 ) -> None:
-    """It may take that for an error of its call, and it may have called the debugger by name."""
     assert left_by(gate(outside, trouble), "backend", "q\n").count("(Pdb) ") == 1
 
 

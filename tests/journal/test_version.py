@@ -57,7 +57,6 @@ def fate(program: Program, other: Program) -> str:
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("block", range(10))
 def test_another_result_is_another_version(block: int) -> None:
-    """Of functions that are drawn by a grammar, and changed in one place: 2,000 in all blocks."""
     seeds = [seed for seed in range(block * EACH, (block + 1) * EACH) if drawn(seed).spots]
     fates = {
         seed: fate(drawn(seed), drawn(seed, Random(seed).randrange(drawn(seed).spots)))

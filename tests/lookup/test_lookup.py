@@ -16,7 +16,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_each_value_comes_in_its_place_with_its_rows() -> None:
-    """Several, none, or none because of its key; what is equal is asked for once."""
     table = Scripted(b=["x", "y"], c=None)
     values = [(1, "a"), (2, "b"), (3, None), (4, "c"), (5, "a")]
 
@@ -54,7 +53,6 @@ async def test_no_value_waits_for_the_next_one() -> None:
 
 
 def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
-    """`asyncio.run` does not tell anyio, and chunks begin outside of any task."""
 
     async def source() -> AsyncIterator[str]:
         for value in "abc":

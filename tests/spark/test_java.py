@@ -35,7 +35,6 @@ def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_path_comes_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without JAVA_HOME, `java` on PATH is taken, whatever it prints before its version."""
     says = 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17.0.9" 2023-10-17'
     home = java_home(tmp_path / "home", says)
     monkeypatch.setenv("PATH", str(home / "bin"))

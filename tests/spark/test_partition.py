@@ -278,7 +278,6 @@ def test_an_interrupt_of_the_reader_closes_everything(monkeypatch: pytest.Monkey
 
 
 def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
-    """They are cancelled when the operator is gone, as `asyncio.run` would do."""
     ended: list[str] = []
     tasks: list[asyncio.Task[None]] = []
 

@@ -219,7 +219,6 @@ def test_a_stall_of_any_thread_is_lateness(
 
 
 def test_stretches_in_time_do_not_add_up_to_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three of 13 ms look like the next instant, slightly early, if each is measured alone."""
     now = [0.0]
     monkeypatch.setattr(OutsideRealLoop, "time", lambda _: now[0])
     side = LoopSide(LegStart.first(ABC), real=True)

@@ -69,7 +69,6 @@ SAMPLE = Snapshot(
 
 @given(SNAPSHOTS)
 def test_a_snapshot_comes_back_equal(snapshot: Snapshot) -> None:
-    """Elements, their order and multiplicity, `read` and the whole chain survive."""
     back = decode_snapshot(encode_snapshot(snapshot))
 
     assert back == snapshot

@@ -96,7 +96,6 @@ async def test_a_cancellation_waits_for_the_calls_too(fn: Gated) -> None:
 
 
 def test_a_task_that_is_cancelled_while_it_waits_for_calls_waits_on(fn: Gated) -> None:
-    """On asyncio, where nothing can be shielded from that."""
 
     async def main() -> None:
         async def leave() -> None:

@@ -124,7 +124,6 @@ def test_a_callback_from_a_thread_is_no_request(loop: OutsideVirtualLoop, ask: A
 
 
 def test_each_submission_is_announced() -> None:
-    """`on_submit` runs on the loop before each coroutine from outside, and for nothing else."""
     seen: list[int] = []
     loop = OutsideVirtualLoop(lambda: seen.append(len(asyncio.all_tasks(loop))))
     left: list[asyncio.Task[None]] = []

@@ -317,7 +317,6 @@ def test_a_spent_budget_ends_the_job_and_the_journal_goes_on_from_there(
 
 
 def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """Behind `limit` a task ends soon, whatever PySpark would have gathered."""
     calls = tmp_path / "calls"
     calls.mkdir()
 
@@ -361,7 +360,6 @@ INSTANT = "timestamp'2026-01-02'"
 
 
 def test_settings_that_differ_share_no_result(spark: EmbeddedSpark, tmp_path: Path) -> None:
-    """Each is refused by its name; `test_keys` goes through all types, names and schemas."""
     df = spark.session.sql(f"SELECT {INSTANT} AS c, 1 AS d")
 
     async def fn(value: Any) -> tuple[str]:

@@ -147,7 +147,6 @@ def test_a_worker_asks_once_for_what_it_keeps(orders: DataFrame, tmp_path: Path)
 def test_a_task_that_nobody_wants_more_of_closes_its_table(
     spark: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    """As behind `limit`; it looks up no more."""
     table = Written(tmp_path)
     df = spark.session.range(0, 1_000_000, 1, 1).selectExpr("id AS user")
 
