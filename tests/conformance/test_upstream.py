@@ -49,7 +49,6 @@ def test_the_command_prints_the_page() -> None:
 
 
 def test_all_tests_are_there_once() -> None:
-    """As many as there are in Flink's own sources; those of the mailbox are most of them."""
     asked = Counter(test.asks for test in TESTS if test.kind == "capability")
 
     assert len({(test.owner, test.name) for test in TESTS}) == len(TESTS) == 133

@@ -58,7 +58,6 @@ def write(gate: Folder, before: str = "pass", more: str = "") -> Path:
 
 
 def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Folder) -> None:
-    """The child process looks for modules wherever its parent does; progress is told from 0 on."""
     write(gate)
     told: list[tuple[str, int, int]] = []
 

@@ -97,7 +97,6 @@ def test_it_is_described_in_a_sentence() -> None:
 
 
 def test_what_has_its_own_mechanism_is_written_from_the_contract_alone() -> None:
-    """No anyio, no reference, no pool: the standard library, trio, the contract and its toolkit."""
     allowed = {*sys.stdlib_module_names, "trio"}
     own = ("asyncwait.spec", "asyncwait.toolkit", sound.__name__)
     found = {
@@ -128,7 +127,6 @@ def test_the_gallery_gives_backends_by_name() -> None:
 
 
 def test_the_gallery_is_found_by_its_entry_point() -> None:
-    """`asyncwait verify faulty-...` finds the operators without naming a module."""
     assert set(gallery()) <= set(known_backends())
 
 

@@ -24,6 +24,14 @@ LONG = "CAP-7"
 """A rule that only scenarios of thousands of records show, which are not played here."""
 
 
+HIDDEN = {
+    ("calls-again-where-a-connection-breaks", "stores-fences-apart"),
+    ("closes-the-source-unshielded", "gives-no-room-to-who-waits-for-a-key"),
+    ("ends-three-times", "keeps-the-last-failure"),
+}
+"""Pairs of which one fault has its entry under another rule that this fault alone breaks."""
+
+
 def pairs() -> Iterator[tuple[Faulty, Faulty, Variation]]:
     faults = [each for each in FAULTY if _can_be_mixed(each)]
     chance = Random(0)
@@ -86,8 +94,9 @@ def test_each_of_two_faults_has_an_entry_of_its_own(
     areas = [rules()[each.rule].area for each in (one, other)]
     found = entries(both, areas)
     for fault, rival in ((one, other), (other, one)):
-        # A fault that few scenarios show by its own rule has its entry under another of its rules.
-        assert fault.rule in found or (broken(fault, areas) - broken(rival, areas)) & found
+        is_hidden = (one.name, other.name) in HIDDEN
+        own = broken(fault, areas) - broken(rival, areas) if is_hidden else {fault.rule}
+        assert own & found
 
 
 def entries(variation: Variation, areas: list[str]) -> set[str]:

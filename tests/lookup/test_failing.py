@@ -133,8 +133,10 @@ HANDLED: dict[str, Any] = {
         ),
         (
             {"retry": Retry(max_attempts=9, initial=1), "timeout": 2.5},
-            "key 'b': the table gave no answer within 2.5 s; the attempt before failed: "
-            + repr(OSError("down")),
+            (
+                "key 'b': the table gave no answer within 2.5 s; "
+                "the attempt before failed: OSError('down')"
+            ),
         ),
     ],
 )

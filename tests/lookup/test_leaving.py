@@ -164,7 +164,6 @@ async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> No
 
 
 def test_a_request_that_is_given_up_cleans_up_on_asyncio() -> None:
-    """What it awaits then runs to its end, as in a call that is cancelled (CANCEL-1)."""
     log: list[str] = []
 
     async def ask(keys: list[int]) -> dict[int, Any]:

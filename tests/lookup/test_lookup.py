@@ -53,7 +53,6 @@ async def test_no_value_waits_for_the_next_one() -> None:
 
 
 def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
-
     async def source() -> AsyncIterator[str]:
         for value in "abc":
             await asyncio.sleep(0)

@@ -210,7 +210,6 @@ OTHER: dict[str, Any] = {"on_error": lambda _, error: [str(error)]}
 async def test_whatever_befalls_a_server_no_row_is_lost_and_none_comes_twice(
     own_redis: RedisServer, befalls: Any, options: dict[str, Any], rows: str
 ) -> None:
-    """Behind 500 values that have come out there are 500 more with the same keys."""
     own_redis.client.mset({f"{key}": f"v{key}" for key in range(500)})
     half = anyio.Event()
 

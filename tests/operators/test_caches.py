@@ -39,7 +39,6 @@ async def all_of(
     "null", [None, math.nan, (1, None), (1, (2, None)), ("a", math.nan)], ids=repr
 )
 async def test_a_null_key_is_nobody_elses(name: str, null: Any) -> None:
-    """Each of its records has a call of its own (CACHE-1)."""
     _, called, figures = await all_of(name, [1, 2, 3], lambda _: null)
 
     assert sorted(called) == [1, 2, 3]

@@ -125,7 +125,6 @@ class Slow:
 async def test_a_call_that_ends_with_its_cancellation_is_not_abandoned(
     open_operator: OpenOperator, stall: float, steps: int
 ) -> None:
-    """However many steps that takes, and however long a handler blocked the loop (TIME-8)."""
     fn = Slow(stall, steps)
 
     async with open_operator(OperatorConfig(timeout=1), fn, Source("a", 2, "b", 9)) as results:

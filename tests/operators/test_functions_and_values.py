@@ -27,10 +27,6 @@ ODD = [None, 0, 0.0, False, "", b"", (), [], {}, set[int](), 1, 1.0, True, float
 async def test_values_and_keys_keep_identity_and_type(
     open_operator: OpenOperator, mode: Mode
 ) -> None:
-    """False, equal across types, not hashable, not even comparable: they are nobody's business.
-
-    Where there is order by key, keys are, but nobody else's.
-    """
     seen: list[Any] = []
 
     async def fn(value: Any) -> list[Any]:

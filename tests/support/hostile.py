@@ -98,6 +98,9 @@ ALL = (
     ("run", "raise SystemExit(0)", r"the backend raised SystemExit: 0 \(.*gate.py:\d+\)"),
     ("run", "raise KeyboardInterrupt", "the backend raised KeyboardInterrupt"),
     ("run", "[0 for _ in iter(int, 1)]", BLOCKED),
+    ("run", "return", "scenarios given: 1, traces given back: 0"),
+    ("run", "yield from iter(lambda: trace, 0)", "traces given back: more"),
+    ("run", "trace = Trace(())", "error|broke"),
     ("run", "trace = forged(trace)", "gate:backend: ELEM-3 "),
     ("opening", FORGES, BROKEN),
     ("opening", f"{HIDES}; os._exit(0)", f"{DIED}exit code 0"),
@@ -151,6 +154,7 @@ PROGRAMS = (
         r"no\\x1b\[2J",
     ),
     (answering(f"print('{EMPTY_TRACE}'); 8 in [*line] and os._exit(0)"), "fail|died"),
+    (answering(f"print('{EMPTY_TRACE}' + chr(10) + '{EMPTY_TRACE}')"), "impossible|fail"),
     (answering(f"os.fork(); print('{EMPTY_TRACE}')"), "impossible|fail|error"),
 )
 """Commands, where {python} is an interpreter, and what the suite says of the programs."""

@@ -132,7 +132,6 @@ def test_a_batch_may_tell_its_cost(limits: Any, out: int) -> None:
 
 
 def test_a_batch_that_runs_on_keeps_its_permit() -> None:
-    """The permit is held as long as the thread works, although the operator was left."""
     goes_on, slots = threading.Event(), InFlight(1, max_wait=SHORT)
     options: Any = {"batch": PAIRS, "limits": [slots], "on_error": lambda _, error: error}
 

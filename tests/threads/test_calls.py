@@ -67,7 +67,6 @@ def test_results_are_read_where_the_call_runs() -> None:
 
 
 def test_copies_are_made_where_they_are_used() -> None:
-    """In the threads, one for each call, so that the source and the caller keep theirs."""
     places: list[str] = []
 
     def copy(value: list[int]) -> list[int]:

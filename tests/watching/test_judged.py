@@ -24,7 +24,7 @@ def broken(name: str, scenarios: list[Scenario]) -> list[set[str]]:
     backend = family()[name]()
     fitting = [adapted(each, backend.capabilities) for each in scenarios]
     runs = zip(fitting, backend.run(fitting), strict=True)
-    # Figures are looked at again and again, so that no operator that is watched sleeps.
+    # A watched operator wakes to show its figures, so END-23 does not apply to it.
     found = [set(dict(judge(*run, CHECKS).violations())) - {"END-23"} for run in runs]
     return [each for each in found if each]
 

@@ -79,7 +79,7 @@ class OperatorResults(Protocol):
 
     One task at a time may wait in `__anext__`: a second one gets a RuntimeError at once, and the
     first loses nothing. A consumer that shields itself from a cancellation of the operator from
-    outside, and reads on, gets a RuntimeError too, until the context is left: no task works on.
+    outside, and reads on, gets a RuntimeError too until the context is left, as no task serves it.
     """
 
     def __aiter__(self) -> AsyncIterator[Element]:

@@ -93,7 +93,6 @@ def test_the_letters_of_batches_come_again_in_time() -> None:
 
 
 def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> None:
-    """Back-pressure: the consumer rests, so that the results fill the room."""
     scenario = scenario_of("capacity 1; 0: 0 1 2; sink read 1, pause 80")
 
     (chart,) = lay_out(scenario, play(open_operator, scenario))

@@ -723,7 +723,7 @@ class CallsOnAfterAFailure(StreamTask):
 
 @breaks("END-10")
 class FillsItsSlotsAsItIsLeft(ResultStream):
-    """Cancels what runs when it is left, and calls for what has waited while that cleans up."""
+    """Cancels its calls when it is left, and fills their slots again while they clean up."""
 
     async def __aexit__(self, *raised: Any) -> None:
         task, operator = self.task, self.task.operator

@@ -124,7 +124,7 @@ class ForgetsTheCap(AsyncWaitOperator):
 
 @breaks("RETRY-12")
 class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
-    """Counts milliseconds in 32 bits, where what an attempt may take is over at once."""
+    """Counts `attempt_timeout` in milliseconds of 32 bits, so that months are over at once."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
         if config.retry is not None and config.retry.attempt_timeout is not None:

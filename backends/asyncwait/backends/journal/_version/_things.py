@@ -192,8 +192,9 @@ def _add_parts(walk: Walk, thing: Any, kind: type, origin: str | None) -> None:
     native = _native(kind)
     derived = kind.__mro__[: kind.__mro__.index(native)]
     attributes = _hidden(thing, derived, {MemberDescriptorType})
-    with suppress(AttributeError):  # It has none, or shows it to nobody, as a TypeVar does.
-        attributes |= object.__getattribute__(thing, "__dict__")
+    if kind.__dictoffset__:
+        with suppress(AttributeError):  # Since Python 3.12 a TypeVar hides its `__dict__`.
+            attributes |= object.__getattribute__(thing, "__dict__")
     is_own = any(getattr(kind, n, 0) is not getattr(native, n, 0) for n in _PICKLING)
     told = None
     walk.of(kind)

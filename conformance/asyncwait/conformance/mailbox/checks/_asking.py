@@ -36,16 +36,16 @@ def _tells(history: MailboxHistory, asked: Execution, what: str) -> Finding | st
 @check("MBX-29")
 def mail_is_told(history: MailboxHistory) -> Iterator[Finding]:
     """`has_mail` is true while anything waits, seen or unseen, and else false."""
-    yield from _told_of_mail(history, "has_mail")
+    yield from _answers_about_mail(history, "has_mail")
 
 
 @check("MBX-30")
 def long_work_makes_way(history: MailboxHistory) -> Iterator[Finding]:
     """`should_interrupt` is true while anything waits, also what this executor does not see."""
-    yield from _told_of_mail(history, "should_interrupt")
+    yield from _answers_about_mail(history, "should_interrupt")
 
 
-def _told_of_mail(history: MailboxHistory, asks: str) -> Iterator[Finding]:
+def _answers_about_mail(history: MailboxHistory, asks: str) -> Iterator[Finding]:
     for asked in history.of(asks):
         found = _tells(history, asked, "that there is mail")
         if asked.by == OWNER and asked.is_well and not isinstance(found, str):
