@@ -360,6 +360,12 @@ def fn(x): return g(x)  # f
 '''
 
 
+@pytest.mark.parametrize("wrong", ["fn", None, 5, pytest])
+def test_what_is_not_called_has_no_version(wrong: Any) -> None:
+    with pytest.raises(InvalidConfig, match="^fn must be a function, or an object that can be"):
+        version_of(wrong)
+
+
 def test_of_a_notebook_count_the_definitions_that_the_function_reaches() -> None:
     before, *told = told_by(CELLS).split()
 

@@ -448,6 +448,21 @@ def test_wrappers_refuse_what_gives_no_results(wrong: Any) -> None:
             wrap(wrong)
 
 
+@pytest.mark.parametrize("keys", ["12", b"12", {1: "a"}, 1])
+@pytest.mark.parametrize("cache", [None, lookup.Full()])
+def test_keys_are_asked_for_in_a_list(keys: Any, cache: Any) -> None:
+    class Towns(lookup.FunctionTable):
+        async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+            yield 1, "a"
+
+    async def main() -> None:
+        async with lookup.open_table(Towns(rows_of), cache=cache) as table:
+            await table.get_many(keys)
+
+    with pytest.raises(InvalidConfig, match="keys must be a list of keys"):
+        anyio.run(main)
+
+
 def test_parts_of_a_mock_are_those_that_it_was_given() -> None:
     fn = AsyncMock(timeout=plainly)
     assert FunctionParts.of(fn) == FunctionParts(fn, None, plainly, None, None, None)

@@ -90,7 +90,7 @@ def paid_once(
     def given(key: bytes, result: Any) -> Any:
         """Keep a result, and return it; where there are limits, with what it has cost."""
         bare = settled("fn", uncosted(result))
-        if keeps is None or _answer("keeps", keeps, bare):
+        if keeps is None or _decision("keeps", keeps, bare):
             payload = _answer("encode", encode, bare)
             if not isinstance(payload, bytes):
                 raise WrongFunction(f"expected bytes from encode, got {shown(payload)}")
@@ -99,7 +99,7 @@ def paid_once(
         return result if HELD_LIMITS.get() else bare
 
     def failed(key: bytes, error: Exception) -> None:
-        if is_final is not None and _answer("is_final", is_final, error) and not is_open(error):
+        if is_final is not None and _decision("is_final", is_final, error) and not is_open(error):
             with _or_lost(attempt):
                 attempt.add_failure(Failure.of_call(key, error))
 
@@ -140,6 +140,14 @@ def paid_once(
         if (part := part_of(fn, name)) is not None:
             setattr(paid, name, part)
     return paid  # type: ignore[no-any-return]
+
+
+def _decision(name: str, predicate: Callable[[Any], Any], given: Any) -> bool:
+    """Return what a predicate says of something; a forgotten `return` is no answer."""
+    answer = _answer(name, predicate, given)
+    if answer not in (True, False):
+        raise WrongFunction(f"expected True or False from {name}, got {shown(answer)}")
+    return bool(answer)
 
 
 def _answer(name: str, asked: Callable[[Any], Any], subject: Any) -> Any:

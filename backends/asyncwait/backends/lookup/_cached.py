@@ -9,7 +9,7 @@ import anyio.lowlevel
 
 from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import place_of
+from asyncwait.backends.lookup._keys import place_of, require_keys
 from asyncwait.backends.lookup._loads import Loads
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
@@ -100,7 +100,7 @@ class Cached(OpenTable):
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
         """Return the rows of each key; what one of them fails with is raised at once."""
-        rows: list[Any] = await self._look_up(keys, at_once=True)
+        rows: list[Any] = await self._look_up(require_keys(keys), at_once=True)
         return rows
 
     async def outcomes(

@@ -1,5 +1,6 @@
 """A key as that which an error is about."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from asyncwait.spec import Record
@@ -23,3 +24,14 @@ def place_of(key: Any) -> Any:
         return stand_in(key)
     except Exception as error:
         raise call_failed(LookedUp(key), error) from error
+
+
+def require_keys(keys: Any) -> Sequence[Any]:
+    """Refuse a text in place of the keys, each of whose letters would be one.
+
+    Raises:
+        InvalidConfig: it is a text, or nothing that has a length and an order.
+    """
+    if isinstance(keys, str | bytes | bytearray) or not isinstance(keys, Sequence):
+        raise InvalidConfig.of("keys", keys, "a list of keys; [key] for one")
+    return keys

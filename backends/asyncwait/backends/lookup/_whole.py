@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import LookedUp, place_of
+from asyncwait.backends.lookup._keys import LookedUp, place_of, require_keys
 from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
@@ -96,7 +96,7 @@ class Whole(OpenTable):
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
         """Return the rows of each key; what fails is raised."""
-        return self._rows(keys)
+        return self._rows(require_keys(keys))
 
     async def outcomes(
         self, keys: Sequence[Any], times: Sequence[int] | None = None

@@ -49,6 +49,8 @@ def explained(
     fn: Any, *, asker: str = "journal", way_out: str = 'Journal(path, job, version="1")'
 ) -> tuple[str, list[Entry]]:
     """Return the version of a function, and everything that it is a digest of."""
+    if not callable(fn) and not hasattr(fn, "async_invoke"):
+        raise InvalidConfig.of("fn", fn, "a function, or an object that can be called")
     walk = Walk(add)
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     try:
