@@ -241,6 +241,15 @@ def test_what_proves_nothing_of_the_next_call_is_not_kept(
                 once(1)
 
 
+@pytest.mark.parametrize("answer", [None, "yes"])
+def test_a_predicate_that_forgets_its_answer_ends_the_stream(on_disk: Journal, answer: Any) -> None:
+    with on_disk.attempt("run") as attempt:
+        keeps: Any = lambda _: answer  # noqa: E731
+        once = paid_once(str, attempt, key_of, str.encode, bytes.decode, keeps=keeps)
+        with pytest.raises(WrongFunction, match="expected True or False from keeps"):
+            once(1)
+
+
 def test_a_plain_function_that_returns_an_awaitable_is_refused(on_disk: Journal) -> None:
     service = Service()
 

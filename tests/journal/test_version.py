@@ -362,7 +362,7 @@ def fn(x): return g(x)  # f
 
 @pytest.mark.parametrize("wrong", ["fn", None, 5, pytest])
 def test_what_is_not_called_has_no_version(wrong: Any) -> None:
-    with pytest.raises(InvalidConfig, match="^fn must be a function, or an object that can be"):
+    with pytest.raises(InvalidConfig, match=r"^fn must be a function, or an object that can be"):
         version_of(wrong)
 
 

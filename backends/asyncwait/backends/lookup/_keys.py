@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from asyncwait.spec import Record
+from asyncwait.spec import InvalidConfig, Record
 from asyncwait.toolkit import call_failed, stand_in
 
 
