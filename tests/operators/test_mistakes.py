@@ -24,7 +24,7 @@ from operators import PLAIN_FORMS, virtual_loop
 from asyncwait.backends import lookup, threads
 from asyncwait.backends.journal import paid_once
 from asyncwait.backends.services import Cost, InFlight, Limit, StandIns
-from asyncwait.spec import AsyncWaitError, Batch, Cache, InvalidConfig, Retry
+from asyncwait.spec import AsyncWaitError, Batch, Cache, CallFailed, InvalidConfig, Retry
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit import FunctionParts, WrongFunction, causes
 
@@ -460,6 +460,24 @@ def test_keys_are_asked_for_in_a_list(keys: Any, cache: Any) -> None:
             await table.get_many(keys)
 
     with pytest.raises(InvalidConfig, match="keys must be a list of keys"):
+        anyio.run(main)
+
+
+@pytest.mark.parametrize("key", ["1", 1.0, True, (1,)])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_key_of_a_type_that_a_whole_table_lacks_is_no_miss(key: Any, *, at_once: bool) -> None:
+    class Towns(lookup.FunctionTable):
+        async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+            yield 1, "a"
+
+    async def main() -> list[Any]:
+        if at_once:
+            async with lookup.open_table(Towns(rows_of), cache=lookup.Full()) as table:
+                return [await table.get(1), await table.get(2), await table.get(key)]
+        async with lookup.lookup([1, 2, key], Towns(rows_of), cache=lookup.Full()) as results:
+            return [rows async for rows in results]
+
+    with pytest.raises(CallFailed, match="the column's own type"):
         anyio.run(main)
 
 

@@ -35,3 +35,8 @@ def require_keys(keys: Any) -> Sequence[Any]:
     if isinstance(keys, str | bytes | bytearray) or not isinstance(keys, Sequence):
         raise InvalidConfig.of("keys", keys, "a list of keys; [key] for one")
     return keys
+
+
+def types_of(key: Any) -> Any:
+    """Return the type of a key, or the types of its parts."""
+    return tuple(map(type, key)) if isinstance(key, tuple) else type(key)

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import LookedUp, place_of, require_keys
+from asyncwait.backends.lookup._keys import LookedUp, place_of, require_keys, types_of
 from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
@@ -22,6 +22,7 @@ from asyncwait.backends.lookup._table import (
     table_closed,
 )
 from asyncwait.spec import CallFailed
+from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     NULL_KEY,
     PLAIN_KEYS,
@@ -40,6 +41,8 @@ class Copy:
     def __init__(self) -> None:
         self.rows: dict[Any, tuple[Any, ...]] = {}
         """By stand-in of their keys."""
+        self.kinds: set[Any] = set()
+        """The types of their keys."""
         self.read_at: float | None = None
         """When its reading began, in seconds of the loop's clock; None before there is any."""
         self.ended_at = 0.0
@@ -103,13 +106,35 @@ class Whole(OpenTable):
     ) -> list[Outcome]:
         """Return the rows of each key, or what it has failed with; see `Cached.outcomes`."""
         if not self._is_too_old():
-            return [*self._look_up(keys, times)]
+            found = self._look_up(keys, times)
+            return [
+                self._other_type(key) if rows is NO_ROWS and self._is_alien(key) else rows
+                for key, rows in zip(keys, found, strict=True)
+            ]
         return [self._too_old(key) for key in keys]
 
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
         if keys and self._is_too_old():
             raise self._too_old(keys[0])
-        return self._look_up(keys)
+        found = self._look_up(keys)
+        for key, rows in zip(keys, found, strict=True):
+            if rows is NO_ROWS and self._is_alien(key):
+                raise self._other_type(key)
+        return found
+
+    def _is_alien(self, key: Any) -> bool:
+        """Say whether no key of the table is of the type of a key, which is then a mistake."""
+        kinds = self._copy.kinds
+        return bool(kinds) and types_of(key) not in kinds and place_of(key) is not NULL_KEY
+
+    def _other_type(self, key: Any) -> CallFailed:
+        error = TypeError(
+            f"expected a key of the types that the table has, got {shown(key)} "
+            f"({type(key).__name__}); look up keys of the column's own type"
+        )
+        failure = CallFailed(LookedUp(key), f"the key is of another type: {error}")
+        failure.__cause__ = error
+        return failure
 
     def _age(self) -> float:
         assert self._copy.read_at is not None
@@ -148,11 +173,13 @@ class Whole(OpenTable):
         begun, figures = self._clock(), self.figures
         figures.requests += 1
         rows_of: dict[Any, list[Any]] = {}
+        kinds: set[Any] = set()
         rows = self._table.load_all()
         try:
             async for key, row in rows:
                 place = key if type(key) in PLAIN_KEYS else place_of(key)
                 if place is not NULL_KEY:
+                    kinds.add(types_of(key))
                     rows_of.setdefault(place, []).append(row)
         except Exception:  # counted here, and told by whoever reads
             figures.failed_requests += 1
@@ -161,6 +188,7 @@ class Whole(OpenTable):
             with anyio.CancelScope(shield=True):
                 await close_source(rows)
         self._copy.rows = {place: tuple(rows) for place, rows in rows_of.items()}
+        self._copy.kinds = kinds
         self._copy.read_at, self._copy.ended_at = begun, self._clock()
         figures.answered(len(rows_of), self._copy.ended_at - begun)
 
