@@ -271,6 +271,9 @@ def test_arguments_of_a_statement_are_checked(users: Path) -> None:
 async def test_a_statement_without_its_whole_can_not_be_read_whole(users: Path) -> None:
     table = DbApiTable(connecting(users), "SELECT id FROM users WHERE id IN ({keys})")
 
+    for write in ("DELETE FROM u", " update u SET name = 1", "INSERT INTO u SELECT * FROM v"):
+        with pytest.raises(InvalidConfig, match=r"^statement must be a SELECT"):
+            DbApiTable(connecting(users), f"{write} WHERE id IN ({{keys}})")
     with pytest.raises(InvalidConfig, match=r"^whole must be a SELECT of all rows"):
         async with open_table(table, cache=Full()):
             pass

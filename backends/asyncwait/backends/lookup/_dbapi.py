@@ -1,5 +1,6 @@
 """Tables of any database that has a driver of the DB-API (PEP 249)."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from asyncwait.spec.checks import is_plain_function, require_whole
 _PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}
 
 _KEYS = "{keys}"
+
+_WRITES = re.compile(r"\s*(DELETE|UPDATE|INSERT|MERGE|REPLACE|TRUNCATE|DROP)\b", re.IGNORECASE)
+"""Statements that give no rows, and change some."""
 
 
 class DbApiTable:
@@ -46,7 +50,7 @@ class DbApiTable:
     ) -> None:
         if not is_plain_function(connect):
             raise InvalidConfig.of("connect", connect, "a plain function that gives a connection")
-        if statement.count(_KEYS) != 1:
+        if statement.count(_KEYS) != 1 or _WRITES.match(statement):
             expected = "a SELECT with {keys} once, say: SELECT id, name FROM users WHERE id IN "
             raise InvalidConfig.of("statement", statement, f"{expected}({_KEYS})")
         if paramstyle not in _PLACEHOLDERS:
