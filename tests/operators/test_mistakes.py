@@ -8,12 +8,14 @@ A mistake that gives wrong results, or none, without an error is the one outcome
 import functools
 import math
 import re
+from collections import UserDict, UserString, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import AsyncMock, MagicMock, Mock
 
 import anyio
@@ -24,7 +26,16 @@ from operators import PLAIN_FORMS, virtual_loop
 from asyncwait.backends import lookup, threads
 from asyncwait.backends.journal import paid_once
 from asyncwait.backends.services import Cost, InFlight, Limit, StandIns
-from asyncwait.spec import AsyncWaitError, Batch, Cache, CallFailed, InvalidConfig, Retry
+from asyncwait.spec import (
+    AsyncWaitError,
+    Batch,
+    Cache,
+    CallFailed,
+    InvalidConfig,
+    InvalidResult,
+    Retry,
+    RetryAfter,
+)
 from asyncwait.spec.checks import is_plain_function
 from asyncwait.toolkit import FunctionParts, WrongFunction, causes
 
@@ -352,6 +363,15 @@ def test_a_stream_in_threads_refuses_what_needs_a_loop(source: Any, option: dict
         threads.ordered_wait(VALUES, plainly).__exit__(None, None, None)
 
 
+class Gathering(Waiting):
+    __iter__ = Waiting.__await__
+
+
+@dataclass
+class Holder:
+    held: Any
+
+
 BATCH = {"batch": Batch(max_size=3)}
 UNFINISHED: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     "batch that is a coroutine": (ask, BATCH),
@@ -360,6 +380,15 @@ UNFINISHED: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     "batch of costs": (lambda values: [Cost(value, 1) for value in values], BATCH),
     "many coroutines": (lambda value: [ask(value)], {"many": True}),
     "many costs": (lambda value: [Cost(value, 1)], {"many": True}),
+    "tuple with a coroutine": (lambda value: (value, ask(value)), {}),
+    "dict with a coroutine": (lambda value: {"town": ask(value)}, {}),
+    "dataclass with a coroutine": (lambda value: Holder(ask(value)), {}),
+    "batch of tuples with coroutines": (
+        lambda values: [(each, ask(each)) for each in values],
+        BATCH,
+    ),
+    "batch that is gathered": (Gathering, BATCH),
+    "map": (lambda value: map(plainly, [value]), {}),
 }
 
 
@@ -370,6 +399,43 @@ def test_each_of_several_results_is_finished(form: str, kind: str, policy: str) 
     make, options = UNFINISHED[kind]
     fn = giving(make) if form in ON_LOOP else make
     assert is_final(refusal_of(FORMS[form], [1], fn, **options, **POLICIES[policy]))
+
+
+class Pair(NamedTuple):
+    left: int
+    right: int
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "whole", [memoryview(b"ab"), UserDict(a=1), UserString("ab"), Pair(1, 2)], ids=type
+)
+def test_one_value_is_not_taken_apart(form: str, whole: Any) -> None:
+    fn = giving(lambda _: whole) if form in ON_LOOP else lambda _: whole
+    assert isinstance(refusal_of(FORMS[form], [1], fn, many=True), InvalidResult)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("answer", [5, 0.5, RetryAfter])
+def test_a_predicate_of_retry_answers_with_no_number_of_seconds(form: str, answer: Any) -> None:
+    def fails(value: Any) -> Any:
+        raise ValueError(value)
+
+    retry = Retry(initial=0.001, on_error=lambda _: answer)
+    fn = giving(fails) if form in ON_LOOP else fails
+    assert "RetryAfter(seconds)" in str(refusal_of(FORMS[form], [1], fn, retry=retry))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_arguments_are_named_by_the_function(form: str) -> None:
+    fn = ask if form in ON_LOOP else plainly
+    for given, options, hint in (
+        ((VALUES, fn, 5), {}, "give options by name"),
+        ((VALUES,), {}, "'fn'"),
+        ((VALUES, fn), {"max_workers": 3}, "did you mean 'capacity'"),
+    ):
+        with pytest.raises(TypeError, match=f"ordered_wait.*{hint}"):
+            FORMS[form](*given, **options)
 
 
 @pytest.mark.parametrize("form", PLAIN_FORMS)
@@ -439,9 +505,47 @@ def test_a_lookup_refuses_a_wrong_function(kind: str, policy: str) -> None:
     assert is_final(refusal_of(read, WRONG_ON_LOOP[kind][0]))
 
 
+def looked_up(answer: Callable[[Any], Any], **options: Any) -> list[Any]:
+    table = lookup.FunctionTable(giving(lambda keys: {key: answer(key) for key in keys}))
+    return on_loop(lookup.lookup)(VALUES, table, **options)
+
+
+@pytest.mark.parametrize("rows", [memoryview(b"ab"), UserString("ab"), Pair(1, 2), "ab", {1: 2}])
+def test_one_row_is_not_taken_for_several(rows: Any) -> None:
+    assert isinstance(refusal_of(looked_up, lambda _: rows), InvalidResult)
+
+
+def test_rows_are_finished_and_those_of_a_default_are_rows() -> None:
+    assert is_final(refusal_of(looked_up, lambda key: [ask(key)] if key == 1 else []))
+    table = lookup.FunctionTable(giving(lambda _: defaultdict(lambda: ["none"], {1: ["one"]})))
+    found = on_loop(lookup.lookup)(VALUES, table)
+    assert found == [(1, ("one",)), (2, ("none",)), (3, ("none",))]
+
+
+def test_a_table_is_opened_once_and_read_by_an_async_generator() -> None:
+    class Towns(lookup.FunctionTable):
+        load_all: Any = giving(lambda _: [])
+
+    async def nested() -> None:
+        async with lookup.open_table(lookup.FunctionTable(rows_of)) as table:
+            with pytest.raises(InvalidConfig, match="not open yet"):
+                async with lookup.open_table(table):
+                    pass
+            assert await table.get(1) == (1,)
+
+    anyio.run(nested)
+    refused = refusal_of(on_loop(lookup.lookup), VALUES, Towns(rows_of), cache=lookup.Full())
+    assert str(refused).startswith("load_all")
+    for context in (lookup.lookup([], Towns(rows_of)), lookup.open_table(Towns(rows_of))):
+        with pytest.raises(TypeError, match="has to be entered"):
+            aiter(context)
+
+
 @pytest.mark.parametrize("wrong", [one_by_one, async_one_by_one, 7])
 def test_wrappers_refuse_what_gives_no_results(wrong: Any) -> None:
     attempt: Any = None
+    with pytest.raises(InvalidConfig, match="attempt must be an open attempt"):
+        paid_once(ask, attempt, str, repr, eval)
     wraps: list[Any] = [StandIns, functools.partial(StandIns, ask)]
     for wrap in (*wraps, lambda fn: paid_once(fn, attempt, str, repr, eval)):
         with pytest.raises(InvalidConfig):

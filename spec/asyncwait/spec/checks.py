@@ -38,6 +38,8 @@ def kind_of(fn: Any) -> FunctionKind:
     while isinstance(fn, partial) or inspect.ismethod(fn):
         fn = fn.func if isinstance(fn, partial) else fn.__func__
     for each in (fn, type(fn).__call__ if callable(fn) else fn):
+        if not isinstance(getattr(getattr(each, "__code__", None), "co_flags", 0), int):
+            return "plain"  # a mock with the attributes of a function
         if inspect.iscoroutinefunction(each):
             return "coroutine"
         if inspect.isasyncgenfunction(each):

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+from collections import UserString
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
@@ -207,9 +208,15 @@ def call_failed(record: Record, error: Any) -> OperatorError:
     return failure
 
 
+def is_whole(value: Any) -> bool:
+    """Say whether a value that can be iterated is one value: a text, or a tuple with names."""
+    is_text = isinstance(value, str | bytes | bytearray | memoryview | UserString)
+    return is_text or (isinstance(value, tuple) and hasattr(value, "_fields"))
+
+
 def is_collection(returned: Any) -> bool:
     """Say whether a call may give `returned` as its results: it can be iterated, and is no text."""
-    if isinstance(returned, str | bytes | bytearray):
+    if is_whole(returned) or hasattr(type(returned), "__await__"):
         return False
     return isinstance(returned, Iterable) or hasattr(type(returned), "__getitem__")
 
@@ -403,6 +410,9 @@ def _asked(
     """Ask a predicate; what it raises is an error of the record, so that it is not lost."""
     try:
         answer = settled(f"Retry.{name}", predicate(outcome))
+        if name == "on_error" and (isinstance(answer, type) or is_number(answer)):
+            expected = "expected True, False or RetryAfter(seconds)"
+            raise WrongFunction(f"{expected} from Retry.{name}, got {shown(answer)}")
         return answer if isinstance(answer, RetryAfter) else bool(answer)
     except BaseException as error:
         reraise_fatal(error)

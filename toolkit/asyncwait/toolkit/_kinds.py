@@ -1,9 +1,10 @@
 """Kinds of functions, and what a call of the wrong kind returns: work that is unfinished."""
 
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Iterable
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from inspect import isawaitable
+from itertools import islice
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -25,11 +26,12 @@ MOST_COLLECTED = 10_000
 """Results of one call of an async generator function, at most."""
 
 _nothing: Any = tuple
+_TO_LIST = "return a list instead, with `many=True` for several results"
 _TO_ENTER = "enter it inside the function, and return the result of the call"
 
 _TO_DO: dict[type, str] = {
     CoroutineType: "is an `await` missing?",
-    GeneratorType: "return a list instead, with `many=True` for several results",
+    **dict.fromkeys((GeneratorType, map, filter, zip), _TO_LIST),
     AsyncGeneratorType: "instead of `yield`, collect a list and return it, with `many=True`",
     type(contextmanager(_nothing)()): _TO_ENTER,
     type(asynccontextmanager(_nothing)()): _TO_ENTER,
@@ -42,6 +44,24 @@ def is_value(kind: type) -> bool:
     return not (kind in _TO_DO or hasattr(kind, "__await__") or issubclass(kind, Future))
 
 
+def is_holder(kind: type) -> bool:
+    """Say whether objects of this type hold values, one of which may be unfinished work."""
+    return issubclass(kind, tuple | list | dict) or hasattr(kind, "__dataclass_fields__")
+
+
+def is_result(value: Any) -> bool:
+    """Say whether something is a value, and the first parts that it holds are no coroutines."""
+    kind = type(value)
+    return is_value(kind) and not (is_holder(kind) and CoroutineType in map(type, _parts(value)))
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if not isinstance(value, tuple | list | dict):
+        return [getattr(value, name, None) for name in type(value).__dataclass_fields__]
+    # A mistake shows in the first parts: the result may hold millions.
+    return islice(value.values() if isinstance(value, dict) else value, 16)
+
+
 def settled(name: str, value: Any) -> Any:
     """Return what a function returned, if that is a value and no unfinished work.
 
@@ -50,11 +70,18 @@ def settled(name: str, value: Any) -> Any:
         value: returned by the function; a `Cost` round its results is removed already.
 
     Raises:
-        WrongFunction: the value is a generator, or something to be awaited, entered or waited for.
+        WrongFunction: the value is a generator, or something to be awaited, entered or waited for;
+            or it holds a coroutine.
     """
+    if is_result(value):
+        return value
     kind = type(value)
     if is_value(kind):
-        return value
+        unfinished = [part for part in _parts(value) if type(part) is CoroutineType]
+        text = f"expected results alone in what {name} returns, got {shown(value)}"
+        for part in unfinished:
+            part.close()
+        raise WrongFunction(f"{text}; {_TO_DO[CoroutineType]}")
     hint = _TO_DO.get(kind, "wait for its result, and return that")
     if name != "fn" and hasattr(kind, "__await__"):
         hint = "it has to be a plain function, as nothing awaits it: `await` inside fn"
@@ -87,7 +114,7 @@ async def collected(results: AsyncGenerator[Any, Any]) -> list[Any]:
     return found
 
 
-def awaited(returned: Any) -> Awaitable[Any]:
+def awaited(returned: Any, name: str = "fn") -> Awaitable[Any]:
     """Return what a function in coroutine form returned, if that can be awaited.
 
     Raises:
@@ -97,7 +124,7 @@ def awaited(returned: Any) -> Awaitable[Any]:
         return returned
     hint = "is it an `async def`? asyncwait.backends.threads calls plain functions"
     hint = _TO_DO.get(type(returned), hint)
-    raise WrongFunction(f"expected an awaitable from fn, got {shown(returned)}; {hint}")
+    raise WrongFunction(f"expected an awaitable from {name}, got {shown(returned)}; {hint}")
 
 
 def defines(cls: type, name: str) -> bool:
@@ -111,8 +138,9 @@ def is_context(kind: type) -> bool:
 
 
 def invents(fn: Any) -> bool:
-    """Say whether an object has each attribute that is asked for, as a mock has."""
-    return hasattr(fn, "asyncwait_asks_for_an_attribute_that_does_not_exist")
+    """Say whether an object is a mock, which has each attribute that is asked for."""
+    is_mock = "_mock_children" in getattr(fn, "__dict__", ())
+    return is_mock or hasattr(fn, "asyncwait_asks_for_an_attribute_that_does_not_exist")
 
 
 def part_of(fn: Any, name: str, default: Any = None) -> Any:

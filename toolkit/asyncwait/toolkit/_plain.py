@@ -1,11 +1,11 @@
 """Plain values in, plain values out: the contract without its elements."""
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
 from asyncwait.spec import (
     Batch,
@@ -37,6 +37,10 @@ from asyncwait.toolkit._plain_types import (
     PlainResults,
     PlainWait,
 )
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Opening: TypeAlias = AbstractAsyncContextManager[T]
 
 
 @overload
@@ -167,7 +171,7 @@ def plain_wait(
                 yield results
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
-    typed: PlainWait = _entered_once(wait)
+    typed: PlainWait = entered_once("results", "async for ... in results")(wait)
     return typed
 
 
@@ -188,43 +192,77 @@ def _through_records(open_operator: OpenOperator) -> OpenPlain:
     return open_plain
 
 
-def require_options(function: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Refuse an option that a function does not have.
+_SAME = dict.fromkeys(("max_workers", "workers", "concurrency", "max_concurrency"), "capacity")
+"""Names of other libraries for an option."""
+
+
+def bind(function: str, signature: inspect.Signature, args: Any, options: Any) -> dict[str, Any]:
+    """Return the arguments of a call by their names.
+
+    Args:
+        function: its name.
+        signature: of the function.
+        args: by position.
+        options: by name.
 
     Raises:
-        TypeError: there is one; the nearest that the function has is named.
+        TypeError: an argument is missing, or is one that the function does not have; the nearest
+            that the function has is named.
     """
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{function}() has no option {shown(name)}{hint}")
+    for name in options:
+        if name not in signature.parameters:
+            near = [_SAME.get(name), *get_close_matches(name, signature.parameters, 1)]
+            hints = [f"; did you mean {each!r}?" for each in near if each in signature.parameters]
+            raise TypeError(f"{function}() has no option {shown(name)}{''.join(hints[:1])}")
+    try:
+        return signature.bind(*args, **options).arguments
+    except TypeError as error:
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        needed = ", ".join(n for n, each in signature.parameters.items() if each.kind != by_name)
+        raise TypeError(f"{function}({needed}, ...): {error}; give options by name") from None
 
 
-def _entered_once(wait: Callable[..., AbstractAsyncContextManager[PlainResults[Any]]]) -> Any:
-    """Return `wait`, which says what is wrong with an option, or with how its context is used."""
-    given = AbstractAsyncContextManager[PlainResults[Any]]
+def entered_once(
+    given: str, use: str
+) -> Callable[[Callable[P, AbstractAsyncContextManager[T]]], Callable[P, Opening[T]]]:
+    """Have a function that gives a context say what is wrong with an option or a use of it.
 
-    signature = inspect.signature(wait).replace(return_annotation=given)
+    Args:
+        given: name of what entering gives, for the message.
+        use: what is done with that within the context.
+    """
 
-    @wraps(wait)
-    def enter_once(*args: Any, **kwargs: Any) -> AbstractAsyncContextManager[PlainResults[Any]]:
-        require_options(wait.__name__, kwargs, signature.parameters)
-        return _EnteredOnce(wait(*args, **kwargs), wait.__name__)
+    def decorate(wait: Callable[P, AbstractAsyncContextManager[T]]) -> Callable[P, Opening[T]]:
+        name, signature = wait.__name__, inspect.signature(wait)
+        given_type: Any = AbstractAsyncContextManager
+        results = given_type[get_args(signature.return_annotation)[0]]
+        signature = signature.replace(return_annotation=results)
 
-    enter_once.__signature__ = signature  # type: ignore[attr-defined]
-    return enter_once
+        @wraps(wait)
+        def enter_once(*args: P.args, **options: P.kwargs) -> Opening[T]:
+            bind(name, signature, args, options)
+            return _EnteredOnce(wait(*args, **options), name, given, use)
+
+        enter_once.__signature__ = signature  # type: ignore[attr-defined]
+        return enter_once
+
+    return decorate
 
 
-class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
+class _EnteredOnce(AbstractAsyncContextManager[T]):
     """Says plainly what is wrong with a second entry of a context, or with a loop over it."""
 
-    def __init__(self, context: AbstractAsyncContextManager[PlainResults[Any]], name: str) -> None:
+    def __init__(
+        self, context: AbstractAsyncContextManager[T], name: str, given: str, use: str
+    ) -> None:
         self._context = context
-        self._name = name
+        self._name, self._given, self._use = name, given, use
         self._single_entry = SingleEntry()
 
-    async def __aenter__(self) -> PlainResults[Any]:
+    def __repr__(self) -> str:
+        return f"{self._name}(...)"
+
+    async def __aenter__(self) -> T:
         self._single_entry.enter()
         return await self._context.__aenter__()
 
@@ -235,7 +273,7 @@ class _EnteredOnce(AbstractAsyncContextManager[PlainResults[Any]]):
     def __aiter__(self, *_: object) -> NoReturn:
         raise TypeError(
             f"{self._name}(...) has to be entered, so that leaving it cancels its calls: "
-            f"`async with {self._name}(...) as results:`, and in there `async for ... in results`"
+            f"`async with {self._name}(...) as {self._given}:`, and in there `{self._use}`"
         )
 
     __await__ = __enter__ = __exit__ = __iter__ = __anext__ = __aiter__

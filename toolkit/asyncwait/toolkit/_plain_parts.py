@@ -11,6 +11,7 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
+    Mapping,
 )
 from contextlib import contextmanager
 from typing import (
@@ -27,7 +28,7 @@ from asyncwait.spec import (
 from asyncwait.spec.limits import Cost
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._batches import answers_of
-from asyncwait.toolkit._calls import is_collection
+from asyncwait.toolkit._calls import is_collection, is_whole
 from asyncwait.toolkit._function import FunctionParts, close_source
 from asyncwait.toolkit._kinds import (
     awaited,
@@ -42,7 +43,7 @@ from asyncwait.toolkit._loop import HomeLoop, LeftEarly
 class WholeDict:
     """A dict, which would lose its values as a collection, made something that is none."""
 
-    def __init__(self, given: dict[Any, Any]) -> None:
+    def __init__(self, given: Mapping[Any, Any]) -> None:
         self._given = given
 
     def __repr__(self) -> str:
@@ -81,6 +82,8 @@ class PlainFunction:
         """Counts what calls cost, by unit."""
         self.keeps_all = part_of(fn, "keeps_all", False)
         """Whether a journal keeps whatever it gives."""
+        if blocks and not callable(fn):
+            raise InvalidConfig.of("fn", fn, "a plain function, to be called in threads")
         parts = FunctionParts.of(fn)
         if parts.call is None:
             raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")
@@ -121,9 +124,9 @@ class PlainFunction:
             result: of the function.
             name: of the function, for the error if the result is unfinished work.
         """
-        if isinstance(result, list | tuple):
+        if isinstance(result, list | tuple) and not is_whole(result):
             return [settled(name, each) for each in result]
-        if isinstance(result, dict):
+        if isinstance(result, Mapping):
             return WholeDict(result)
         return result if is_collection(result) else settled(name, result)
 

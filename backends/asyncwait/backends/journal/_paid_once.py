@@ -9,7 +9,7 @@ from asyncwait.backends.journal._attempt import Attempt
 from asyncwait.backends.journal._errors import EntryTooLarge, JournalError, JournalLost
 from asyncwait.backends.journal._failures import Failure, KeptFailure, is_open
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.checks import kind_of
+from asyncwait.spec.checks import is_plain_function, kind_of
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import HELD_LIMITS, WrongFunction, part_of, settled, uncosted
 
@@ -81,6 +81,7 @@ def paid_once(
     called: Any = fn
     if not callable(called) or kind_of(called) not in ("plain", "coroutine"):
         raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one, without `yield`")
+    _require(attempt, key_of_value=key_of_value, encode=encode, decode=decode)
     if attempt.keeps_failures and is_final is None:
         expected = "a function of an error, as Journal(failures=True) keeps those that are final"
         raise InvalidConfig.of("is_final", is_final, expected)
@@ -105,9 +106,9 @@ def paid_once(
 
     @wraps(fn, updated=())
     async def coroutine(value: Any) -> Any:
-        key = key_of_value(value)
+        key = settled("key_of_value", key_of_value(value))
         if (payload := _found(attempt, key)) is not None:
-            return decode(payload)
+            return _answer("decode", decode, payload)
         try:
             result = await fn(value)
         except Exception as error:
@@ -117,9 +118,9 @@ def paid_once(
 
     @wraps(fn, updated=())
     def plain(value: Any) -> Any:
-        key = key_of_value(value)
+        key = settled("key_of_value", key_of_value(value))
         if (payload := _found(attempt, key)) is not None:
-            return decode(payload)
+            return _answer("decode", decode, payload)
         try:
             result = fn(value)
         except Exception as error:
@@ -140,6 +141,15 @@ def paid_once(
         if (part := part_of(fn, name)) is not None:
             setattr(paid, name, part)
     return paid  # type: ignore[no-any-return]
+
+
+def _require(attempt: Any, **functions: Any) -> None:
+    if not isinstance(attempt, Attempt):
+        expected = "an open attempt: `with journal.attempt(name) as attempt:`"
+        raise InvalidConfig.of("attempt", attempt, expected)
+    for name, function in functions.items():
+        if not is_plain_function(function, 1):
+            raise InvalidConfig.of(name, function, "a plain function of one argument")
 
 
 def _decision(name: str, predicate: Callable[[Any], Any], given: Any) -> bool:

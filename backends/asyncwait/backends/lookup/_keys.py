@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from asyncwait.spec import InvalidConfig, Record
-from asyncwait.toolkit import call_failed, stand_in
+from asyncwait.toolkit import call_failed, is_whole, stand_in
 
 
 class LookedUp(Record, frozen=True):
@@ -32,7 +32,7 @@ def require_keys(keys: Any) -> Sequence[Any]:
     Raises:
         InvalidConfig: it is a text, or nothing that has a length and an order.
     """
-    if isinstance(keys, str | bytes | bytearray) or not isinstance(keys, Sequence):
+    if is_whole(keys) or not isinstance(keys, Sequence):
         raise InvalidConfig.of("keys", keys, "a list of keys; [key] for one")
     return keys
 

@@ -24,6 +24,7 @@ from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import (
     CallScope,
     JoinableTasks,
+    awaited,
     call_scope,
     is_own_cancellation,
     reraise_fatal,
@@ -227,7 +228,8 @@ class Loads:
         answers: Read
         self._figures.requests += 1
         try:
-            answers = read_answers(asked, await self._table.get_many(list(asked.values())))
+            reading = self._table.get_many(list(asked.values()))
+            answers = read_answers(asked, await awaited(reading, "get_many"))
         except BaseException as error:
             reraise_fatal(error)
             is_cancelled = isinstance(error, anyio.get_cancelled_exc_class())

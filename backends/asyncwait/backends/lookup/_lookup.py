@@ -29,6 +29,7 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     PlainOne,
     PlainSource,
+    entered_once,
     is_collection,
     reraise_fatal,
     results_despite,
@@ -116,6 +117,7 @@ class _Looking(Generic[A]):
         return rows
 
 
+@entered_once("results", "async for value, rows in results")
 @asynccontextmanager
 async def lookup(
     source: Iterable[A] | AsyncIterable[A],

@@ -10,7 +10,7 @@ from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable, require_table
 from asyncwait.backends.lookup._whole import Copy, Whole
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
-from asyncwait.toolkit import Store
+from asyncwait.toolkit import Store, entered_once
 
 
 def kept_by(cache: Cache | Full | None) -> Store | Copy:
@@ -55,6 +55,7 @@ def tabled(
     return Cached(table, kept or Store(cache), policy)
 
 
+@entered_once("table", "await table.get(key)")
 @asynccontextmanager
 async def open_table(
     table: Table,

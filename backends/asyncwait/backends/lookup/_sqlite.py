@@ -1,6 +1,7 @@
 """A table of SQLite, by the standard library alone."""
 
 import json
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -14,6 +15,10 @@ from asyncwait.spec.texts import shown
 
 _KINDS = frozenset({int, str})
 """What a key may be: of other types it would be other keys in SQLite than in Python."""
+
+
+_TEXT = re.compile("^(?!.*INT).*(CHAR|CLOB|TEXT)", re.IGNORECASE)
+"""Types of columns that SQLite gives the affinity of text."""
 
 
 class SqliteTable:
@@ -41,9 +46,15 @@ class SqliteTable:
         key: str | Sequence[str],
         columns: Sequence[str],
     ) -> None:
+        path_kinds: Any = str | Path
+        if not isinstance(path, path_kinds):
+            raise InvalidConfig.of("path", path, "the path of a file")
+        key_kinds: Any = str | Sequence
+        if not isinstance(key, key_kinds) or not key:
+            raise InvalidConfig.of("key", key, "the name of a column, or a sequence of names")
         self._keys = (key,) if isinstance(key, str) else tuple(key)
         names = (*self._keys, *columns)
-        if not self._keys or isinstance(columns, str) or not columns:
+        if isinstance(columns, str) or not columns:
             raise InvalidConfig.of("columns", columns, "a sequence of names, at least one")
         self._path = Path(path)
         self._table = table
@@ -61,6 +72,8 @@ class SqliteTable:
             f"CROSS JOIN {_quoted(table)} AS t ON {same}"
         )
         self._connections = Connections(self._connect, 1)
+        self._texts: frozenset[str] = frozenset()
+        """Names of the columns that hold text, and never ints."""
 
     def _connect(self) -> sqlite3.Connection:
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
@@ -75,6 +88,7 @@ class SqliteTable:
         self._connections.open()
         try:
             await self._read([])
+            self._texts = frozenset(await self._connections.run(self._read_texts))
         except sqlite3.Error as error:
             raise InvalidConfig(
                 f"the table {shown(self._table)} of {shown(str(self._path))} can't be read: {error}"
@@ -104,6 +118,10 @@ class SqliteTable:
                 answers[key].append(tuple(row[parts:]))
         return answers
 
+    def _read_texts(self, connection: sqlite3.Connection) -> list[str]:
+        columns = fetch(connection, "SELECT name, type FROM pragma_table_info(?)", [self._table])
+        return [name.lower() for name, kind in columns if _TEXT.search(kind)]
+
     async def _read(self, keys: list[Any]) -> list[Any]:
         parameters = [json.dumps(keys)]
         return await self._connections.run(
@@ -123,6 +141,9 @@ class SqliteTable:
         if len(parts) != len(self._keys) or not _KINDS.issuperset(map(type, parts)):
             what = f"a tuple of {len(self._keys)} parts" if self._is_tuple else "a key"
             return TypeError(f"expected {what}, of int and str alone; got {shown(key)}")
+        for name, part in zip(self._keys, parts, strict=True):
+            if type(part) is int and name.lower() in self._texts:
+                return TypeError(f"column {shown(name)} holds text; got {shown(key)}")
         if any(isinstance(part, str) and "\0" in part for part in parts):
             return ValueError(f"in the JSON of SQLite text ends where it holds NUL: {shown(key)}")
         return None

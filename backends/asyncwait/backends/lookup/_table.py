@@ -1,6 +1,7 @@
 """What a lookup reads from, and what it may answer."""
 
 from collections.abc import AsyncIterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import anyio
@@ -9,7 +10,14 @@ from asyncwait.backends.lookup._figures import LookupStatistics
 from asyncwait.backends.lookup._keys import LookedUp, place_of
 from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import PLAIN_KEYS, JoinableTasks, join_errors, stand_in
+from asyncwait.toolkit import (
+    PLAIN_KEYS,
+    JoinableTasks,
+    is_whole,
+    join_errors,
+    settled,
+    stand_in,
+)
 
 Rows: TypeAlias = Sequence[Any]
 """The rows of one key, none or many. They are shared by all who ask for the key: change none."""
@@ -54,6 +62,7 @@ class WholeTable(Table, Protocol):
         ...
 
 
+@runtime_checkable
 class OpenTable(Protocol):
     """A table that can be looked up in, by any number of tasks of one loop."""
 
@@ -140,6 +149,9 @@ def require_table(table: Any) -> None:
     Raises:
         InvalidConfig: `table` is no Table.
     """
+    if isinstance(table, OpenTable):
+        expected = "a table that is not open yet; call get() or get_many() of an open table"
+        raise InvalidConfig.of("table", table, expected)
     if isinstance(table, type) or not isinstance(table, Table):
         expected = "a table with open(), close() and get_many(keys); FunctionTable(fn) makes one"
         raise InvalidConfig.of("table", table, expected)
@@ -162,6 +174,10 @@ def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any,
             f"({type(answers).__name__}); return {{}} if there are none",
         )
     read: dict[Any, tuple[Any, ...] | Exception] = dict.fromkeys(asked, ())
+    if hasattr(type(answers), "__missing__"):  # as a defaultdict, which has rows for all others
+        answers = {**answers, **{key: answers[key] for key in asked.values()}}
+    for rows in islice(answers.values(), 1):  # A mistake shows in the first.
+        settled("get_many", rows)
     for key, rows in answers.items():
         place = key if type(key) in PLAIN_KEYS else stand_in(key)
         if place not in read:
@@ -176,7 +192,7 @@ _USUAL = frozenset({list, tuple})
 def _collected(key: Any, rows: Any) -> tuple[Any, ...] | Exception:
     if isinstance(rows, Exception):
         return rows
-    if isinstance(rows, Sequence) and not isinstance(rows, str | bytes | bytearray):
+    if isinstance(rows, Sequence) and not is_whole(rows):
         return tuple(rows)
     reason = (
         f"expected a sequence of rows, got {shown(rows)} ({type(rows).__name__}); answer [row] for "

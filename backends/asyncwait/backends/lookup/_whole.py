@@ -1,7 +1,8 @@
 """A table that is read whole, and read again from time to time."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from math import inf
+from types import CoroutineType
 from typing import Any
 
 import anyio
@@ -21,7 +22,7 @@ from asyncwait.backends.lookup._table import (
     rows_with,
     table_closed,
 )
-from asyncwait.spec import CallFailed
+from asyncwait.spec import CallFailed, InvalidConfig
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     NULL_KEY,
@@ -175,6 +176,11 @@ class Whole(OpenTable):
         rows_of: dict[Any, list[Any]] = {}
         kinds: set[Any] = set()
         rows = self._table.load_all()
+        if not isinstance(rows, AsyncIterable):
+            if isinstance(rows, CoroutineType):
+                rows.close()
+            expected = "an `async def` that yields pairs of a key and a row"
+            raise InvalidConfig.of("load_all", rows, expected)
         try:
             async for key, row in rows:
                 place = key if type(key) in PLAIN_KEYS else place_of(key)

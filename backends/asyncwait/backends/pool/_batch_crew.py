@@ -21,7 +21,9 @@ from asyncwait.toolkit import (
     answers_of,
     awaited,
     failure_of,
+    is_holder,
     is_own_cancellation,
+    is_result,
     is_value,
     raise_self_cancellation,
     reraise_fatal,
@@ -363,7 +365,7 @@ class BatchCrew(Crew):
         entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
         is_plain = sweep.is_light and core.single and not core.closed
         is_whole = is_plain and worker.staying == len(entries)
-        if is_whole and all(map(_is_result, {*map(type, answers)})):
+        if is_whole and _are_results(answers):
             core.decide_all(entries, answers)  # What follows comes to the same.
             return
         for entry, answer in zip(entries, answers, strict=True):
@@ -392,5 +394,8 @@ class BatchCrew(Crew):
                 entry.room = 1 if entry.attempts == self._attempts - 1 else room
 
 
-def _is_result(kind: type) -> bool:
-    return is_value(kind) and not issubclass(kind, BaseException)
+def _are_results(answers: Iterable[Any]) -> bool:
+    kinds = {*map(type, answers)}
+    if any(issubclass(kind, BaseException) or not is_value(kind) for kind in kinds):
+        return False
+    return not any(map(is_holder, kinds)) or all(map(is_result, answers))

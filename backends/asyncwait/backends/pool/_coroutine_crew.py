@@ -14,8 +14,9 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     Gate,
     awaitable_of,
+    is_holder,
     is_own_cancellation,
-    is_value,
+    is_result,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
@@ -128,8 +129,9 @@ class CoroutineCrew(Crew):
                         returned = gate.result(ended, returned, now)
                     kind = type(returned)
                     is_plain = decides_by_one and entry.results is None and not core.closed
-                    if is_plain and (kind is known or is_value(kind)):
-                        known = kind
+                    if is_plain and (kind is known or is_result(returned)):
+                        if kind is not known and not is_holder(kind):
+                            known = kind
                         core.decide(entry, (returned,))  # What follows comes to the same.
                     else:
                         if not (watches and sweep.is_over(entry, now, worker)):

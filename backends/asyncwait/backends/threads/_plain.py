@@ -12,7 +12,7 @@ from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
 from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import OpenPlain, PlainResults, SingleEntry, plain_wait, require_source
+from asyncwait.toolkit import OpenPlain, PlainResults, SingleEntry, bind, plain_wait, require_source
 
 LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
 
@@ -90,7 +90,7 @@ def threads_wait(
     signature = inspect.signature(wait)
 
     def open_stream(*args: Any, **options: Any) -> Stream:
-        bound = signature.bind(*args, **options).arguments
+        bound = bind(wait.__name__, signature, args, options)
         source = bound.pop("source")
         return Stream(lambda read: wait(read, **bound), source, loop_factory)
 

@@ -26,8 +26,8 @@ from asyncwait.spec.limits import AnyLimit, SharedLimits, require_limits
 from asyncwait.toolkit import (
     FunctionParts,
     Store,
+    bind,
     require_kind,
-    require_options,
 )
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ def _waiting(plan: "Callable[Concatenate[Mode, P], FramePlan]", mode: Mode) -> F
 
     @wraps(planned)
     def wait(*args: P.args, **options: P.kwargs) -> "DataFrame":
-        require_options(planned.__name__, options, takes.parameters)
+        bind(planned.__name__, takes, args, options)
         return plan(mode, *args, **options).frame()
 
     typed: Any = wait
