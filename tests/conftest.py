@@ -44,7 +44,6 @@ def no_collector() -> Generator[None]:
 
 
 def pytest_report_header() -> str:
-    """Say which installation is under test: a wheel in tox, the checkout in a development one."""
     return (
         f"asyncwait {version('asyncwait')} from {asyncwait.spec.__file__}\n{sample.how_to_repeat()}"
     )

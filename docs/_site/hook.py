@@ -87,8 +87,6 @@ def _has_links_of_the_repository(uri: str) -> bool:
 
 
 def _row(line: str, uri: str) -> str:
-    """Make links of what a row of a table names."""
-
     def rule(found: re.Match[str]) -> str:
         return rule_link(found[0], uri) if found[0] in RELATED else found[0]
 

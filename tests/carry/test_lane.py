@@ -25,8 +25,6 @@ OTHER = Row(b"o", b"other")
 
 
 class Told:
-    """A host that answers what it is told to, by the bytes of records, and notes what it hears."""
-
     def __init__(self, **results: Outcome) -> None:
         self.results = {record.encode(): outcome for record, outcome in results.items()}
         self.heard: list[Visit] = []

@@ -372,7 +372,6 @@ def test_all_goes_on_past_what_is_not_installed(
 
 
 def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    """Have other distributions bring these subcommands: what their entry points say, by name."""
     entries = [EntryPoint(name, value, _group.GROUP) for name, value in values.items()]
     monkeypatch.setattr(_group, "entry_points", lambda group: entries)
 

@@ -56,7 +56,6 @@ def drawn() -> list[Scenario]:
 
 
 def others() -> Iterator[tuple[Scenario, tuple[str, ...]]]:
-    """What few faults need: all examples, and what is drawn."""
     yield from ((example.scenario, example.rules) for example in EXAMPLES)
     yield from ((scenario, ()) for scenario in drawn())
 

@@ -135,7 +135,6 @@ def test_no_line_of_a_report_in_a_file_is_forged(reports: report.Report, tmp_pat
 
 
 def shown_verdicts(texts: Texts) -> None:
-    """Print what `asyncwait verify` and pytest print."""
     out = Console(width=120)
     for verdict in forged(verdicts(), texts):
         report.print_report([verdict], out)
@@ -147,7 +146,6 @@ def shown_verdicts(texts: Texts) -> None:
 
 
 def shown_runs(texts: Texts) -> None:
-    """Print what `asyncwait play`, `shrink` and `judge` print, and timelines."""
     failure = forged(FAILURE, texts)
     _play.show_run(failure.case, failure.trace, rules(), {})
     _play._show_broken(Broken(next(texts), next(texts)))
@@ -159,7 +157,6 @@ def shown_runs(texts: Texts) -> None:
 
 
 def shown_comparison(texts: Texts) -> None:
-    """Print what `asyncwait compare` prints."""
     failure = forged(FAILURE, texts)
     compared = Comparison((next(texts), next(texts)))
     at = Difference(0, 0, tuple(islice(texts, 2)), tuple(islice(texts, 2)))
@@ -186,7 +183,6 @@ def shown_mailbox(texts: Texts) -> None:
 
 
 def shown_stores(texts: Texts) -> None:
-    """Print what `asyncwait vectors run`, `journal show` and `snapshot show` print."""
     vectors = [Vector(next(texts), "", (), (), Scenario()) for _ in range(3)]
     found = [Found(vector, "fail", tuple(islice(texts, 3))) for vector in vectors]
     _vectors._told(next(texts), found)

@@ -57,7 +57,6 @@ def test_without_names_the_project_says_all(project: Path) -> None:
 
 
 def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path) -> None:
-    """What was given otherwise is not said."""
     gate = gate_of(["a:two"], project)
 
     assert gate.terms("a:two").spec == "0.1"

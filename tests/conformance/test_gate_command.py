@@ -50,7 +50,6 @@ reason = "we promise no order"
 
 @pytest.fixture
 def gate(outside: Folder) -> Folder:
-    """A project with a backend that breaks ORD-1."""
     outside.write("gate.py", GATE)
     return outside
 

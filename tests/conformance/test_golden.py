@@ -7,5 +7,4 @@ from golden import GOLDEN, recorded
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", GOLDEN)
 def test_it_is_said_as_it_is_recorded(name: str) -> None:
-    """Another wording is written by `python tests/support/golden.py --write`, and reviewed."""
     assert GOLDEN[name]() == recorded(name)

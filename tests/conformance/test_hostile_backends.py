@@ -31,7 +31,6 @@ def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def few() -> Iterator[None]:
-    """An example of each rule: without its attack, a backend keeps them all."""
     chosen = suite.each_rule_once()
     assert any(example.scenario.capacity == 8 for example in chosen)  # Then the backend attacks.
     with suite.playing(chosen):

@@ -27,8 +27,6 @@ def shown(board: Board) -> list[list[str]]:
 
 @pytest.fixture
 def verified(monkeypatch: pytest.MonkeyPatch) -> Callable[[Board, str, Callable[[], None]], None]:
-    """Verify a backend of that name that breaks ORD-1, and look while that goes on."""
-
     def verify(board: Board, name: str, look: Callable[[], None]) -> None:
         def verify_to_tell(_backend: Any, _plan: Any, show: Any, watch: Any, *, terms: Any) -> Any:
             tally = Tally(CHECKS, [rule for rule in rules() if rules()[rule].area != "KEY"])

@@ -15,7 +15,6 @@ PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
 
 
 def output(name: str) -> list[object]:
-    """What comes out in a picture: values of records, and other elements."""
     (leg,) = play(open_operator, PICTURES[name], "asyncio").legs
     elements = [event.element for event in leg.events if isinstance(event, SinkTook)]
     return [each.value if isinstance(each, Record) else each for each in elements]
@@ -23,7 +22,6 @@ def output(name: str) -> list[object]:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_what_is_drawn_now(name: str) -> None:
-    """`python docs/_site/pictures.py` writes them."""
     assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == picture(name)
 
 

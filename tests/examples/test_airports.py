@@ -20,7 +20,6 @@ AIRPORTS, CAPACITY, LIMIT = 200, 10, 40
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """Its module `run`."""
     with modules_of("airports"):
         yield of("run")
 
@@ -50,7 +49,6 @@ def test_what_was_completed_is_found(made: Any) -> None:
 
 
 def test_everything_occurs(made: Any) -> None:
-    """The run says something: there are 429s, errors, and rows without an answer."""
     assert made.answered(429)
     assert made.answered(500)
     assert made.errors
@@ -116,7 +114,6 @@ def test_the_command_prints_a_table(example: Any, capfd: pytest.CaptureFixture[s
 def test_figures_that_differ_are_an_error(
     example: Any, made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are told in a line each, and the exit code is 1."""
     wrong = replace(made, result=replace(made.result, found=0))
     monkeypatch.setattr(of("killing"), "run", lambda *_, **__: wrong)
 

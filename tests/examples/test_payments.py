@@ -15,14 +15,12 @@ from example_modules import modules_of, said_without
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """Its module `run`."""
     with modules_of("payments"):
         yield of("run")
 
 
 @pytest.fixture
 def made(example: Any) -> Any:
-    """A run as it should be: eight payments of two accounts, a second apart."""
     files, service = of("files"), of("service")
     payments = [files.Payment(each, each % 2, float(each)) for each in range(8)]
     scored = [files.Scored(each, service.score(each.id), each.at + 2) for each in payments]
@@ -127,7 +125,6 @@ def test_what_is_missing_is_named(
 def test_figures_that_differ_are_an_error(
     example: Any, made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are told in a line each below the table, and the exit code is 1."""
     for package in NEEDED:
         monkeypatch.setitem(sys.modules, package, sys)
     runs = {"carry": replace(made, scored=made.scored[1:]), "drained": replace(made, way="drained")}

@@ -26,8 +26,6 @@ def commands() -> list[str]:
 
 
 class Copied:
-    """A copy of the template, in which commands are given."""
-
     def __init__(self, folder: Path, constraint: Path) -> None:
         self.folder = folder
         kept = {name: text for name, text in os.environ.items() if not name.startswith(OURS)}

@@ -156,7 +156,6 @@ def _generated(count: int) -> tuple[Scenario, ...]:
 
 
 def _own_classes(change: type) -> set[type]:
-    """Return the classes of the gallery that `change` is made of: itself, its bases, its parts."""
     made_of = [*change.__mro__, *vars(change).values()]
     return {one for one in made_of if inspect.isclass(one) and one.__module__ == change.__module__}
 

@@ -54,7 +54,6 @@ def player(flink: None) -> Player:
 
 @pytest.fixture(scope="module")
 def crashing(player: Player) -> list[Scenario]:
-    """Generated scenarios in which something is in flight when Flink takes its last snapshot."""
     generated = kept_by_flink(generate(GENERATED, 0), backend().capabilities)
     # The reference is the quicker one to say of most that there is not.
     likely = (each for each in generated if hands_over(player("reference-asyncio"), each))

@@ -25,12 +25,10 @@ pytestmark = pytest.mark.usefixtures("flink")
     ids=["flink", "flink-keyed"],
 )
 def test_a_run_is_the_same_each_time(opened: Callable[[], StreamBackend], example: str) -> None:
-    """The order in which Flink has its keys, too."""
     assert_the_same_each_time(opened(), example)
 
 
 def test_a_run_that_is_over_is_let_go() -> None:
-    """Neither Java nor Python keeps it: a suite plays thousands in one process."""
     flink = backend()
     scenario = adapted(SCENARIOS["several-results-each"], flink.capabilities)
     list(flink.run([scenario]))

@@ -139,7 +139,6 @@ def test_no_damage_makes_a_wrong_payload(
 
 
 def outcome(journal: Journal, right: dict[bytes, bytes]) -> str:
-    """What comes of an attempt: whatever it finds is right."""
     before = summary(journal.path)
     try:
         attempt = journal.attempt("reader")

@@ -113,7 +113,6 @@ def test_a_chain_of_many_functions_is_followed() -> None:
 
 
 def told_by(program: str, folder: Path | str = "", given: str = "") -> str:
-    """What a program prints, the same for two seeds of hashes."""
     (told,) = {
         subprocess.run(
             [sys.executable, "-c", program],

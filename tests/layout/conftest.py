@@ -23,7 +23,6 @@ def project() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def portions() -> list[Path]:
-    """The folders that make up the package: one in a wheel, five in a development installation."""
     return [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
 
 

@@ -83,7 +83,6 @@ def test_the_specification_imports_with_the_standard_library_and_msgspec_alone()
 def test_every_module_of_the_harness_imports_without_the_suites_extras(
     modules: dict[str, Module],
 ) -> None:
-    """It runs inside Spark workers, where neither pytest nor trio need be installed."""
     prefix = "asyncwait.conformance.harness"
     names = [name for name in modules if name == prefix or name.startswith(f"{prefix}.")]
 

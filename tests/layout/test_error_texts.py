@@ -32,7 +32,6 @@ FIELDS: dict[str, Any] = {
 
 
 def all_classes() -> set[type[AsyncWaitError]]:
-    """Return the exception classes of all modules that can be imported here."""
     found: set[type[AsyncWaitError]] = set()
     for module in pkgutil.walk_packages(asyncwait.__path__, "asyncwait."):
         if module.name.endswith("__main__"):
@@ -61,7 +60,6 @@ def made_by(make: Any) -> Any:
 
 
 def errors_of(kind: Any) -> Iterator[BaseException]:
-    """Yield an error of the class, and what each of its class methods builds."""
     own = next(each for each in kind.__mro__ if "__init__" in vars(each))
     yield kind(HOSTILE) if own.__module__ == "builtins" else made_by(kind)
     for name, member in inspect.getmembers(kind, inspect.ismethod):

@@ -83,7 +83,6 @@ def test_what_is_exported_names_its_public_module(exported: dict[str, Any]) -> N
 
 
 def closeness(name: str) -> tuple[bool, int]:
-    """By what to look for the home of what several modules export: the least of it."""
     return not name.startswith("asyncwait.spec."), len(name)
 
 

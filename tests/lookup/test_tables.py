@@ -26,7 +26,6 @@ LOWEST = -(2**63)
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> str:
-    """Real clocks: what waits for a thread has no timer that a clock could jump to."""
     name: str = request.param
     return name
 

@@ -25,7 +25,6 @@ GENERATED = 100
 
 
 def write(file: Path) -> None:
-    """Play, and keep for each operator its rule, if it breaks one, and its runs."""
     sys.path.append(str(Path(__file__).parents[1] / "support"))
     from odd import ODD
 

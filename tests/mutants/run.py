@@ -149,7 +149,6 @@ def every(target: str) -> list[Spot]:
 def tried(
     target: str, spots: Iterable[Spot], jobs: int, tests: Sequence[str] = ()
 ) -> Iterator[tuple[Spot, bool, list[str]]]:
-    """Yield each mutant, whether something killed it, and else which of `tests` fail with it."""
     copies: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):

@@ -47,7 +47,6 @@ async def given(wait: Any, values: Any, fn: Any, **options: Any) -> list[Any]:
 
 
 async def ended(wait: Any, values: Any, fn: Any, **options: Any) -> tuple[list[Any], Any]:
-    """Return what came out, and the error behind it."""
     got: list[Any] = []
     try:
         async with wait(values, fn, **options) as results:
@@ -111,8 +110,6 @@ def test_a_back_off_beyond_the_deadline_takes_no_place(wait: PlainWait) -> None:
     "options", [{}, {"retry": Retry(attempt_timeout=0.2)}, {"cache": Cache(9, 60)}], ids=str
 )
 def test_available_answers_count_after_a_blocked_loop(wait: Any, options: Any) -> None:
-    """Six answers are there at 0.05 s, and a call blocks the loop until 0.55 s."""
-
     async def main() -> list[Any]:
         loop: Any = asyncio.get_running_loop()
 
@@ -255,7 +252,6 @@ def test_what_a_cancelled_call_raises_is_told_on_leaving(caplog: pytest.LogCaptu
 
 @pytest.mark.parametrize("seed", range(60))
 def test_of_a_stream_that_is_finished_each_value_is_told_once(seed: int) -> None:
-    """Values come before and after the failure, from a source that waits."""
     chance = random.Random(seed)
     mode = chance.choice([ordered_wait, unordered_wait, key_ordered_wait])
     options: dict[str, Any] = {"capacity": chance.choice([1, 2, 5, 100])}

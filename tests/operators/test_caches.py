@@ -117,7 +117,6 @@ async def empty() -> Any:
 @each_that_caches
 @pytest.mark.parametrize("capacity", [1, 3, 100])
 async def test_a_key_of_plain_values_has_one_call(name: str, capacity: int) -> None:
-    """However many values of it wait, run or are kept, and in whatever order they come."""
     called: list[str] = []
 
     async def fn(value: str) -> str:

@@ -41,14 +41,11 @@ class Counted(Source):
 
 
 class Hooked:
-    """A function that notes when it is opened and closed."""
-
     def __init__(self, name: str, log: list[str]) -> None:
         self._name = name
         self._log = log
 
     async def __call__(self, value: Any) -> list[Any]:
-        """Answer at once."""
         return [value]
 
     def open(self) -> None:
@@ -196,8 +193,6 @@ async def test_both_may_call_in_batches(open_operator: OpenOperator, behind: str
     asked: list[str] = []
 
     class Twice:
-        """Gives each value twice, but for one, for which it has an error."""
-
         async def __call__(self, values: list[str]) -> dict[str, Any]:
             asked.append(" ".join(values))
             return {value: OSError() if value == "b" else [value] * 2 for value in values}

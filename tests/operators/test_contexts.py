@@ -25,8 +25,6 @@ def _opened() -> Generator[None]:
 
 
 class Looking:
-    """Notes what each call sees, and sets something else."""
-
     def __init__(self) -> None:
         self.seen: list[str] = []
 

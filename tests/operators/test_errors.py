@@ -174,8 +174,6 @@ async def test_a_predicate_is_given_the_very_error(open_operator: OpenOperator) 
 
 
 class Throttled(RetryAfter):
-    """Forgets to say when to come again."""
-
     def __init__(self, response: Any) -> None:
         self.response = response
 
@@ -203,8 +201,6 @@ async def slow(value: str) -> list[str]:
 
 
 class Unlike:
-    """A key that raises where it is looked up."""
-
     def __init__(self, *, hashes: bool) -> None:
         self.hashes = hashes
 

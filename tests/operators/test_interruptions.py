@@ -50,7 +50,6 @@ class Program:
         self.called: list[str] = []
 
     def at(self, place: str) -> None:
-        """Raise if this is the place."""
         if place == self.place:
             raise self.error
 
@@ -140,7 +139,6 @@ class Program:
 
 
 def asyncio_runs() -> bool:
-    """Whether the loop is asyncio's."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -39,8 +39,6 @@ class Hooked(Sleeper):
 
 
 class Case:
-    """An operator with a call that cleans up for 2 s, and a source that closes for 3 s."""
-
     def __init__(self, open_operator: OpenOperator, *script: Any) -> None:
         self.source = Source(*script)
         self.source.clean_up = 3
@@ -78,7 +76,6 @@ async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
 async def test_a_cancellation_while_entering_closes_the_source(
     open_operator: OpenOperator, at: float
 ) -> None:
-    """`open` is cut short, the context is not entered, and nothing is called."""
     case = Case(open_operator, "a1")
 
     with anyio.move_on_after(at) as scope:

@@ -33,8 +33,6 @@ class Value:
 
 
 class Watched:
-    """Makes values and results, and knows which are alive."""
-
     def __init__(self) -> None:
         self.references: list[weakref.ref[Value]] = []
 

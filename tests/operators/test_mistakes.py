@@ -114,8 +114,6 @@ async def async_one_by_one(value: Any) -> AsyncIterator[Any]:
 
 
 def giving(make: Callable[[Any], Any]) -> Any:
-    """Return a coroutine function that returns what it should have awaited or read."""
-
     async def fn(value: Any) -> Any:
         return make(value)
 
@@ -229,7 +227,6 @@ RIGHT_ON_LOOP: dict[str, Any] = {
 
 
 def refusal_of(run: Run, *given: Any, **options: Any) -> BaseException:
-    """Return what a stream raises instead of results."""
     try:
         results = run(*given, **options)
     except (AsyncWaitError, TypeError, RuntimeError) as error:

@@ -41,7 +41,6 @@ def limited_wait(request: pytest.FixtureRequest) -> PlainWait:
 
 
 async def skipping(value: Any) -> Any:
-    """A function that answers at once."""
     return value
 
 

@@ -42,7 +42,6 @@ def part_of(record: Record, parts: int) -> int:
 
 
 def dealt(elements: list[Element], part: int, parts: int) -> list[Element]:
-    """Return what one of so many operators is given: its records, and every watermark."""
     return [e for e in elements if not isinstance(e, Record) or part_of(e, parts) == part]
 
 
@@ -55,7 +54,6 @@ async def feed(elements: list[Element], *, ends: bool) -> AsyncIterator[Element]
 
 
 async def call(value: tuple[int, int]) -> list[Any]:
-    """Take as many seconds as the value says, and give two results."""
     await anyio.sleep(value[1])
     return [(value[0], "a"), (value[0], "b")]
 
@@ -63,7 +61,6 @@ async def call(value: tuple[int, int]) -> list[Any]:
 async def until_snapshot(
     open_operator: OpenOperator, config: OperatorConfig, elements: list[Element]
 ) -> tuple[list[Element], Snapshot]:
-    """Return what an operator puts out before its snapshot, and that."""
     came: list[Element] = []
     source = feed([*elements, Barrier(1)], ends=False)
     async with open_operator(config, call, source) as results:
@@ -82,7 +79,6 @@ async def to_the_end(
 async def rescaled(
     open_operator: OpenOperator, elements: list[Element], at: int, modes: Any, parts: Any
 ) -> list[list[Element]]:
-    """Return what each operator puts out: those before a crash, and those after it."""
     before, after = (OperatorConfig(mode, 3) for mode in modes)
     first = [
         await until_snapshot(open_operator, before, dealt(elements[:at], part, parts[0]))

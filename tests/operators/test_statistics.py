@@ -41,8 +41,6 @@ def steps_of(read: Callable[[], object]) -> int:
 async def test_to_read_the_figures_takes_as_long_with_a_thousand_in_flight(
     open_operator: OpenOperator, mode: Mode
 ) -> None:
-    """Two records or 1,000 of them, every second decided, and watermarks that wait with them."""
-
     async def steps_with(records: int) -> tuple[int, Statistics]:
         async def answer(number: int) -> list[int]:
             await anyio.sleep(1 + number % 2)

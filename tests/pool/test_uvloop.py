@@ -22,12 +22,9 @@ LEAST = 10
 
 
 class Watched(uvloop.Loop):
-    """A loop that tells of no timers, since uvloop doesn't, and ends as those of asyncio do."""
-
     _scheduled = ()
 
     async def shutdown_asyncgens(self) -> None:
-        """Do it in a coroutine of Python's own."""
         await super().shutdown_asyncgens()
 
 

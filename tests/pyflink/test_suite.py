@@ -32,7 +32,6 @@ def sides() -> int:
 
 
 def test_what_it_lacks_is_this() -> None:
-    """PyFlink's elements are records, its functions coroutines, and nothing is ever stored."""
     assert set(Capability) - backend().capabilities == {
         "key-ordered",
         "failure-handler",

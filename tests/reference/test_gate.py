@@ -32,8 +32,6 @@ from asyncwait.spec.limits import (
 
 
 class Played:
-    """What became of a stream: its results, the starts of its calls in ms, and its error."""
-
     def __init__(self) -> None:
         self.results: list[Any] = []
         self.starts: list[tuple[Any, int]] = []

@@ -42,7 +42,6 @@ def never(_: Controller) -> None:
 
 
 def in_thread(function: Callable[[], Any]) -> str:
-    """Return what `function` raises in another thread, or "" if nothing."""
     raised: list[str] = []
 
     def run() -> None:

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def wait_a_second(value: Any) -> tuple[Any, ...]:
-    """The function: gives its value back after a second."""
     await anyio.sleep(1)
     return (value,)
 
@@ -33,7 +32,6 @@ def opened(config: OperatorConfig, elements: AsyncIterator[Element], *stored: An
 
 
 async def test_the_time_without_input_is_told_from_that_without_room() -> None:
-    """The source is silent for 3 s, then the second record waits 1 s for the slot of the first."""
     config = OperatorConfig("ordered", capacity=1)
     async with opened(config, Source(3, Record("a"), Record("b"))) as results:
         assert [element.value async for element in results] == ["a", "b"]

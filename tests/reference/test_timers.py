@@ -10,8 +10,6 @@ from asyncwait.spec.mailbox import Loop
 
 
 class HandClock:
-    """A loop whose clock is moved by hand and whose alarm is rung by hand."""
-
     def __init__(self) -> None:
         self.now = 0.0
         self.ring: Callable[[], object] | None = None
@@ -47,7 +45,6 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def timers(clock: HandClock) -> TimerService:
-    """Timers over that clock, whose mails run at once."""
     return TimerService(clock.loop, run_at_once, spawn=pytest.fail)
 
 
@@ -74,7 +71,6 @@ def test_a_timer_can_be_cancelled_after_it_fired(clock: HandClock, timers: Timer
 def test_an_alarm_that_rings_a_tick_early_fires_what_it_was_set_for(
     clock: HandClock, timers: TimerService
 ) -> None:
-    """The asyncio loop runs timers up to the resolution of its clock before their time."""
     fired: list[str] = []
     timers.register(1.0, lambda: fired.append("due"))
 

@@ -142,7 +142,6 @@ def test_the_filters_work_by_keyboard(files: dict[str, Path], page: Page) -> Non
 
 
 def _whole(page: Page) -> list[str]:
-    """What is searched for each rule that is seen: its row, and what it says."""
     ids = page.locator(".rule-row:visible").evaluate_all("all => all.map((r) => r.dataset.rule)")
     return [page.locator(f"#r-{rule}").text_content() or "" for rule in ids]
 

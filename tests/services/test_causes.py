@@ -14,8 +14,6 @@ class Refused(Exception):
 
 
 class Sly(Exception):
-    """Raises where it is asked for its status."""
-
     @property
     def status(self) -> int:
         raise LookupError

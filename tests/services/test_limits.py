@@ -27,8 +27,6 @@ NUMBER = "a call is unknown: expected a number >= 0 as the cost of 1, got "
 
 
 def test_costs_are_told_by_unit() -> None:
-    """Those of limits that a `Cost` does not name stay what was thought."""
-
     async def fn(value: int) -> Cost[int]:
         return Cost(value, {"USD": 0.5})
 

@@ -19,8 +19,6 @@ from asyncwait.spec import Batch, OperatorError, Retry
 
 
 class Counting:
-    """A service that notes what reaches it, and when, from any thread."""
-
     def __init__(self, takes: float = 0.005) -> None:
         self._takes = takes
         self._lock = threading.Lock()

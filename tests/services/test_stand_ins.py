@@ -66,7 +66,6 @@ def test_a_slow_call_is_made_again_and_costs_no_place(loop: str) -> None:
 
 @pytest.mark.parametrize("when", ["the second wins", "its deadline passes", "it is left"])
 def test_what_a_call_awaits_in_its_clean_up_runs_to_its_end_on_asyncio(when: str) -> None:
-    """Be it cancelled as the other one has a result, or with the whole (CANCEL-1)."""
     log: list[str] = []
 
     async def fn(value: int) -> int:
@@ -149,7 +148,6 @@ def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
 
 
 def test_what_the_first_function_has_already_takes_no_turn() -> None:
-    """It says so by `is_paid`, and each of the others for itself, when it is its turn."""
     asked: list[str] = []
 
     class Journaled:

@@ -148,7 +148,6 @@ class _Quota(Exception):
 
 
 def _aws(code: str, status: int = 400) -> Exception:
-    """An error as botocore raises it: a dict holds its code, its status, and the headers."""
     error: Any = Exception(code)
     error.response = {
         "Error": {"Code": code},
@@ -158,7 +157,6 @@ def _aws(code: str, status: int = 400) -> Exception:
 
 
 def _grpc(name: str) -> Exception:
-    """An error as grpc raises it: a method returns its code."""
     error: Any = Exception(name)
     error.code = lambda: SimpleNamespace(name=name)
     return error  # type: ignore[no-any-return]

@@ -51,7 +51,6 @@ def page(file: Path) -> Page:
 
 @pytest.fixture(name="pages", scope="session")
 def read_pages(site: Path) -> dict[Path, Page]:
-    """Every page of the site, but for the one for what is not there: its links are absolute."""
     return {file: page(file) for file in site.rglob("*.html") if file.name != "404.html"}
 
 

@@ -48,7 +48,6 @@ def elements_of(batches: Iterator[pa.RecordBatch]) -> list[Element]:
 
 
 def opened(batches: Any, fn: Any, loop: Any = None, **options: Any) -> Partition:
-    """The operator on a partition: on a virtual clock, if its loop is given."""
     config = OperatorConfig(options.pop("mode", "ordered"), capacity=options.pop("capacity", 100))
     if loop is not None:
         options |= {"loop_factory": lambda: loop, "reader": InMemorySource}

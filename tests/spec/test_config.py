@@ -18,7 +18,6 @@ NO_COUNT = (0, -1, 2.0, True, "4")
 
 
 async def coroutine(_: object) -> bool:
-    """No predicate: what it returns is always true."""
     return False
 
 
@@ -175,7 +174,6 @@ def test_a_time_beyond_all_floats_is_for_ever() -> None:
     ids=["it grows", "the cap holds for the first", "the first is not multiplied"],
 )
 def test_back_off_grows_up_to_its_cap(retry: Retry, back_offs: list[float]) -> None:
-    """The first is `initial`, each further one `multiplier` times as long."""
     attempts = range(1, len(back_offs) + 1)
 
     assert [retry.back_off(number) for number in attempts] == back_offs

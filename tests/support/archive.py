@@ -104,7 +104,6 @@ async def never(_: Any) -> list[Any]:
 
 
 async def some(value: Any) -> list[Any]:
-    """Answer for all but the last."""
     return [value] if value is not None else await never(value)
 
 
@@ -136,7 +135,6 @@ def journal_at(path: Path) -> Journal:
 
 
 def write_journals(folder: Path) -> None:
-    """Write a whole one, and one of which a process was killed while it wrote."""
     whole = journal_at(folder / "whole")
     whole.prepare()
     fill(whole, entries(*range(20)), name="merged")
@@ -151,7 +149,6 @@ def write_journals(folder: Path) -> None:
 
 
 def read_journals(folder: Path) -> Any:
-    """Return what each has, by the numbers of which keys are made, and the state of its files."""
     return {path.name: _read_journal(path) for path in sorted(folder.iterdir())}
 
 
@@ -179,7 +176,6 @@ def write_report(folder: Path) -> None:
 
 
 def read_report(folder: Path) -> Any:
-    """Return what it says of each rule, and which scenarios show it."""
     report = read_lines(folder / "report.jsonl")
     runs = [
         {
@@ -208,7 +204,6 @@ def write_vectors(folder: Path) -> None:
 
 
 def read_vectors(folder: Path) -> Any:
-    """Return which rules each is about, the id of its scenario, and what that comes to."""
     return {file.name: _read_vectors(file) for file in sorted(folder.iterdir())}
 
 

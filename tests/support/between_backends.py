@@ -57,7 +57,6 @@ def one_by_one(play: PlayLeg) -> Round:
 
 
 def remembered(play: PlayLeg) -> PlayLeg:
-    """Return what plays a leg by the same plan once: on a virtual clock it is always the same."""
     legs: dict[bytes, Leg] = {}
 
     def play_once(plan: LegStart) -> Leg:
@@ -84,7 +83,6 @@ def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> l
 
 
 def scenarios_with_snapshots(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
-    """The first so many of `scenarios` whose second leg is given something that was in flight."""
     crashing = (scenario for scenario in scenarios if scenario.crashes)
     return list(islice((s for s in crashing if hands_over(_on_reference, s)), count))
 

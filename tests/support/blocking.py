@@ -31,8 +31,6 @@ def await_event(event: threading.Event) -> None:
 
 
 class Clock:
-    """The time of the running loop of asyncio: it stands still until a test moves it."""
-
     def __init__(self) -> None:
         self.now = asyncio.get_running_loop().time()
         asyncio.get_running_loop().time = lambda: self.now  # type: ignore[method-assign]

@@ -44,8 +44,6 @@ Hosted: TypeAlias = Callable[..., tuple[CarryWork, CallHost]]
 
 
 class Service:
-    """Answers after so many seconds as `id` says, and notes what it is asked."""
-
     def __init__(self) -> None:
         self.asked: list[int] = []
         self.ended: list[int] = []
@@ -88,7 +86,6 @@ def visit(made: CarryWork, *ids: int, lane: str = "0") -> Visit:
 
 
 def told(made: CarryWork, outcomes: Mapping[Identity, Outcome] | Sequence[Any]) -> dict[int, Any]:
-    """Return by `id` what has come of rows: the rows that go out, or why there are none."""
     pairs = outcomes.items() if isinstance(outcomes, Mapping) else outcomes
     return {int(who.digest): _shown(made, what) for who, what in pairs}
 

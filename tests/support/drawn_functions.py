@@ -52,8 +52,6 @@ _SPOT = re.compile(r"«([^«»|]*)\|([^«»]*)»")
 
 @dataclass(frozen=True)
 class Program:
-    """The texts of its two modules, the values from outside, and the number of spots."""
-
     inner: str
     outer: str
     spots: int
@@ -113,7 +111,6 @@ def drawn(seed: int, changed: int | None = None) -> Program:
 
 
 def drawn_of(entry: tuple[str, str], changed: int | None = None) -> Program:
-    """A program of one layer, whose values come from outside."""
     drawing = _Drawing(0, changed)
     drawing.kinds = ["«1|22»"]
     expression = drawing.layer(entry, "")
@@ -129,8 +126,6 @@ def _over(drawing: _Drawing, expression: str) -> str:
 
 
 class Texts(InspectLoader):
-    """Loads a module that is on no disk."""
-
     def __init__(self, name: str, text: str) -> None:
         self.name, self.text, self.file = name, text, f"/nowhere/{name}.py"
 
@@ -142,7 +137,6 @@ class Texts(InspectLoader):
 
 
 def loaded(program: Program) -> Any:
-    """Its function."""
     given: dict[str, Any] = {}
     exec(PRELUDE, given)  # noqa: S102 - drawn here
     for number, text in enumerate(program.given):
@@ -159,7 +153,6 @@ def loaded(program: Program) -> Any:
 
 
 def results(fn: Any) -> str:
-    """What it gives for some values, without addresses."""
     return re.sub(" at 0x[0-9a-f]+", "", repr([_result(fn, x) for x in (0, 1, 2, 5)]))
 
 

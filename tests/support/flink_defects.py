@@ -170,7 +170,6 @@ class Page(Struct, frozen=True):
         return [f"{n}-{each['flink']}-{each['rule']}" for n, each in enumerate(self.sections())]
 
     def plays(self, section: Mapping[str, str]) -> list[list[str]]:
-        """Return what is to be drawn in a section: its scenario is played again."""
         (scenario,) = scenarios_from_json(section["json"].encode())
         operator = Operator(section["name"], self.listed[section["name"]].backend())
         found = operator.departs(scenario, section["flink"])

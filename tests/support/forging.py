@@ -49,6 +49,5 @@ def forged_lines(output: str) -> Iterator[str]:
 
 
 def assert_is_ours(output: str) -> None:
-    """No line of it was written by others, and nothing in it is hidden or obeyed."""
     found = [ascii(line[:400]) for line in forged_lines(output)][:3]
     assert not found, found

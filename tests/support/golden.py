@@ -140,7 +140,6 @@ def page() -> str:
 
 
 def timelines() -> str:
-    """Return what is planned and what the reference does, in both forms of text."""
     lines: list[str] = []
     for title, scenario in DRAWN.items():
         trace, wrong = play(open_operator, scenario), Violation("it is wrong", 40)

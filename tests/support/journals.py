@@ -23,7 +23,6 @@ def find_all(attempt: Attempt, keys: Any) -> dict[bytes, bytes]:
 
 
 def entries(*numbers: int, size: int = 20) -> dict[bytes, bytes]:
-    """Make entries: payloads by their keys, of which each is another."""
     return {key_of(n): (b"%d/" % n).ljust(size + n % 7, b".") for n in numbers}
 
 

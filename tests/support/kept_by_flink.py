@@ -53,7 +53,6 @@ def kept_by_flink(scenarios: Iterable[Scenario], can: frozenset[Capability]) -> 
 def wrongs(
     scenarios: Iterable[Scenario], traces: Iterable[Trace], can: frozenset[Capability]
 ) -> list[list[str]]:
-    """What the rules that such backends are held to find wrong with each run, SN-3 aside."""
     return [_wrongs(*pair, can) for pair in zip(scenarios, traces, strict=True)]
 
 
@@ -95,7 +94,6 @@ def _calm(scenario: Scenario) -> Scenario:
 
 
 def _steady(scenario: Scenario, can: frozenset[Capability]) -> Scenario:
-    """Repeat calls after back-offs that are all alike, without deadlines, and before the end."""
     fitting = adapted(scenario, can - {Capability.TIMEOUTS, Capability.CALLBACKS})
     retry = fitting.retry
     assert retry is not None

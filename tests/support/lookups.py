@@ -122,7 +122,6 @@ async def outcome(opened: OpenTable, key: Any) -> Any:
 
 
 async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
-    """The same for several lookups, which begin together."""
     found: list[Any] = [None] * len(keys)
 
     async def put(place: int, key: Any) -> None:

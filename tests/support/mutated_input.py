@@ -143,7 +143,6 @@ def _mutate_snapshot(chance: Random, data: bytes) -> bytes:
 
 
 def _journal_files() -> list[bytes]:
-    """What a journal of three entries consists of, without settings and with some."""
     files = []
     for settings in ((), (("columns", "id bigint as a value"), ("zone", "UTC"))):
         with tempfile.TemporaryDirectory() as folder:
@@ -252,7 +251,6 @@ KINDS: dict[str, Callable[[], Kind]] = {
 
 
 def outcome(kind: Kind, number: int) -> str:
-    """Return what came of mutated input: "accepted", "refused", or what is wrong with that."""
     chance = Random(number)
     data = kind.mutate(chance, chance.choice(kind.sound))
     began = time.monotonic()

@@ -105,7 +105,6 @@ def _spots(node: Any) -> list[tuple[Any, Any]]:
 
 
 def _restructure(chance: Random, data: bytes) -> bytes:
-    """Put something of another type, or from another place, somewhere into a JSON document."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -154,7 +153,6 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def mutated(chance: Random, data: bytes) -> bytes:
-    """Return what became of `data` by an accident or a few, and seldom by none."""
     for _ in range(chance.choice((1,) * 30 + (2, 3) * 10 + (0,))):
         data = chance.choice(MUTATIONS)(chance, data)
     return data

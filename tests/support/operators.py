@@ -48,7 +48,6 @@ INTERRUPTIONS = [KeyboardInterrupt, SystemExit]
 
 
 def virtual_loop(name: str) -> tuple[str, dict[str, Any]]:
-    """A loop for `anyio.run`, on a clock that starts at 0 and jumps to the next timer."""
     if name == "asyncio":
         return name, {"loop_factory": VirtualLoop}
     return name, {"clock": MockClock(autojump_threshold=0)}
@@ -56,17 +55,14 @@ def virtual_loop(name: str) -> tuple[str, dict[str, Any]]:
 
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both loops, each on a clock of its own that starts at 0 and jumps to the next timer."""
     return virtual_loop(request.param)
 
 
 def seconds_now() -> float:
-    """The time of the loop, without rounding errors."""
     return round(anyio.current_time(), 6)
 
 
 def block(seconds: float) -> None:
-    """Let time pass as whoever blocks the loop does."""
     if trio.lowlevel.in_trio_run():
         clock = trio.lowlevel.current_clock()
         assert isinstance(clock, MockClock)
@@ -203,8 +199,6 @@ class Callbacks:
 
 
 class Odd:
-    """Of one hash, and not to be compared with those of another number."""
-
     def __init__(self, number: int) -> None:
         self.number = number
 

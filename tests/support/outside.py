@@ -51,7 +51,6 @@ class Folder:
         return file
 
     def block(self, *modules: str) -> None:
-        """Make `modules` impossible to import, in every process that runs here."""
         self.write(
             "sitecustomize.py",
             f"""

@@ -10,14 +10,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Module:
-    """One module of the package: its full name, its file, and what its text says."""
-
     name: str
     path: Path
 
     @property
     def is_package(self) -> bool:
-        """Whether this is the `__init__` of a folder."""
         return self.path.name == "__init__.py"
 
     @property

@@ -59,7 +59,6 @@ def _blocks(section: str, line: int) -> list[Block]:
 
 
 def run(block: Block, page: Path, names: dict[str, Any]) -> str:
-    """Run a block as a notebook runs a cell: its text is known under a name of its own."""
     padded = "\n" * (block.line - 1) + block.code
     name = f"<{page.name}, line {block.line}>"
     linecache.cache[name] = (len(padded), None, padded.splitlines(keepends=True), name)

@@ -15,7 +15,6 @@ SECONDS = 30.0
 
 
 def carrying(mark: str) -> list[str]:
-    """The command lines of all processes that have `mark`, a variable and its value."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -44,7 +44,6 @@ def some(things: Sequence[T], one_in: int, of: str) -> list[T]:
 
 
 def how_to_repeat() -> str:
-    """Return a sentence that says what was drawn by which seed."""
     if SEED == WHOLE:
         return f"{VARIABLE}={WHOLE}: nothing is left out"
     return f"{VARIABLE}={SEED} draws the same sample again; {VARIABLE}={WHOLE} leaves nothing out"

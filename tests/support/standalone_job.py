@@ -12,8 +12,6 @@ def main(master: str, folder: Path) -> None:
     calls = folder / "calls"
 
     class Fetch:
-        """The function, which finds its file in a worker, too."""
-
         async def __call__(self, value: int) -> tuple[int]:
             await asyncio.sleep(0.02)
             with calls.open("a") as notes:

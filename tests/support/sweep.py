@@ -91,7 +91,6 @@ def verdict_on(variation: Variation, *suites: Iterable[Case], until: str | None 
 
 
 def _judged_already(case: Case, trace: Trace) -> Judged | None:
-    """What is said of a trace that is the reference's: most are, and judging takes time."""
     known, judged = _of_the_reference(case.name, case.scenario)
     return judged if trace == known else None
 
@@ -132,7 +131,6 @@ def wrong(name: str, seeds: int) -> list[str]:
 
 
 def touched() -> list[str]:
-    """Return the faulty operators of each area of which a check, an example or a fault differs."""
     diff = ["git", "diff", "--name-only", "main", "--", "conformance", "backends"]
     files = subprocess.run(diff, capture_output=True, text=True, check=True).stdout
     folders = set(re.findall(r"/(?:areas/|faulty/_)(\w+?)(?:/|\.py)", files))

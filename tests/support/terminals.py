@@ -21,7 +21,6 @@ def written(console: Console) -> str:
 
 
 def drawn(console: Console) -> list[str]:
-    """Return each picture of a bar, and each line above it: without the bar itself."""
     text = re.sub(r"\x1b\[[?0-9]*[a-zA-Z]", "", written(console))
     lines = (re.sub("[━╸╺ ]+", " ", line).strip() for line in re.split("[\r\n]+", text))
     return [line for line in lines if line]

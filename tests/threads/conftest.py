@@ -30,7 +30,6 @@ def fn() -> Iterator[Gated]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(fn: Gated) -> Iterator[None]:
-    """Each thread ends when its stream is left, and its call is over."""
     yield
     fn.open_all()
     wait_until(lambda: not ours())
@@ -38,7 +37,6 @@ def nothing_left(fn: Gated) -> Iterator[None]:
 
 @pytest.fixture
 def hasty_switches() -> Iterator[None]:
-    """Have threads take turns after every few instructions."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield

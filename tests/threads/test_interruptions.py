@@ -154,8 +154,6 @@ def test_an_interruption_comes_out_wherever_the_consumer_is(
 
 
 class _Hasty(asyncio.SelectorEventLoop):
-    """A loop that is interrupted between taking what it is asked for and whoever asks going on."""
-
     def __init__(self) -> None:
         super().__init__()
         self.is_to_break, self.goes_on = False, threading.Event()

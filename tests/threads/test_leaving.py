@@ -242,8 +242,6 @@ def test_an_operator_of_elements_is_left_in_the_same_way(fn: Gated) -> None:
 
 
 class NobodyComes(_crew.Crew):
-    """Threads that are on their way for ever."""
-
     def _send_for_one(self) -> None:
         pass
 

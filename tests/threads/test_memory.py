@@ -18,8 +18,6 @@ class Value:
 
 
 class Watched:
-    """Makes values and results, and knows which are alive."""
-
     def __init__(self) -> None:
         self.may_end = threading.Event()
         self._alive: list[weakref.ref[Value]] = []

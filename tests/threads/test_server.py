@@ -20,8 +20,6 @@ SCENARIOS = 100
 
 
 class LastFirst(Crew):
-    """Threads that take the call that has come last."""
-
     def take(self) -> Call:
         return self._waiting.pop()
 
@@ -31,8 +29,6 @@ class HiredLastFirst(Hired, LastFirst):
 
 
 class Silent(Hired):
-    """Threads of which nobody is told that their calls run on."""
-
     def running(self) -> list[Any]:
         return []
 

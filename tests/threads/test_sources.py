@@ -127,8 +127,6 @@ def test_a_source_sees_the_context_of_the_opening() -> None:
 
 
 class Falsy(Exception):
-    """As an error that counts its parts, and has none."""
-
     def __len__(self) -> int:
         return 0
 

@@ -19,8 +19,6 @@ KEYS = st.recursive(
 
 
 class Model:
-    """A list of keys and values, in which a key is looked for by `==`."""
-
     def __init__(self) -> None:
         self.pairs: list[tuple[Any, int]] = []
 
@@ -117,8 +115,6 @@ class Coin(tuple[Any, ...]):
 
 
 class Odd:
-    """Of one hash, and not to be compared with others of it."""
-
     def __hash__(self) -> int:
         return 7
 

@@ -16,8 +16,6 @@ async def towns(keys: Sequence[int]) -> Mapping[int, Sequence[str] | Exception]:
 
 
 class NoTable:
-    """What a table is not."""
-
     async def get_many(self, keys: Sequence[int]) -> list[str]:
         return [str(key) for key in keys]
 

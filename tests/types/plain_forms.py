@@ -23,8 +23,6 @@ async def words(text: str) -> list[bytes]:
 
 
 class Client:
-    """A function with a resource, and handlers."""
-
     async def open(self) -> None:
         """Connect."""
 

@@ -27,8 +27,6 @@ def words(text: str) -> list[bytes]:
 
 
 class Client:
-    """A function with a resource, and handlers."""
-
     async def open(self) -> None:
         """Connect."""
 

@@ -24,7 +24,6 @@ async def every_form(chained: ChainResults, elements: OperatorResults) -> None:
 
 
 def slips() -> None:
-    """What would be refused when it is called."""
     context = ordered_wait(["a"], length)
     statistics_of(context)  # type: ignore[arg-type]
     show_progress(context, 1)  # type: ignore[arg-type]

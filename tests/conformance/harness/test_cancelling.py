@@ -30,8 +30,6 @@ class Changed:
 def changed(
     leaving: Callable[[], Awaitable[Any]] | None = None, results: Any = Changed
 ) -> OpenOperator:
-    """The reference, which does something else when it has been left."""
-
     @asynccontextmanager
     async def opened(*arguments: Any) -> AsyncIterator[Any]:
         async with open_operator(*arguments) as given:
@@ -49,7 +47,6 @@ CALM = scenario_of(
 
 
 def cancellations_seen_by(cancel: Any) -> int:
-    """How often a consumer's read that goes on waiting is cancelled, until it has waited 3 s."""
     seen = 0
 
     class Stubborn(Changed):

@@ -138,7 +138,6 @@ def test_each_submission_is_announced() -> None:
 
 
 def play_shaken(seed: int, jitter: random.Random) -> list[tuple[object, ...]]:
-    """Run a stream that belongs to `seed` while chance delays both threads."""
     plan, loop = random.Random(seed), OutsideVirtualLoop()
     config = OperatorConfig("unordered", plan.randrange(1, 5), timeout=0.5)
     pauses = [plan.choice([0, 0, 0.04, 0.08, 5]) for _ in range(plan.randrange(1, 12))]

@@ -98,7 +98,6 @@ def real_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def late_by(*lateness: int) -> OpenOperator:
-    """An operator that blocks its loop for so many ms, in each run differently, then not."""
     left = list(lateness)
 
     @asynccontextmanager

@@ -32,7 +32,6 @@ def junit(told: Report) -> ET.Element:
 
 
 def cases(suite: ET.Element) -> dict[str, tuple[str, str]]:
-    """What became of each case that did not pass: the outcome and its message."""
     return {
         case.get("name", "").split()[0]: (part.tag, part.get("message", ""))
         for case in suite.findall("testcase")

@@ -69,7 +69,6 @@ def test_a_report_that_was_cut_anywhere_proves_nothing(
 def test_what_other_programs_do_to_files_of_text_changes_no_report(
     read: Callable[[bytes], Report], data: bytes
 ) -> None:
-    """Line ends of Windows, and the mark of UTF-8 before the first line."""
     assert read(data) == TOLD
 
 

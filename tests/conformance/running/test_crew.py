@@ -269,7 +269,6 @@ for line in sys.stdin:
 
 
 def numbered(body: str) -> list[str]:
-    """A program of version 2, which does `body` before it answers with its process."""
     return [sys.executable, "-c", NUMBERED.replace("REPLY", body)]
 
 

@@ -22,8 +22,6 @@ def failure(scenario: Scenario) -> Failure:
 
 
 class Backend:
-    """Breaks rules as it is told, and remembers what it was asked to play."""
-
     def __init__(self, **fails: Fails) -> None:
         self.fails = fails
         self.played: list[Scenario] = []

@@ -58,8 +58,6 @@ def said(*arguments: object, code: int = 0) -> str:
 
 
 async def on_pool(values: list[Any], restore: Snapshot | None = None) -> list[Any]:
-    """Return what the pool gives for values: results, or a snapshot with those that are slow."""
-
     async def fn(value: Any) -> list[Any]:
         if value["id"] in SLOW and restore is None:
             await asyncio.sleep(3_600)

@@ -22,7 +22,6 @@ CHANGED = ("@dataclasses", "Proxy", "enum.Enum", "pydantic.", "__reduce", "__get
 
 
 def test_a_function_that_was_pickled_has_its_version() -> None:
-    """Where all is there: cloudpickle leaves out what a class takes of its module."""
     told = 0
     for seed in range(200):
         program = drawn(seed)

@@ -63,7 +63,6 @@ def run(fn: Any, share: float, of: int, rows: int = 1_000, **options: Any) -> li
 def test_a_task_ends_with_the_failure_that_is_too_much(
     kind: type[Service], options: dict[str, Any]
 ) -> None:
-    """Every tenth row fails: of 100 rows there are 10, and the eleventh is more than a tenth."""
     service = kind(lambda value: value % 10 == 0)
     with pytest.raises(TooManyFailed) as raised:
         run(service, 0.1, 100, **options)

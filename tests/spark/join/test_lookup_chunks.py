@@ -184,7 +184,6 @@ def test_keys_that_are_not_a_number_are_null() -> None:
 
 
 def test_instants_that_a_clock_shows_twice_are_two_keys() -> None:
-    """Where it is set back, Python takes them for equal: it compares what the clock shows."""
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     column = pa.array([first, first + timedelta(hours=1)], pa.timestamp("us", "Europe/Berlin"))
 
@@ -211,7 +210,6 @@ def test_keys_of_columns_are_found_whatever_they_are(size: int) -> None:
 
 
 def test_text_that_is_none_is_told_with_its_column() -> None:
-    """Spark's casts from binary check nothing."""
     raw = pa.array([b"\xff"]).view(pa.string())
     with pytest.raises(UnreadableRow, match=r"^column user: expected text in UTF-8, got "):
         joined(Noted(), {"user": raw})

@@ -31,12 +31,10 @@ USERS: dict[str, Any] = {
 
 @pytest.fixture
 def orders(spark: EmbeddedSpark) -> DataFrame:
-    """Twelve rows in three partitions, of the users 0 to 4 and nobody."""
     return spark.session.range(0, 12, 1, 3).selectExpr("id", "nullif(id % 6, 5) AS user")
 
 
 async def towns(keys: Sequence[int]) -> dict[int, Any]:
-    """As many rows for a user as its number says, and nothing for 3."""
     return {
         key: [{"town": f"town {key}", "size": number, "more": None} for number in range(key)]
         for key in keys

@@ -12,7 +12,6 @@ from asyncwait.backends.spark.progress import _tally
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """No thread and no socket outlives a test: a socket that is forgotten warns, and fails it."""
     before = set(threading.enumerate())
     yield
     wait_until(lambda: set(threading.enumerate()) <= before)

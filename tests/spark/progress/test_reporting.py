@@ -130,7 +130,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def left_in_time(endpoint: Endpoint, played: Played | None = None) -> bool:
-    """Whether a task is left at once though its driver does not answer."""
     began = monotonic()
     played = played or Played()
     with reporting(endpoint, FIRST, played):

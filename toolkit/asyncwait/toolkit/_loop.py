@@ -199,7 +199,6 @@ Sleeper: TypeAlias = "asyncio.Future[None] | _TrioSleeper"
 
 
 def _way_to_sleep() -> Callable[[], Sleeper]:
-    """Return what makes a sleeper of the present task."""
     trio = running_trio()
     return asyncio.get_running_loop().create_future if trio is None else lambda: _TrioSleeper(trio)
 

@@ -176,8 +176,6 @@ def plain_wait(
 
 
 def _through_records(open_operator: OpenOperator) -> OpenPlain:
-    """Return how an operator is opened for plain values that knows elements alone."""
-
     @asynccontextmanager
     async def open_plain(
         config: OperatorConfig, function: PlainFunction, source: PlainSource
@@ -280,7 +278,6 @@ class _EnteredOnce(AbstractAsyncContextManager[T]):
 
 
 def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Record]:
-    """Return what makes a record of a value."""
     if mode != "key-ordered":
         if key is not None:
             raise InvalidConfig.of("key", key, "None: only key_ordered_wait has keys")

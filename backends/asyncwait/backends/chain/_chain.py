@@ -134,7 +134,6 @@ class Chain:
 
 @contextmanager
 def _named(place: str) -> Generator[None]:
-    """Have an error tell which of the two operators refuses what it is opened with."""
     try:
         yield
     except InvalidConfig as error:

@@ -141,7 +141,6 @@ class Records:
         return collect_results(record, returned)
 
     def _is_open(self, entry: Entry) -> bool:
-        """Say whether a record is undecided, once all is decided that was due before."""
         self._timers.fire_before(self._timers.now())
         return not (entry.is_completed or self._life.is_over)
 
@@ -222,7 +221,6 @@ class Calls:
             await self._call(self._waiting.popleft())
 
     async def _call(self, entry: Entry) -> None:
-        """Await the call of a record, and report what it gives or raises."""
         record: Any = entry.element
         entry.call = scope = call_scope()
         self._running[entry] = False

@@ -129,7 +129,6 @@ def require_tables() -> None:
 
 
 def _library() -> str:
-    """Return the library that is a Java machine, of the runtime that was found."""
     home = find_java("Flink", "flink").executable.resolve().parent.parent
     for name in ("libjvm.so", "libjvm.dylib", "jvm.dll"):
         for path in sorted(home.rglob(name)):

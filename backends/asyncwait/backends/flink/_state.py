@@ -209,7 +209,6 @@ def restorable_by_key(
 
 
 def _keyed_list_state(backend: Any) -> Any:
-    """Return the state that the operator has, which makes it of the same serializers."""
     from jpype import JArray
 
     element = flink("streaming.runtime.streamrecord.StreamElementSerializer")(strings())

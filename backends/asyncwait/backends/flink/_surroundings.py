@@ -122,7 +122,6 @@ def _metrics() -> Any:
 
 
 def _states(state: Any) -> Any:
-    """Return what hands an operator the state that it is restored from."""
     optional, number = java("java.util.Optional"), java("java.lang.Long").valueOf(_CHECKPOINT)
     prioritized = "runtime.checkpoint.PrioritizedOperatorSubtaskState"
     if state is None:

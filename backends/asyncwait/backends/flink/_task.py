@@ -228,7 +228,6 @@ class FlinkTask(ForeignTask):
         return partial(self._flink.begin, stored)
 
     def _let_read(self) -> None:
-        """Let the next element be taken, when the last one has found room."""
         side = self._flink
         is_idle = side.turns.waits_for == "work" and side.is_open
         if is_idle and not self.backlog and not side.given:

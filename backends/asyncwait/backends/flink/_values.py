@@ -218,7 +218,6 @@ class Failures:
         return self._python(thrown) or TimeoutError(str(thrown.getMessage()))
 
     def _python(self, thrown: Any) -> BaseException | None:
-        """Return the error of Python's that is behind one of Java's."""
         for each in _chain(thrown):
             if isinstance(found := self._tokens.meaning(each.getMessage()), BaseException):
                 return found

@@ -224,7 +224,6 @@ class Attempt:
             raise EntryTooLarge.of_size(len(payload))
 
     def _require_room(self, cost: int, most: int) -> None:
-        """Look from time to time what others have written, and always before it is refused."""
         if self._ours() >= self._look_again or self._others + self._ours() + cost > most:
             self._others = self._held() - self._writer.written
             room = most - self._others - self._ours()

@@ -145,7 +145,6 @@ class Journal(Struct, frozen=True):
             raise JournalMismatch.between(store.path, differs, self._as_it_was(held))
 
     def _as_it_was(self, held: Header) -> str:
-        """Return how this journal is spelled with the job and the version that are there."""
         kept = tuple(pair for pair in held.meta.settings if pair[0] not in _OF_FRAMES)
         now = replace(self, job=held.meta.job, version=held.meta.version, settings=kept)
         said = {field.name: getattr(now, field.name) for field in fields(now)}

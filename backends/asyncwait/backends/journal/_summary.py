@@ -161,7 +161,6 @@ class _Seen:
 
 
 def _of_file(store: Store, name: str, size: int, owner: Owner, seen: _Seen) -> FileSummary:
-    """Return what there is in a file, and add it to what was seen."""
     try:
         file = open_file(store, name, size, owner)
     except JournalTooNew:

@@ -189,7 +189,6 @@ class Asking:
                     await self._loads.closed.wait()
 
     async def _attempt(self, limit: float | None) -> Read:
-        """Return what the table has for each key, be it by a request that others have begun."""
         by_key, missing = self._loads.by_key, self._missing
         own = {place: key for place, key in missing.items() if place not in by_key}
         if own:

@@ -175,7 +175,6 @@ class Cached(OpenTable):
         return found, missing
 
     def _refresh(self, ageing: dict[Any, Any]) -> None:
-        """Have keys read again in the background, each once in the life of its entry."""
         for place in ageing:
             self._store.refreshing(place)
         asked = {place: key for place, key in ageing.items() if place not in self._loads.by_key}

@@ -136,7 +136,6 @@ class ChunkFeeder(PlainFeeder):
 
 
 def _runs_soon() -> Callable[[Callable[[], None]], object]:
-    """Return what runs a function when the loop turns."""
     if running_trio() is not None:
         return running_loop().call_soon_threadsafe
     call_soon = asyncio.get_running_loop().call_soon

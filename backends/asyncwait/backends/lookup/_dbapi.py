@@ -112,6 +112,5 @@ class DbApiTable:
 
 
 def _divided(row: Sequence[Any], parts: int) -> tuple[Any, tuple[Any, ...]]:
-    """Return the key of a row, and what is left of it."""
     key = row[0] if parts == 1 else tuple(row[:parts])
     return key, tuple(row[parts:])

@@ -142,7 +142,6 @@ class Loads:
         return load
 
     def _gather(self, place: Any, key: Any, background: bool) -> None:  # noqa: FBT001 - as in Load
-        """Put a key into the load that gathers, or into a new one."""
         load = self._gathering
         if load is not None and _clashes(key, load.keys):
             self._go(load)
@@ -259,7 +258,6 @@ def _clashes(key: Any, others: set[Any]) -> bool:
 
 
 def _as_failure(error: BaseException) -> Exception:
-    """Return what a table comes to that raises a cancellation which nobody asked for."""
     failure = RuntimeError(f"get_many() raised {type(error).__name__}, and nobody cancelled it")
     failure.__cause__ = error
     return failure

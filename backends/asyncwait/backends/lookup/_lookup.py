@@ -79,7 +79,6 @@ class _Looking(Generic[A]):
             raise CallFailed(Record(value), reason) from error
 
     async def _outcomes(self, values: list[A]) -> list[Outcome]:
-        """Return what the table has for the key of each value, or what has failed."""
         keys: list[Any] = []
         failed: dict[int, CallFailed] = {}
         for number, value in enumerate(values):
@@ -94,7 +93,6 @@ class _Looking(Generic[A]):
         return [failed.get(number) or next(found) for number in range(len(values))]
 
     def _handled(self, values: list[A], outcomes: list[Outcome]) -> Iterator[tuple[A, Rows]]:
-        """Give each value with its rows, or with those that it has in place of a failure."""
         for value, outcome in zip(values, outcomes, strict=True):
             if not isinstance(outcome, OperatorError):
                 yield value, outcome

@@ -167,8 +167,6 @@ def _redis_module() -> Any:
 
 
 def _with_prefix(prefix: str) -> Callable[[Any], bytes]:
-    """Return what makes the name of a key that is one value."""
-
     def name(key: Any) -> bytes:
         if type(key) in {int, str}:
             return f"{prefix}{key}".encode()

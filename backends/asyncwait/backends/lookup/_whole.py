@@ -170,7 +170,6 @@ class Whole(OpenTable):
         return self.figures.told(len(self._copy.rows), age=self._age())
 
     async def _read(self) -> None:
-        """Read the table, and swap the copy for what was read."""
         begun, figures = self._clock(), self.figures
         figures.requests += 1
         rows_of: dict[Any, list[Any]] = {}
@@ -199,7 +198,6 @@ class Whole(OpenTable):
         figures.answered(len(rows_of), self._copy.ended_at - begun)
 
     def _seconds_left(self) -> float:
-        """Return for how long the copy is good that is there."""
         reload, since = self._settings.reload, self._clock() - self._copy.ended_at
         return inf if reload is None else reload - since
 

@@ -35,7 +35,6 @@ def _isolated(key: Callable[[Any], Any], opened: Context) -> Callable[[Any], Any
 
 
 def _again(key: Any, error: BaseException | None, _: Any) -> Any:
-    """Tell once more what a key function has told."""
     if error is not None:
         raise error
     return key
@@ -280,7 +279,6 @@ class Asking:
             self._limited.refusals.refuse(entries, error)
 
     def _leave(self, entry: Entry) -> None:
-        """Have a record that is decided leave the load that it waits for."""
         if isinstance(entry.worker, Load):
             load, entry.worker = entry.worker, None
             load.cancel()

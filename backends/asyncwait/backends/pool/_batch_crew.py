@@ -113,7 +113,6 @@ class BatchCrew(Crew):
             self._bell.ring()
 
     def _is_due(self) -> bool:
-        """Tell whether a batch is full, has waited long enough, or waits in vain for more."""
         if self._fill()[1] or self._goes_at() <= max(self._clock(), self._rung):
             return True
         is_idle = not self._running
@@ -255,7 +254,6 @@ class BatchCrew(Crew):
         return entries[: costs.fitting(counted, most)]
 
     def _counted(self, entries: Sequence[Entry]) -> list[Any]:
-        """Return the values of a batch for which the service is called."""
         assert self._limited is not None
         return [e.value for e in entries if not self._limited.is_free(e.value)]
 
@@ -274,7 +272,6 @@ class BatchCrew(Crew):
                 self._running -= 1
 
     def _free(self) -> None:
-        """Note that nobody waits any more for a call that runs."""
         self._running -= 1
         self.wake_worker()
 
@@ -360,7 +357,6 @@ class BatchCrew(Crew):
         return awaited(self._function(list(values)))  # which it may change
 
     def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
-        """Give each record that waits for the call its own outcome, or that of the whole."""
         core, sweep, now = self._core, self._sweep, self._clock()
         entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
         is_plain = sweep.is_light and core.single and not core.closed

@@ -95,7 +95,6 @@ class CacheCrew(Crew):
                 return
 
     async def _run(self, worker: Worker, load: Load) -> None:
-        """Call the function, and give what that comes to, to all that wait for it."""
         load.worker = worker
         worker.entry = load.entry = load
         load.began = self._clock()

@@ -174,7 +174,6 @@ class Crew(ABC):
             self.wake_worker()
 
     def _has_work(self) -> bool:
-        """Tell whether a worker is needed when one has left."""
         return bool(self._core.pending)
 
     def _worker(self) -> Worker:

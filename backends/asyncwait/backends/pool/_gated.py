@@ -117,7 +117,6 @@ class Refusals:
             self.is_spending = False
 
     def _report(self, entry: Entry, error: BudgetSpent) -> None:
-        """Have the failure handler decide a record, or end the results with an error."""
         core = self._core
         self._mark(entry)
         own = BudgetSpent(*error.args)

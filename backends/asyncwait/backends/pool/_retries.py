@@ -115,7 +115,6 @@ class Retries(Sweep):
         return is_late or entry.worker is None or self._core.closed
 
     def _came_at(self) -> float:
-        """Return when the outcome came that is looked at."""
         return self._clock() if self._at is None else self._at
 
     def release(self, worker: Any) -> None:

@@ -307,7 +307,6 @@ class State:
             self._close(error)
 
     def _finished(self) -> int:
-        """Count the results that could have come out, or were waiting for others in front."""
         if self._decided == self._fences:
             return 0
         decided = (each for each in self._line if each.results and each.given >= 0)
@@ -359,7 +358,6 @@ class State:
 
 
 def _tell_what_is_missing(error: OperatorError) -> None:
-    """Note the values without results, and the further failures, of an operator that finished."""
     for what, missing, texts in (
         ("value(s) were read and have no results", error.uncalled, map(shown, error.uncalled)),
         ("other record(s) failed, too", error.others, map(str, error.others)),

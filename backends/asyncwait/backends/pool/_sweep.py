@@ -174,7 +174,6 @@ class Sweep:
                         self._core.look_again()  # Whoever gathers may have waited for them.
 
     def _next(self) -> float:
-        """Return when there will be something to do."""
         return min(self._core.due, self._cancelled[0].due) if self._cancelled else self._core.due
 
     def _decide_before(self, time: float) -> None:
@@ -194,7 +193,6 @@ class Sweep:
                 self._decide(entry)
 
     def _deadline(self, entry: Entry) -> float:
-        """Return when an entry that was called is decided at the latest, by the loop's clock."""
         assert entry.started is not None
         return entry.started + self._timeout
 

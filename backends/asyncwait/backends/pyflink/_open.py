@@ -84,7 +84,6 @@ class PyFlinkTask(ForeignTask):
             self._side.end_input()
 
     def _let_read(self) -> None:
-        """Let the next element be taken, when the last one has found room."""
         if self._side.is_idle and not self.backlog:
             self.source.proceed()
 

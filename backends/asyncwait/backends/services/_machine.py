@@ -155,7 +155,6 @@ class _AtFile:
         return reply
 
     def _uses(self, state: _State) -> dict[int, list[_Id]]:
-        """Return what the calls of this operator use, by their numbers."""
         mine = defaultdict[int, list[_Id]](list)
         for use in state.uses:
             if use[0] == self._name:
@@ -163,7 +162,6 @@ class _AtFile:
         return mine
 
     def _last(self, use: _Id, began: float) -> float:
-        """Return when a call that began leaves a window at the latest."""
         _, _, per, latency = self._meters[use[2]]
         return began + latency + per if per else inf
 

@@ -137,7 +137,6 @@ def _scala_version(home: Path) -> str:
 def _command(
     java: Java, configuration: Mapping[str, str], environment: Mapping[str, str]
 ) -> list[str]:
-    """Ask Spark's launcher for the command line of the JVM."""
     settings = [part for pair in configuration.items() for part in ("--conf", "=".join(pair))]
     launcher = [
         *(str(java.executable), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
@@ -164,7 +163,6 @@ def _command(
 
 
 def _await_connection(file: Path, jvm: Jvm) -> tuple[int, str]:
-    """Return port and secret, which the JVM writes to a file (moved into place, so whole)."""
     give_up = time.monotonic() + _START_WITHIN
     while not file.exists():
         ended = jvm.process.poll() is not None

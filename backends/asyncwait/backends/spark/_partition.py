@@ -149,7 +149,6 @@ class Partition:
 
 
 def _without_ours(error: BaseException | None) -> None:
-    """Leave our frames out of the traceback of an error, and of what is behind it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

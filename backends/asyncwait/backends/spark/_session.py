@@ -282,6 +282,5 @@ def _forget_gateway(context_class: "type[SparkContext]") -> None:
 
 
 def _restore_interrupt(handler: object) -> None:
-    """Put back the handler of Ctrl-C, which PySpark replaces when it starts."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]

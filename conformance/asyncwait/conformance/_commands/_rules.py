@@ -200,7 +200,6 @@ def _rules_of_area(area: str) -> Sequence[Rule]:
 
 
 def _all_rules() -> Mapping[str, Rule]:
-    """Return the rules of operators, and behind them those of the other books."""
     return {id_: rule for book in (rules, *BOOKS.values()) for id_, rule in book().items()}
 
 

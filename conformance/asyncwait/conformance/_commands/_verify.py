@@ -359,7 +359,6 @@ class _Lineup:
 def _report(
     verdicts: Sequence[Verdict], left_out: Mapping[str, str], gate: Gate, folder: Path | None
 ) -> NoReturn:
-    """Print everything, keep what failed, write the report, and leave with the exit code."""
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
     kept = keep(told)

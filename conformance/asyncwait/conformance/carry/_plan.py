@@ -179,7 +179,6 @@ def _placed(shape: Sequence[str], number: int) -> Iterator[Plan]:
 
 @cache
 def _small(letters: str, apart: bool, troubles: tuple[Trouble, ...]) -> Batch:  # noqa: FBT001
-    """Return a batch of a small plan, whose records come into one lane, or into two."""
     records = [bytes([letter]) for letter in letters.encode()]
     rows = (
         (lane, Row(record, b"k", SMALL_TIMES[record]))

@@ -115,7 +115,6 @@ class _Player:
         return attempt
 
     def _late(self) -> None:
-        """Let an attempt of the batch before come at last, whose answers nobody needs."""
         if self._past:
             late = self._past[-1]
             Attempt(late, self._world, self.history, place=self._place, is_late=True).play()

@@ -86,7 +86,6 @@ def near_misses(text: str) -> tuple[NearMiss, ...]:
 
 
 def _read(text: str) -> Iterator[tuple[str, str, dict[str, Run], str]]:
-    """Yield rules, what their checks say of the runs, these by their kind, and other rules."""
     planned = scenario_of()
     for about, below in entries(text):
         rule, _, said = about.partition(": ")

@@ -97,7 +97,6 @@ def _failure(chance: Chance, retry: PlannedRetry, value: Any) -> Step:
 
 
 def _hanging(chance: Chance, limit: int, value: Any) -> Step:
-    """Return a call that its limit ends, or that answers in the instant of that, or too late."""
     late = limit + chance.choice([0, 1, 3]) * TICK
     clean_up, swallow = chance.choice([0, 0, 1, 3]) * TICK, chance.choice(_SOMETIMES)
     if chance.choice(_SOMETIMES):
@@ -258,7 +257,6 @@ def with_batches(rng: Random, scenario: Scenario) -> Scenario:
 
 
 def _shared(rng: Random, plan: Plan) -> Plan:
-    """Have some calls of a value end their whole batch, or be left out of its answers."""
     shares = {"raise": 0.4, "reply": 0.1}
     wholes = [maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
     steps = tuple(

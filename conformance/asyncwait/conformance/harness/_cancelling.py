@@ -100,7 +100,6 @@ class CallTasks:
                 self._misused("cancelled-otherwise", f"call {call} was cancelled again")
 
     async def _expect_another(self, call: int) -> None:
-        """See on trio whether it is a scope that is cancelled."""
         try:
             await anyio.lowlevel.checkpoint()
         except anyio.get_cancelled_exc_class():

@@ -23,7 +23,6 @@ _MISRETURNS: dict[str, Any] = {"none": None, "text": "text", "bytes": b"bytes", 
 
 
 def _misreturned(recorder: Recorder, name: str) -> Any:
-    """Return what is given in place of a collection of results, or one that breaks."""
     return _broken(recorder) if name == "broken" else _MISRETURNS[name]
 
 

@@ -149,7 +149,6 @@ def an_error_waits_for_the_other_call(history: HedgeHistory) -> Iterator[Finding
 
 
 def _other(events: list[tuple[int, Event]], failed: Event, at: int) -> Event | None:
-    """Return the other call of the same function that has begun by then."""
     begun = (e for p, e in events if p < at and e.kind == "begins")
     same = (e for e in begun if e.function == failed.function and e.call != failed.call)
     return next(same, None)

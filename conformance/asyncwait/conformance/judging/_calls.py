@@ -166,7 +166,6 @@ def _outcome(facts: Facts, call: Call, at: float, pause: _Pause | None) -> Outco
 
 
 def _free_at(facts: Facts, call: Call) -> float:
-    """Return when a call that was cancelled has ended, or is abandoned for sure, in ms."""
     if call.cancelled_at == NEVER:
         return -NEVER
     return min(call.ended_at, facts.instants(turn_over_at(facts, call))[-1])

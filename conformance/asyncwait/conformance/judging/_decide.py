@@ -243,7 +243,6 @@ def _is_named(facts: Facts, pos: int, course: Course) -> bool:
 def _answered_at_deadline(
     facts: Facts, courses: Mapping[int, Course]
 ) -> Mapping[float, Sequence[int]]:
-    """Return the places of those whose call ended in the instant of their deadline, by instant."""
     tied: dict[float, list[int]] = defaultdict(list)
     for pos, course in courses.items():
         due, noticed = course.deadline, noticed_at(facts, course)
@@ -383,7 +382,6 @@ def _by_deadline(
 
 
 def _times_asked(facts: Facts, ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
-    """Return when the handler is asked for a value, with the numbers of the events."""
     times: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for tie in ties.ties:
         for seq, event in tie.requests:
@@ -431,7 +429,6 @@ def _own_decision(facts: Facts, course: Course, own: Outcome) -> Decision:
 
 
 def _asks_what_breaks(facts: Facts, course: Course, *, by_limit: bool) -> bool:
-    """Whether a predicate that raises is asked about the last attempt of a record."""
     retry, step = facts.scenario.retry, course.last.step
     if retry is None or len(course.attempts) >= retry.max_attempts:
         return False

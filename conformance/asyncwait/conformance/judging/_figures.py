@@ -183,7 +183,6 @@ def _earliest(leg: LegHistory, item: Item) -> float:
 def _present(
     leg: LegHistory, stays: Sequence[_Stay], line: _Line
 ) -> Mapping[str, Sequence[Bounds]]:
-    """Count what is in flight, is held, or waits for room."""
     surely, maybe = line.surely, line.maybe
     gone = [(maybe(stay.gone[0]), surely(stay.gone[1])) for stay in stays]
     admitted = [(maybe(stay.admitted[0]), surely(stay.admitted[1])) for stay in stays]

@@ -139,7 +139,6 @@ def _instant(
 
 
 def _subsets(size: int) -> Iterator[frozenset[int]]:
-    """Yield all sets of so many numbers, each behind those that it holds."""
     for bits in range(1 << size):
         yield frozenset(number for number in range(size) if bits >> number & 1)
 

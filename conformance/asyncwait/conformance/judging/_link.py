@@ -164,7 +164,6 @@ class Candidates:
         self._lengths[first].add(len(candidate.results))
 
     def _whole(self, number: int, first: RecordIdentity) -> Iterator[_Entry]:
-        """Yield those whose results are the output and as many that follow as they have."""
         left = len(self._values) - number
         for length in self._lengths.get(first, ()):
             if length <= left:

@@ -125,7 +125,6 @@ def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]
 
 
 def _batched(scenario: Scenario, calls: Sequence[Call]) -> Iterator[Call]:
-    """Give each call that others share the step that it has with them, and their time."""
     for batch, group in groupby(calls, key=lambda call: call.batch):
         shared = tuple(group)
         if batch is None or scenario.batch is None:

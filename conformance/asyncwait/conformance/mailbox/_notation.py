@@ -115,7 +115,6 @@ def mailbox_trace(text: str) -> MailboxTrace:
 
 
 def _steps(words: Iterator[str]) -> list[Step]:
-    """Read steps up to the end, or to the brace that closes them."""
     found: list[Step] = []
     for word in words:
         if word == "}":

@@ -177,7 +177,6 @@ class _Player:
         scope.cancel()
 
     async def _direct(self) -> None:
-        """Do all steps, then close the mailbox, to see what is left in it."""
         action = self._act if self._program.is_awaited else self._steps.act
         self._steps.processor = self._open_processor(running_loop(), action)
         async with anyio.create_task_group() as tasks:
@@ -280,7 +279,6 @@ class _Player:
     # The others
 
     def _do_as(self, step: Step) -> None:
-        """Do a sender's step in the director's task, or a section of this thread."""
         with self._acting(step.by):
             if step.does == "exclusively":
                 self._section(step)

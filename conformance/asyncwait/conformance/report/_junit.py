@@ -85,7 +85,6 @@ def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> No
 
 
 def _said(run: Run, result: Result) -> str:
-    """Return the one line that a build server shows of a rule."""
     level = "does not decide: " if result.forgiven else ""
     text = result.evidence[0].text if result.evidence else run.doubt
     return f"{level}{result.status}: {result.note or text}".removesuffix(": ")

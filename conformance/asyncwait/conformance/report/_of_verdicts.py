@@ -142,7 +142,6 @@ def _played(backend: str, failure: Failure) -> Played:
 
 
 def _in_words(played: Played, failure: Failure, size: int) -> Played:
-    """Return the same with a drawing in place of the data."""
     events = sum(len(leg.events) for leg in failure.trace.legs)
     return msgspec.structs.replace(
         played,

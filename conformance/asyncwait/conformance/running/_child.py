@@ -298,7 +298,6 @@ class _Server:
         return self._backend.run(scenarios)
 
     def _play_further(self, scenarios: dict[str, Scenario]) -> None:
-        """Tell of the runs that the backend makes of its own, then of their end."""
         assert isinstance(self._backend, PlaysFurther)
         further = self._backend.further_runs
         runs = _Guarded(lambda: further(scenarios), _told_further)

@@ -237,7 +237,6 @@ class WorkerSlot:
         self.child.words.take()
 
     def _lose(self, how: EndingKind, detail: str) -> Iterator[Said]:
-        """Drop the child, and say so of what it was asked for."""
         assert self.child is not None
         output = self.child.words.take() or self._printed
         greeting, owed = self._greeting is not None, self.is_owed

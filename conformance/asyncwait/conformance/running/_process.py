@@ -186,7 +186,6 @@ class ChildProcess:
         return line
 
     def _wait(self, seconds: float) -> None:
-        """Attend to it when there is something to do, or after so long."""
         by = select.poll()
         self.watch(by)
         by.poll(seconds * 1000)

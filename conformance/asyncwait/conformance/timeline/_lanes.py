@@ -151,7 +151,6 @@ def _ended(leg: Leg, lane: DraftLane, call: Call) -> Point | None:
 
 
 def _decision(leg: Leg, lane: DraftLane, item: Item, decided: Point) -> None:
-    """Draw what a record came to, and how long it is held."""
     if item.timed_out:
         lane.mark("deadline", decided, "its deadline decides")
     if item.wrong:

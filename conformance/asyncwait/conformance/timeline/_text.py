@@ -62,7 +62,6 @@ def draw_lanes(
 
 
 def _fitting(chart: Chart, width: int) -> "_Sheet":
-    """Return as many columns of a chart as fit into a line."""
     columns = max(LEAST, (width - LABEL) // 2)
     sheet = _Sheet(cropped(chart, columns, MOST_LANES), width)
     while sheet.width > width and columns > LEAST:

@@ -108,7 +108,6 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 
 def _of_body(owner: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of classes, of the methods of one, and of what has a text behind it."""
     name = ""
     for node in body:
         match node:

@@ -341,7 +341,6 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def _paragraphs(text: str) -> Iterator[_Paragraph]:
-    """Headings are paragraphs of their own, whatever stands next to them."""
     lines: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         if lines and (not line.strip() or line.startswith("#")):
@@ -422,7 +421,6 @@ def _needs(
 def _check_number(
     file: str, heading: _Paragraph, rule: Rule, before: list[Rule], retired: frozenset[str]
 ) -> None:
-    """Numbers go up by one, over those that are retired."""
     if rule.id in retired:
         raise MalformedRules(file, heading.line, f"{rule.id} is retired and can't be used again")
     if rule.id in {earlier.id for earlier in before}:

@@ -80,7 +80,6 @@ def described_parts(*kinds: Any) -> tuple[tuple[Schema, ...], Schema]:
 
 
 def _described(part: Schema) -> Schema:
-    """Move the sentences on its fields from the docstring of a part to the fields."""
     text = inspect.cleandoc(part["description"])
     about = re.split(r"^(?:Args|Raises):$", text, maxsplit=1, flags=re.MULTILINE)[0]
     sentences = {"type": _KIND} | dict(_FIELD.findall(text))

@@ -339,7 +339,6 @@ def without_virtual_time(scenario: Scenario) -> Scenario:
 
 
 def _on_grid(limit: PlannedLimit) -> PlannedLimit:
-    """Return a limit whose windows begin and end on the grid."""
     per, latency = max(GRID, limit.per - limit.per % GRID), limit.latency - limit.latency % GRID
     burst = limit.burst
     if burst is not None and per * burst % (GRID * limit.most):
@@ -416,7 +415,6 @@ _ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
 
 
 def _uninterrupting(plan: Plan) -> Plan:
-    """Have what would end the program, or is of this loop alone, be an error like any other."""
     steps = tuple(
         replace(step, error=_PLAIN.get(step.error, step.error), by_others=False, after_end=None)
         for step in plan.steps

@@ -103,7 +103,6 @@ def _segments(taken: list[Any]) -> tuple[Segment, ...]:
 
 
 def _canonical(segment: Segment) -> list[str]:
-    """Return the elements as text that is the same for what is the same JSON."""
     encoded = (json.loads(msgspec.json.encode(element)) for element in segment)
     return [json.dumps(element, sort_keys=True) for element in encoded]
 

@@ -195,7 +195,6 @@ def _function_of(limit: AnyLimit) -> Callable[[Any], float] | None:
 
 
 def _most(limit: AnyLimit) -> float:
-    """Return the largest amount that a limit ever allows for one call."""
     match limit:
         case Limit():
             return limit.most if limit.burst is None else limit.burst
@@ -219,7 +218,6 @@ def _too_large(limit: AnyLimit, amount: float, values: Sequence[Any]) -> CostToo
 
 
 def _asked(limit: AnyLimit, function: Callable[[Any], Any], value: Any) -> float:
-    """Return the amount that a function of the user's returns for a value."""
     name = "weight" if isinstance(limit, InFlight) else "cost"
     try:
         amount = settled(f"`{name}`", function(value))

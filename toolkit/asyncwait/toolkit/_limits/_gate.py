@@ -335,7 +335,6 @@ class Gate(Asker):
         return [Stop(Parking(Asks(most)), 0.0, len(self.limits))]
 
     def _ledger_answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
-        """Take the answer of a ledger, in the thread of the exchange."""
         answers: Answers = []
         with LOCK:
             stop = permit.line.stops[-1]

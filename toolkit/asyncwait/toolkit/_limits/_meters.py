@@ -139,7 +139,6 @@ class Window(Meter):
             self._short.append(use)
 
     def _forget(self, now: float) -> None:
-        """Stop counting the calls that left the window."""
         begun, short, latency, per = self._begun, self._short, self._latency, self._per
         while begun:
             use = begun[0]
@@ -154,7 +153,6 @@ class Window(Meter):
             self._total = 0.0  # without what rounding has left
 
     def _next(self) -> float:
-        """Return when the next call leaves."""
         begun, short = self._begun, self._short
         begun_next = begun[0].began + self._latency + self._per if begun else inf
         return min(begun_next, short[0].ended + self._per) if short else begun_next
@@ -262,12 +260,10 @@ class Search(Meter):
             self._refused(error, now)
 
     def _served(self, took: float, now: float) -> None:
-        """Raise the number. Starts are spread over the duration of a call."""
         self._took += (took - self._took) * (_WEIGHT if self._took else 1)
         self._limit = min(float(self._most), self._limit + self._step(now))
 
     def _step(self, now: float) -> float:
-        """Return the growth for one call that was served."""
         if self._too_many is None:
             return 1.0
         least, most = _NEAR
@@ -352,7 +348,6 @@ class Circuit(Meter):
 
 
 def _says_down(error: BaseException) -> bool:
-    """Return whether an error shows that the service is down."""
     return isinstance(error, TimeoutError) or (not says_too_many(error) and bool(transient(error)))
 
 

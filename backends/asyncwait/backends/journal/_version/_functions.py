@@ -118,7 +118,6 @@ def add_builtin(walk: Walk, thing: Any) -> None:
 
 
 def _add_code(walk: Walk, code: CodeType, names: Mapping[str, Any], scan: Scan) -> None:
-    """Add a code, and the globals and modules that it names."""
     _add_bytes(walk, code)
     named: set[str] = set()
     lines: set[int | None] = set()
@@ -155,7 +154,6 @@ def _names_in(constant: Any) -> list[str]:
 
 
 def _add_import(walk: Walk, name: str) -> None:
-    """Add a module of the user's own that a function imports itself, and its packages."""
     if package := name.rpartition(".")[0]:
         _add_import(walk, package)
     spec = spec_named(name)

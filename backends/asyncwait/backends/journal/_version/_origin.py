@@ -81,7 +81,6 @@ def _library() -> tuple[str, ...]:
 
 
 def _distribution(folder: Path) -> str:
-    """Return name, version and a digest of the files, which tells two builds of one version."""
     from importlib import metadata  # It takes as long as all other imports together.
 
     known = metadata.PathDistribution(folder)

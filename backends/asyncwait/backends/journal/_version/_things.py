@@ -174,7 +174,6 @@ def _name_of(thing: Any, kind: type) -> str | None:
 
 
 def _native(kind: type) -> type:
-    """Return the class in C whose data objects of a class have."""
     for base in kind.__mro__:
         made = vars(base).get("__new__")
         is_in_c = not base.__flags__ & _HEAP_TYPE or base.__flags__ & _NEVER_CALLED
@@ -246,7 +245,6 @@ def _is_hash(name: str, value: Any) -> bool:
 
 
 def _pickled(thing: Any, base: Any) -> Any:
-    """Return the pickle that a class makes of an object, whatever derived classes say."""
     if (reducer := copyreg.dispatch_table.get(base)) is not None:
         return reducer(thing)
     if base.__reduce_ex__ is not object.__reduce_ex__:

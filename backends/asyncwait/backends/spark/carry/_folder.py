@@ -84,7 +84,6 @@ class HostFolder:
                     return
 
     def _is_still(self, lock: int) -> bool:
-        """Whether the lock that is held is still the one that others would take."""
         try:
             return os.path.samestat(os.fstat(lock), (self.path / "lock").stat())
         except FileNotFoundError:

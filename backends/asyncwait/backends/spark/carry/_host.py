@@ -156,7 +156,6 @@ class CallHost:
             self._rows.pop(lane, None)
 
     def _made(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
-        """Return records as rows, with what the journal has for them."""
         rows = self._work.rows(visit, items)
         if self._attempt is not None:
             for row, item in zip(rows, items, strict=True):
@@ -222,7 +221,6 @@ class CallHost:
 
 
 def _told(error: BaseException) -> str:
-    """Return what a visit is told of a failure, and the traceback of its cause behind it."""
     cause = error.__cause__
     text = one_line(error, 2_000)
     if cause is None:
@@ -240,5 +238,4 @@ def broken_text(error: BaseException) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Return a text with half characters written out, which can't be sent."""
     return text.encode(errors="backslashreplace").decode()

@@ -226,7 +226,6 @@ class _BlockingGroupedBatch(_Grouped):
 
 
 def _wanted(rows: Sequence[CalledRow]) -> list[CalledRow]:
-    """Return those rows that are to be called for, and count that."""
     wanted = [row for row in rows if row.is_wanted]
     for row in wanted:
         row.calls += 1

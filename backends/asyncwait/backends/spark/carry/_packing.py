@@ -69,7 +69,6 @@ class Packing(Struct, frozen=True):
 
 
 def _milliseconds(times: pa.Array) -> list[int | None]:
-    """Return instants as Spark counts those of a watermark."""
     counted = times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
     return [None if each is None else each // 1_000 for each in counted.to_pylist()]
 

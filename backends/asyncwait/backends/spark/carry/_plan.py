@@ -116,12 +116,10 @@ class CarryPlan(FramePlan):
         return [self._names.index(name) for name in names]
 
     def _travels_as(self, what: str, given: Any) -> tuple[str, ...]:
-        """Return columns, of those that travel to the lanes, by their names there."""
         asked = [given] if isinstance(given, str) else given
         return names_of(what, asked, self._names, "what is given, kept, or a key")
 
     def _numbered(self, df: DataFrame) -> DataFrame:
-        """Return rows of the input, and the lane of each behind them."""
         return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
 
     def _lane_of(self, df: DataFrame) -> Column:

@@ -99,7 +99,6 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     def _played(
         self, lane: Lane, state: LaneState, now: int, rows: Any
     ) -> tuple[Sequence[Finished], LaneState]:
-        """Return what comes out of a visit, and the new state."""
         try:
             return lane.visit(state, now, rows, self._host().after(state.stamp, now))
         except VisitFailed as error:
@@ -135,7 +134,6 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         return decode_lane(lane)
 
     def _leave(self, lane: Lane, state: LaneState, now: int) -> None:
-        """Leave the state for the next visit, and see to it that there is one."""
         if not lane.wants_timer(state):
             self._value.clear()
             return

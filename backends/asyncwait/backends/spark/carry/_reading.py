@@ -116,7 +116,6 @@ def read_checkpoint(
 
 @contextmanager
 def _told(path: str) -> Generator[None]:
-    """Turn whatever Spark and the decoders say of a checkpoint into a line."""
     try:
         yield
     except CheckpointUnreadable:

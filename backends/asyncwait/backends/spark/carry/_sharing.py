@@ -149,7 +149,6 @@ class SharedCalls(Around):
             del self._by_key[place]
 
     async def _end(self) -> None:
-        """End what runs ahead, wait for the clean-up of all, and close the function."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -67,7 +67,6 @@ class FrameBackend(SparkBackend):
 
 
 async def _put_in_its_place(_value: str) -> list[tuple[str]]:
-    """Stand for the planned function, which each worker makes for itself."""
     raise NotImplementedError  # Whoever calls it has not put the planned one in its place.
 
 

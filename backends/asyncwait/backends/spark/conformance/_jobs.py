@@ -163,7 +163,6 @@ def frame_of(session: SparkSession, names: Sequence[str], *, streams: bool = Fal
 
 
 def _confirmed(reports: dict[int, LegReport], rows: pa.Table) -> dict[int, LegReport]:
-    """Compare what the driver got with what the traces say was taken."""
     arrived: dict[int, list[Element]] = defaultdict(list)
     for batch in rows.to_batches():
         numbers = batch.column("scenario").to_pylist()
@@ -181,7 +180,6 @@ def _confirm(report: LegReport, arrived: list[Element]) -> LegReport:
 
 
 def _brief(error: str) -> str:
-    """Return what there is to say of a job's error in a line."""
     return _DIED if _DIED in error else error.strip().splitlines()[-1] if error.strip() else "?"
 
 

@@ -132,7 +132,6 @@ class Ceilings(Struct, frozen=True):
 
 
 def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:
-    """Refuse budgets that nobody keeps for the whole job, or that would leave rows out."""
     for each in limits:
         if isinstance(each, Budget) and (without or each.then == "stop"):
             expected = 'no Budget that stops: rows would be missing; then="fail" ends the job'
@@ -154,7 +153,6 @@ def _share(limit: AnyLimit, tasks: int) -> AnyLimit:
 
 
 def _slots(df: Any) -> int:
-    """Return how many tasks the cluster can run at a time, now."""
     try:
         return int(df.sparkSession.sparkContext.defaultParallelism)
     except Exception as error:  # Connect has no such thing, and says so in a class of its own.
@@ -188,7 +186,6 @@ def limits_of_rows(kept: Kept) -> Any:
 
 
 def _of_rows(limit: AnyLimit) -> AnyLimit:
-    """Return a limit whose functions take the value of a row."""
     names = ("cost", "weight", "by")
     given = {name: getattr(limit, name, None) for name in names}
     changed = {name: _of_row(each) for name, each in given.items() if each is not None}

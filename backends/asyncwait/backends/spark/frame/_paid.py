@@ -47,7 +47,6 @@ def journal_of(asked: Any, fn: Any, retry: Retry | None = None) -> Journal | Non
 
 
 def _name_of(fn: Any) -> str:
-    """Return the name of a function, of its class, or of what it is made of."""
     while isinstance(fn, partial):
         fn = fn.func
     named = fn if hasattr(fn, "__qualname__") else type(fn)

@@ -249,7 +249,6 @@ def require_text(error: Exception) -> None:
 
 
 def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
-    """Yield the texts of an error, and of all behind it."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))

@@ -71,7 +71,6 @@ class Evaluations(Struct, frozen=True):
 
 
 def _caller() -> tuple[str, int]:
-    """Return the line of the user's code that plans, for the warning."""
     frame = sys._getframe()  # noqa: SLF001 - there is no public way
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
@@ -109,7 +108,6 @@ class _Told(AccumulatorParam):  # type: ignore[misc]
 
 @lru_cache(maxsize=1_000)
 def _warn(operator: Operator, action: str) -> None:
-    """Warn, once of an action."""
     del action
     text = (
         f"an action evaluates its input twice, and calls {operator.name} twice for each row: "

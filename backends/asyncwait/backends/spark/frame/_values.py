@@ -57,7 +57,6 @@ def _in_spark(kind: pa.DataType) -> str:
 
 
 def _fitting(kind: pa.DataType) -> Callable[[Any], bool]:
-    """Return what tells of plain values of a type that Arrow takes them as they are."""
     if types.is_integer(kind):
         least, most = _bounds(kind.bit_width)
         return lambda value: type(value) is int and least <= value <= most
@@ -85,7 +84,6 @@ def _nullable(field: pa.Field, zone: tzinfo | None) -> Taker:
 
 
 def _python_of(value: Any) -> Any:
-    """Return what is numpy's as the number or list of Python that it stands for."""
     if type(value).__module__ != "numpy":
         return value
     return value.tolist() if getattr(value, "ndim", 0) else value.item()

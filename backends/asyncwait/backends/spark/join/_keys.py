@@ -59,7 +59,6 @@ def keys_of(batch: pa.RecordBatch, names: Sequence[str]) -> Keys:
 
 
 def _encoded(batch: pa.RecordBatch, name: str) -> tuple[list[Any], pa.Array]:
-    """Return the different values of a column, and the place of its value for each row."""
     column = batch.column(name)
     if types.is_timestamp(column.type) and column.type.tz is not None:
         # In a zone where clocks are set back, Python takes two instants an hour apart for equal.

@@ -119,7 +119,6 @@ class JoinPlan:
         _ = df.crossJoin(table).where(expr(where)).schema
 
     def _filtered(self, df: DataFrame, where: str) -> DataFrame:
-        """Return the rows with those of the table that fulfil a condition."""
         assert self._lists is not None
         error, lists = self._asked.error_column, quoted(self._lists)
         rows = f"filter({lists}, t -> ({where}\n))"  # whatever comment it ends in
@@ -140,7 +139,6 @@ class JoinPlan:
 
 
 def _other_than(names: list[str]) -> str:
-    """Return the name of a column that none of these is."""
     name = "_rows"
     while name in map(str.lower, names):
         name += "_"

@@ -187,7 +187,6 @@ def _seconds_left(total: int | None, done: int, pace: float) -> float | None:
 
 
 def _counts(attempts: list[_Attempt]) -> tuple[tuple[int, ...], Counter[str]]:
-    """Return what the attempts at the rows of one partition come to, and causes of errors."""
     stages = {
         stage: _latest([each for each in attempts if each.name.stage == stage])
         for stage in {each.name.stage: None for each in attempts}

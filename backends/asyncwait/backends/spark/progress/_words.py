@@ -67,7 +67,6 @@ def _pace(figures: JobFigures) -> list[str]:
 
 
 def _told(figures: JobFigures) -> list[str]:
-    """Say what there is, beside what is in flight and the tasks."""
     counts = {
         "found, not called for": figures.found,
         "kept": figures.hits,

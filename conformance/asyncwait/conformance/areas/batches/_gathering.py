@@ -59,7 +59,6 @@ def settled(leg: LegHistory) -> Sequence[Rest]:
 
 
 def _opened(leg: LegHistory) -> tuple[float, int]:
-    """Return when the function was opened, in ms, and the number of that event."""
     if leg.scenario.hooks == "none":
         return 0.0, -1
     ran = ((event.at, seq) for seq, event in leg.seen(HookRun) if event.hook == "open")

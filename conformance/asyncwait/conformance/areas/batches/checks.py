@@ -37,7 +37,6 @@ from asyncwait.spec.scenario import Misuse
 
 
 def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
-    """Yield each moment of rest at which there is a place for a batch, and who gathers."""
     planned = leg.scenario.batch
     if planned is None or leg.scenario.limits:  # It may wait for its permit.
         return
@@ -116,7 +115,6 @@ def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Findin
 
 
 def _is_over(leg: LegHistory, rest: Rest) -> bool:
-    """Whether the input has ended, and all of it is admitted."""
     ended = leg.source_ended
     return ended is not None and ended.at <= rest.at and rest.present <= leg.capacity
 
@@ -298,7 +296,6 @@ def _failed_with_others(leg: LegHistory, item: Item, *, is_asked: bool) -> Findi
 
 
 def _is_raised(batch: Sequence[Call]) -> bool:
-    """Whether a batch of several has raised as a whole."""
     ended = batch[0].ended
     is_over = ended is not None and ended.how in {"raised", "misreturned"}
     return len(batch) > 1 and raises(batch[0]) and is_over

@@ -241,7 +241,6 @@ def what_will_be_old_is_loaded_ahead_once(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _run_before(leg: LegHistory, ahead: Load) -> int:
-    """Return how many loads ran for sure at the hit for which one has begun ahead of time."""
     hit = trigger(leg, ahead)
     begun = (
         (trigger(leg, each) if each.is_background else each.calls[0].seq, each)
@@ -252,7 +251,6 @@ def _run_before(leg: LegHistory, ahead: Load) -> int:
 
 
 def _holds_up(leg: LegHistory, load: Load) -> Finding:
-    """Tell of a load that a hit waits for, or the end of the stream, or that outlives it."""
     stray = first_stray(leg, load.results or (), after=load.ended_seq)
     if stray is not None and stray.at == load.ended_at:
         return f"{stray.element} came out: a hit has waited for load {load.number}", stray.at

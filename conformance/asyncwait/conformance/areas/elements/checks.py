@@ -37,7 +37,6 @@ def results_carry_the_key_of_their_record(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _results(leg: LegHistory) -> Iterator[tuple[Output, Record, Record]]:
-    """Each output that is a result of a record of the input, itself, and that record."""
     for output in leg.outputs:
         source = None if output.item is None else output.item.element
         if isinstance(output.element, Record) and isinstance(source, Record):

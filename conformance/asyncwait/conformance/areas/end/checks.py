@@ -68,7 +68,6 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
 
 
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
-    """Whether the call ran on after its consumer left or got an error, and nobody told it."""
     over = leg.ending.how in {"left", "crashed", "failed"}
     noticed = leg.facts.instants(leg.end_at)[-1]
     return over and call.at <= noticed < min(call.ended_at, call.cancelled_at)
@@ -281,7 +280,6 @@ def _noticed_at(leg: LegHistory) -> float:
 
 
 def _cleaned_up_at(leg: LegHistory, over: float) -> float:
-    """When the last call has ended that ran when all was over, and the last block of the loop."""
     ends = [call.ended_at for call in leg.started if over <= call.ended_at < NEVER]
     blocks = [event.until for _, event in leg.seen(Blocked)]
     return max([over, *ends, *blocks])
@@ -323,7 +321,6 @@ def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Findin
 
 
 def _may_be_cancelled(leg: LegHistory) -> bool:
-    """Whether the consumer was cancelled before it had left."""
     scenario, (_, closed) = leg.scenario, leg.seen(Closed)[0]
     ends = [scenario.cancel_at, *(crash.at for crash in scenario.crashes)]
     return any(at is not None and at <= closed.at for at in ends)

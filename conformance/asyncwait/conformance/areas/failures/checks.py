@@ -303,7 +303,6 @@ def who_cancels_the_task_of_a_call_ends_that_call_alone(leg: LegHistory) -> Iter
 
 
 def _is_raised_again(leg: LegHistory) -> bool:
-    """Whether user code raised more than once what is for the program."""
     calls = [c for c in leg.calls if c.ended is not None and c.ended.how == "raised"]
     errors = [call.step.error for call in calls]
     handlers = [leg.scenario.handler(asked.value) for _, asked in leg.seen(HandlerAsked)]

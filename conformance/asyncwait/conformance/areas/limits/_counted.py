@@ -163,7 +163,6 @@ def _loads(leg: LegHistory, window: Window) -> Iterator[Load]:
 
 
 def _counts(window: Window, before: Run, run: Run) -> bool:
-    """Whether a window still counts a call when a later one begins."""
     if window.per is None:
         if before.ended_seq < 0:
             return before.ended_at > run.at
@@ -172,7 +171,6 @@ def _counts(window: Window, before: Run, run: Run) -> bool:
 
 
 def _least(leg: LegHistory, window: Window, before: Run, run: Run) -> float:
-    """Return the least size of a call when a later one begins."""
     known, told = sizes(leg, window.limit, before)
     return min(known, told) if before.ended_at <= run.at else known
 
@@ -234,7 +232,6 @@ def _told(leg: LegHistory, budget: PlannedLimit, run: Run) -> float | None:
 
 
 def _charge(leg: LegHistory, budget: PlannedLimit, before: Run, own: float, run: Run) -> float:
-    """Return the least that a budget has paid for a call when a later one begins."""
     if before.ended_at > run.at or not (budget.costs or budget.told):
         return own
     told, call = _told(leg, budget, before), before.calls[0]
@@ -265,7 +262,6 @@ def pause(leg: LegHistory, breaker: PlannedLimit) -> tuple[float, int, float] | 
 
 
 def _has_failed(run: Run) -> bool:
-    """Whether the service is to blame for the failure of a call."""
     ended, step = run.calls[0].ended, run.calls[0].step
     if ended is None or ended.how == "cancelled":
         return True

@@ -74,7 +74,6 @@ def idles(leg: LegHistory) -> Sequence[Idle]:
 
 
 def _moments(leg: LegHistory) -> Iterator[tuple[Rest, float]]:
-    """Yield the moments at which the consumer waits, each with the time of the next event."""
     times = [*(event.at for event in leg.events), leg.end_at]
     for rest in leg.rests:
         until = times[rest.seq + 1]
@@ -171,7 +170,6 @@ def _may_count(window: Window, run: Run, rest: Rest, until: float) -> bool:
 
 
 def _rule(leg: LegHistory, rest: Rest, until: float) -> str:
-    """Return the rule by which a record has to be called at a moment of rest."""
     there = [item for item in leg.records if item.seq <= rest.seq]
     if any(is_too_large(leg, item) and item.decided_at > rest.at for item in there):
         return "LIMIT-13"
@@ -191,7 +189,6 @@ def _was_given_up(leg: LegHistory, item: Item, rest: Rest) -> bool:
 
 
 def _can_not_be_called(leg: LegHistory, item: Item, rest: Rest, until: float) -> bool:
-    """Whether a record waits for its key, or backs off."""
     if item.decided_at <= rest.at:
         return False
     begun = [call for call in item.attempts if call.seq <= rest.seq]

@@ -22,7 +22,6 @@ _Request: TypeAlias = tuple[int, FailureAsked]
 
 
 def _requests(leg: LegHistory) -> Mapping[Item, Sequence[_Request]]:
-    """Return the requests to the failure handler by the record that each is about."""
     requests: dict[Item, list[_Request]] = defaultdict(list)
     for seq, event in leg.seen(FailureAsked):
         number = leg.facts.numbers.of(event, identity(event.value))

@@ -197,7 +197,6 @@ def _kept(history: History) -> list[_Kept]:
 
 
 def _wanted(history: History) -> list[Element]:
-    """Return the records and fences that went in, the scenario's own restore included."""
     scenario = history.scenario
     elements = [timed.element for timed in scenario.inputs]
     elements += scenario.restore.in_flight if scenario.restore else ()
@@ -220,7 +219,6 @@ def _judged(history: History, wrong: Element | None, fault: str) -> Judgement:
 
 
 def _places(history: History) -> dict[Item, int]:
-    """Return the place of every item of every leg in the whole input."""
     places: dict[Item, int] = {}
     offset = len(history.scenario.restore.in_flight) if history.scenario.restore else 0
     source: list[Item] = []

@@ -176,7 +176,6 @@ def outcomes_of_older_attempts_do_not_count(leg: LegHistory) -> Iterator[Finding
 
 
 def _late_results(repetition: Repetition) -> Sequence[object]:
-    """Return what the attempt before gave when it was over."""
     before = repetition.before
     late: list[object] = ["again"] if before.step.twice else []
     if before.ended is not None and before.ended_at > before.limit:
@@ -340,7 +339,6 @@ def the_deadline_spans_all_attempts(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _is_not_asked(leg: LegHistory, item: Item) -> bool:
-    """Whether the handler should have been asked for a record."""
     return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.may_be_over_at
 
 

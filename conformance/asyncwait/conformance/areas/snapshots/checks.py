@@ -93,12 +93,10 @@ def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _is_known(snapshot: SnapshotOut, places: Mapping[Identity, Sequence[int]]) -> bool:
-    """Whether everything that is stored was read."""
     return all(s in places and places[s][0] < snapshot.bound for s in snapshot.stored)
 
 
 def _is_in_order(snapshot: SnapshotOut, places: Mapping[Identity, Sequence[int]]) -> bool:
-    """Whether each element that is stored was read behind the one before it."""
     last = -1
     for stored in snapshot.stored:
         behind = bisect_right(places[stored], last)
