@@ -41,6 +41,7 @@ class EmitsInBatches(Output):
         return element
 
     def end_batch(self) -> None:
+        """Free the slots of what was taken."""
         self.queue.capacity = self.task.config.capacity
         self.queue.on_room()
 
@@ -55,13 +56,18 @@ class EmitsInBatches(Output):
 
 
 class _AsksItsTask(Output):
+    """Sends its task a mail for each element that the consumer wants."""
+
     async def __anext__(self) -> Element:
         self.task.post(self.task.resume)
         return await super().__anext__()
 
 
 class _NoticesTheConsumer(StreamTask):
+    """Knows whether the consumer waits, and whether it is to be waited for."""
+
     def waits_to_be_asked(self) -> bool:
+        """Whether the next element is not processed until the consumer waits."""
         return True
 
     def input_status(self) -> InputStatus:
@@ -84,11 +90,15 @@ class AdmitsLazily(_NoticesTheConsumer):
 
 
 class TakesSnapshotsLazily(_NoticesTheConsumer):
+    """Lets a barrier, and what is behind it, wait until the consumer has taken what is ready."""
+
     def waits_to_be_asked(self) -> bool:
         return isinstance(self.backlog[0], Barrier | Snapshot)
 
 
 class EmitsOnlyWhenAsked(Output):
+    """Gets a mail for each element that the consumer wants, and hands it out in its turn."""
+
     is_asked = False
 
     async def __anext__(self) -> Element:
@@ -111,11 +121,15 @@ class EmitsOnlyWhenAsked(Output):
 
 
 class EmitsTheLatestFirst(UnorderedQueue):
+    """Hands out of a segment what was decided last: a stack, not a queue."""
+
     def make_ready(self, entry: RecordEntry) -> None:
         self.segment_of[entry].ready.insert(int(self.begun), entry)
 
 
 class LeavesSilentRecordsToTheConsumer(OrderedQueue):
+    """Frees the slot of a record without results when the consumer comes by, not before."""
+
     is_completing = False
 
     def completed(self, entry: RecordEntry) -> None:
@@ -129,6 +143,8 @@ class LeavesSilentRecordsToTheConsumer(OrderedQueue):
 
 
 class HandsKeysOnByMail(AsyncWaitOperator):
+    """Has the next record of a key called by a mail of its own, behind all that waits already."""
+
     def free_key(self, handler: ResultHandler) -> None:
         following = None if self.keys is None else self.keys.leave(handler)
         if following is not None:
@@ -136,6 +152,8 @@ class HandsKeysOnByMail(AsyncWaitOperator):
 
 
 class CountsTurns(CancelledCalls):
+    """Grants a cancelled call ten turns of the loop, whatever the clock shows."""
+
     def watch(self, watch: Watch) -> None:
         watch.looks += 1
         look = self.on_overdue if watch.looks > TURNS else self.watch

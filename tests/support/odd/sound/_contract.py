@@ -35,6 +35,8 @@ Answer: TypeAlias = Callable[[], Any]
 
 
 class Reply:
+    """What a call gives, and when: known from that moment on, on whatever thread it is given."""
+
     def __init__(self) -> None:
         self._lock = Lock()
         self.at = math.inf
@@ -51,16 +53,20 @@ class Reply:
             return True
 
     def fail(self, at: float, error: BaseException) -> None:
+        """Take what a call raised, even if it has given an answer before."""
         with self._lock:
             self.answer = raising(error)
             self.at = at
 
     def came_by(self, deadline: float) -> bool:
+        """Whether there is an answer, and it came in time."""
         return self.at != math.inf and self.at <= deadline
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
+    """A record or a fence that was admitted."""
+
     element: Stored
     reply: Reply = field(default_factory=Reply)
     deadline: float = math.inf
@@ -79,6 +85,7 @@ class Handle:
         self._put = put
 
     def complete(self, results: Any) -> None:
+        """Decide the record with `results`."""
         self._put(lambda: results)
 
     def complete_with(self, supplier: Answer) -> None:
@@ -86,10 +93,13 @@ class Handle:
         self._put(supplier)
 
     def complete_exceptionally(self, error: BaseException) -> None:
+        """Decide the record with `error`."""
         self._put(raising(error))
 
 
 def raising(error: BaseException) -> Answer:
+    """Return the answer of a call that raised `error`."""
+
     def answer() -> NoReturn:
         raise error
 
@@ -127,6 +137,7 @@ def _outputs(record: Record, results: tuple[Any, ...]) -> tuple[Record, ...]:
 
 
 def too_many_abandoned(running: int, capacity: int) -> TooManyAbandonedCalls:
+    """Build the error of `running` abandoned calls."""
     reason = f"{running} calls run on although they were cancelled, the capacity is {capacity}"
     return TooManyAbandonedCalls(None, reason)
 
@@ -134,6 +145,7 @@ def too_many_abandoned(running: int, capacity: int) -> TooManyAbandonedCalls:
 def passed_on(
     element: LatencyMarker | Barrier | Snapshot, in_flight: tuple[Stored, ...]
 ) -> LatencyMarker | Snapshot:
+    """Return what comes out for an element that takes no slot."""
     if isinstance(element, LatencyMarker):
         return element
     upstream = element if isinstance(element, Snapshot) else None
@@ -141,6 +153,7 @@ def passed_on(
 
 
 def put_first(ahead: deque[Element], snapshot: Snapshot) -> None:
+    """Put a snapshot on request ahead of all but the snapshots before it."""
     others = (place for place, e in enumerate(ahead) if not isinstance(e, Snapshot))
     ahead.insert(next(others, len(ahead)), snapshot)
 

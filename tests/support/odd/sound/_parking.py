@@ -32,6 +32,8 @@ _INTERRUPTED = RuntimeError("the operator was cancelled from outside")
 
 @dataclass(slots=True, eq=False)
 class _Entry(Entry):
+    """A record or a fence that was admitted."""
+
     before: "_Entry | None" = None  # the record that was admitted before
     is_called: bool = False
     is_over: bool = False  # its call
@@ -194,6 +196,7 @@ class ParksEachRecord(Shell):
         self._tell()
 
     async def _answer(self, record: Record, reply: Reply) -> None:
+        """Call the function in either form, and wait until there is an answer in `reply`."""
         try:
             if self._parts.call is None:
                 await self._late_answer(record, reply)
@@ -236,6 +239,7 @@ class ParksEachRecord(Shell):
         self._abandoned_now -= 1
 
     async def _undisturbed(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however the present task is cancelled."""
         with trio.CancelScope(shield=True):
             await work
 

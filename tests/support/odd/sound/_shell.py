@@ -78,6 +78,7 @@ class Shell(ABC):
             raise first
 
     async def _close(self) -> None:
+        """Close the source, unless its reader did, and the function."""
         await self._source.close()
         try:
             await run_hook(self._parts.close)

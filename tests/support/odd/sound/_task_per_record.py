@@ -30,12 +30,16 @@ _GRACE, _TURNS = 0.005, 8
 
 @dataclass(slots=True, eq=False)
 class _Life(Entry):
+    """A record or a fence inside the operator."""
+
     before: list[asyncio.Event] = field(default_factory=list)
     """Set as each of those is gone that have to come out before."""
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class GivesEachRecordATask(Shell):
+    """Gives each record a task of an `asyncio.TaskGroup`, for its answer and then for its turn."""
+
     async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(self._config.capacity)
@@ -47,6 +51,7 @@ class GivesEachRecordATask(Shell):
         self._host = self._loop.create_task(self._run())
 
     async def _run(self) -> None:
+        """Host all tasks, and cancel each once: what cleans up is not disturbed again."""
         try:
             async with asyncio.TaskGroup() as self._group:
                 _ = self._spawn(self._read())
@@ -71,6 +76,7 @@ class GivesEachRecordATask(Shell):
         self._news.set()
 
     async def _undisturbed(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however often the present task is cancelled meanwhile."""
         task = asyncio.get_running_loop().create_task(work)
         cancelled: asyncio.CancelledError | None = None
         while not task.done():
@@ -164,6 +170,7 @@ class GivesEachRecordATask(Shell):
         await self._answer(record, life.reply)
 
     async def _answer(self, record: Record, reply: Reply) -> None:
+        """Call the function in either form, and wait until there is an answer in `reply`."""
         if self._parts.call is None:
             await self._future_answer(record, reply)
             return
