@@ -101,7 +101,6 @@ def test_a_difference_is_told(made: Any) -> None:
 
 
 def test_the_command_prints_a_table(example: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """And exits with 0, as all figures agree; the processes say how far they are."""
     code = example.main(["--airports", "100", "--capacity", "2", "--on", "threads"])
 
     shown = capfd.readouterr()
@@ -145,7 +144,6 @@ def test_what_is_missing_is_named(
 
 
 def test_a_port_that_is_taken_is_told(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a line, as it is nobody's bug."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 

@@ -49,7 +49,6 @@ def replies(*requests: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("value", ["1.0", "-0.0", "9223372036854775807", '"1.0\\u2028"', "1e+16"])
 def test_its_harness_keeps_numbers_as_they_are_written(value: str) -> None:
-    """JavaScript would read some of them as others, which the suite takes for other values."""
     inputs = f'[{{"at":0,"element":{{"type":"record","value":{value}}}}}]'
 
     (reply,) = replies(f'{{"scenario":{{"inputs":{inputs}}},"number":7}}')

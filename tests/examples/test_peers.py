@@ -45,7 +45,6 @@ def listed() -> Any:
 
 
 def test_every_peer_is_measured(listed: Any) -> None:
-    """In the order of the rows; of ours and Flink's those that somebody could measure."""
     import rows  # pyright: ignore[reportMissingImports]
 
     names = [row.name for row in rows.ROWS]

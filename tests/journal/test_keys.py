@@ -10,7 +10,6 @@ from asyncwait.spec import InvalidConfig
 
 
 def test_keys_stay_the_same() -> None:
-    """On every machine: a journal may be older than this Python."""
     assert key_of("model", "prompt", 7).hex() == "72e35941ea332d1e9308e53319b48a98"
     assert key_of(b"", "", 0, -1).hex() == "6d19a5696ff2062b37004bfc021eb770"
 

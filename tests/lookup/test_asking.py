@@ -166,7 +166,6 @@ async def test_an_answer_that_is_none_is_named(answer: Any, reason: str) -> None
 
 
 async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
-    """Nobody hangs because of it."""
     table = Scripted()
     table.trouble = CancelledError()
 

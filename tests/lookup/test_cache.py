@@ -17,7 +17,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_what_is_kept_answers_without_a_request() -> None:
-    """A chunk makes one request, for each missing key once; `peek` decides a hit at once."""
     table = Scripted(b=None, c=["x", "y"])
 
     async with open_table(table, cache=Cache(10, ttl=60)) as opened:

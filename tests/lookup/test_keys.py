@@ -21,7 +21,6 @@ NAN = float("nan")
 
 
 async def test_keys_are_the_same_only_if_their_types_are() -> None:
-    """To a dict of Python they are one key; so no request has two of these."""
     keys = [1, 1.0, True, Decimal(1), (1,), (True,), (1, (1.0,)), "1"]
     asked: list[Any] = []
 

@@ -196,7 +196,6 @@ async def test_a_statement_may_have_keys_of_several_parts(users: Path) -> None:
 
 
 async def test_a_reading_that_breaks_tells_why(users: Path) -> None:
-    """And not that it can't end on the connection that was closed because of it."""
     made: list[Any] = []
 
     class Breaks:

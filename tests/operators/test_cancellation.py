@@ -47,7 +47,6 @@ async def test_a_scope_that_is_cancelled_while_results_are_there_is_left_by_its_
 
 
 async def test_an_error_beside_the_operator_is_the_only_one(open_operator: OpenOperator) -> None:
-    """Where a task group ends because another task of it has failed."""
     reached = anyio.Event()
 
     async def fn(value: int) -> list[int]:
@@ -82,7 +81,6 @@ async def test_an_error_beside_the_operator_is_the_only_one(open_operator: OpenO
 async def test_each_cancellation_of_its_task_is_counted(
     open_operator: OpenOperator, times: int
 ) -> None:
-    """As often as somebody asked for it, so that a time limit round the operator knows its own."""
     fn = Sleeper()
     fn.clean_up = 3.0
     counts: list[int] = []
@@ -109,8 +107,6 @@ async def test_each_cancellation_of_its_task_is_counted(
 async def test_a_cancelled_call_that_makes_up_a_cancellation_ends_nothing_else(
     open_operator: OpenOperator,
 ) -> None:
-    """On asyncio no scope takes such an error for its own; the operator goes on."""
-
     class Stubborn(Sleeper):
         async def __call__(self, value: str) -> list[str]:
             with suppress(anyio.get_cancelled_exc_class()):

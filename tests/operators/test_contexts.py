@@ -108,7 +108,6 @@ class _Awkward:
 
 
 async def test_a_variable_may_hold_what_can_not_be_compared(open_operator: OpenOperator) -> None:
-    """Nobody else's `==` may fail a call."""
     held: ContextVar[Any] = ContextVar("held")
     base = _Awkward()
     held.set(base)

@@ -475,7 +475,6 @@ def test_what_is_read_after_leaving_is_no_end_unless_it_was_read(form: str, *, e
 @pytest.mark.parametrize("form", ["reference", "pool", "threads"])
 @pytest.mark.parametrize("use", ["read", "left"])
 def test_another_loop_is_refused_at_once(form: str, use: str) -> None:
-    """Also within a time limit: nothing would wake the task that waits."""
     name, options = virtual_loop("asyncio")
     stream, home = STREAMS[form](), options["loop_factory"]()
     results = home.run_until_complete(stream.__aenter__())

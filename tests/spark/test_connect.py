@@ -11,7 +11,6 @@ import pytest
 
 @pytest.mark.timeout(300)
 def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
-    """But it does not tell how many tasks there are at a time, so that has to be said."""
     command = [sys.executable, connect_job.__file__, str(tmp_path)]
     beside = {**os.environ, "PYTHONPATH": str(Path(connect_job.__file__).parent)}
     done = subprocess.run(

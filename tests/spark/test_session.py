@@ -63,7 +63,6 @@ def rows_of(embedded: EmbeddedSpark, work: Any, partitions: int = 2) -> list[dic
 
 
 def test_workers_run_this_interpreter_and_are_used_again(spark: EmbeddedSpark) -> None:
-    """Not what PATH calls python3; sixteen tasks on two slots take few processes."""
     said = rows_of(spark, lambda: f"{sys.executable} {os.getpid()}", 16)
     executables, pids = zip(*(row["said"].split() for row in said), strict=True)
     assert set(executables) == {sys.executable}

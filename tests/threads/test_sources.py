@@ -81,7 +81,6 @@ def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
 @pytest.mark.parametrize("is_asked", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
 def test_what_closing_a_source_raises_comes_out_of_leaving(*, fails: bool, is_asked: bool) -> None:
-    """Of one that is being read, too; an error of the body stays, with a note of it (END-13)."""
     left, asked = threading.Event(), threading.Event()
 
     def values() -> Iterator[int]:

@@ -189,7 +189,6 @@ async def test_operators_with_the_same_attributes_are_added_up(collected: Collec
 
 
 async def test_what_was_counted_stays(open_sleeping: Any, collected: Collected) -> None:
-    """A counter never falls, also when the next operator with these attributes begins at 0."""
     figures = ("calls.started", "records.in_flight", "records.max_in_flight", "records.oldest")
     seen: list[list[float]] = []
     for values in ([1, 2, 3], [1, 2]):

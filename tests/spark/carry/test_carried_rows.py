@@ -50,7 +50,6 @@ def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -
 
 
 def test_event_times_are_those_of_a_watermark() -> None:
-    """In whole milliseconds, also before 1970; what has none has none."""
     schema = pa.schema([pa.field("t", pa.timestamp("us", tz="UTC"))])
     times = pa.array([1_999, -1, None], schema.field("t").type)
     batch = pa.RecordBatch.from_arrays([times, pa.array([0, 0, 0])], names=["t", "lane"])

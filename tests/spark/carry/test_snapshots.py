@@ -230,7 +230,6 @@ def test_the_records_of_a_lane_keep_their_order() -> None:
 
 
 def test_json_says_which_numbers_are_none(capsys: pytest.CaptureFixture[str]) -> None:
-    """As text; null is a value that is missing. A path that is not UTF-8 is told, too."""
     columns = pa.schema([pa.field("low", pa.float64()), pa.field("list", pa.list_(pa.float64()))])
     rows = [(nan, [inf, 1.5]), (-inf, None)]
     lanes = lanes_of("here", [(0, state(columns, LaneState(1, tuple(held(r, 1) for r in rows))))])

@@ -93,7 +93,6 @@ def test_a_row_of_several_columns_is_one_key() -> None:
 
 
 def test_several_results_are_shared_and_none_is_called_for_again() -> None:
-    """A collection that is empty is kept only with `missing_ttl`."""
     asked: list[int] = []
 
     async def parts(user: int) -> list[tuple[str]]:
@@ -111,7 +110,6 @@ def test_several_results_are_shared_and_none_is_called_for_again() -> None:
 
 
 def test_a_row_with_a_null_has_a_call_of_its_own() -> None:
-    """NaN is like null, in a part, too; a key may say otherwise."""
     fn, names = Noted(), {"user": [1, 1, None, None], "town": [None, None, "a", "a"]}
     run(fn, names, ("user", "town"))
     run(fn, {"user": [float("nan")] * 2})
@@ -165,7 +163,6 @@ def test_a_load_may_tell_what_it_has_cost() -> None:
 
 
 def test_a_failed_load_is_repeated_once_for_all() -> None:
-    """`on_result` is asked of what the function gave; errors have a column beside."""
     fn, seen = Noted(failures=1), list[Any]()
     retry = Retry(max_attempts=3, initial=0.001, on_result=seen.append)
     options: dict[str, Any] = {"retry": retry, "on_error": "column", "error_column": "error"}

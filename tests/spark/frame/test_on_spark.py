@@ -91,8 +91,6 @@ class Both(TypedDict):
 
 
 def test_the_schema_may_be_what_the_function_says_that_it_returns(cities: DataFrame) -> None:
-    """A dataclass, a Struct or a TypedDict, nested or not; with `many`, a list of one."""
-
     async def place(row: Row) -> Place:
         return Place(None, {row.city: row.id})
 
@@ -337,8 +335,6 @@ def test_no_more_is_called_for_than_somebody_wants(spark: EmbeddedSpark, tmp_pat
 def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
     spark: EmbeddedSpark,
 ) -> None:
-    """PySpark alone would hang: it can't send its text; and it prints what it can send."""
-
     async def fn(value: int) -> tuple[int]:
         raise LookupError("half \ud800 of it\x1b[2J\n::error::CANARY\nCANARY: conformant")
 

@@ -291,8 +291,6 @@ def test_rows_before_a_key_that_fails_come_out() -> None:
 
 
 def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
-    """As behind `limit`, where no error of its own is under way; on one it is a note."""
-
     class Stuck(Noted):
         async def close(self) -> None:
             raise OSError("close")

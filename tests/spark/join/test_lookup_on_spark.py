@@ -226,7 +226,6 @@ def test_odd_names_of_columns_are_fine(spark: EmbeddedSpark) -> None:
 
 
 def test_the_table_of_a_condition_is_no_column(spark: EmbeddedSpark) -> None:
-    """A column `t` can't be named there, and an error column of that name tells of errors alone."""
     df = spark.session.range(1, 4).selectExpr("id AS user", "named_struct('size', 9) AS t")
     table = FunctionTable(towns)
 

@@ -178,7 +178,6 @@ def test_causes_of_rows_that_are_evaluated_again_count_once() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_known_after_each_report(case: str) -> None:
-    """All counts that are not 0; no report is the end of a connection."""
     tally = Tally()
     for link, report, counts in CASES[case]:
         if report is None:
