@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, S
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypeVar, get_args, overload
+from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypeVar, cast, get_args, overload
 
 from asyncwait.spec import (
     Batch,
@@ -171,8 +171,7 @@ def plain_wait(
                 yield results
 
     wait.__name__ = wait.__qualname__ = f"{mode.replace('-', '_')}_wait"
-    typed: PlainWait = entered_once("results", "async for ... in results")(wait)
-    return typed
+    return cast(PlainWait, entered_once("results", "async for ... in results")(wait))
 
 
 def _through_records(open_operator: OpenOperator) -> OpenPlain:

@@ -49,7 +49,7 @@ class SqliteTable:
         path_kinds: Any = str | Path
         if not isinstance(path, path_kinds):
             raise InvalidConfig.of("path", path, "the path of a file")
-        key_kinds: Any = str | Sequence
+        key_kinds: Any = (str, Sequence)
         if not isinstance(key, key_kinds) or not key:
             raise InvalidConfig.of("key", key, "the name of a column, or a sequence of names")
         self._keys = (key,) if isinstance(key, str) else tuple(key)
