@@ -655,7 +655,7 @@ class TellsTheCancelled(Output):
             raise
 
 
-@breaks("END-8")
+@breaks("END-8", behind="FAIL-2", why="the error of the record is lost, too")
 class GivesUpAfterAFailedAttempt(ResultHandler):
     """Decides nothing at a deadline behind a failed attempt if no handler has results."""
 
@@ -721,7 +721,7 @@ class CallsOnAfterAFailure(StreamTask):
             await self.processor.run()
 
 
-@breaks("END-10")
+@breaks("END-10", behind="END-11", why="the new calls are cancelled late, too")
 class FillsItsSlotsAsItIsLeft(ResultStream):
     """Cancels its calls when it is left, and fills their slots again while they clean up."""
 

@@ -291,7 +291,7 @@ class RaisesACopyEachTime(Output):
         raise StopAsyncIteration if self.error is None else copy.copy(self.error)
 
 
-@breaks("FAIL-7")
+@breaks("FAIL-7", behind="LIMIT-15", why="a spent budget ends well, too")
 class TakesAFalseErrorForNone(StreamTask):
     """Ends well behind an error of the source that has no parts, and is false."""
 

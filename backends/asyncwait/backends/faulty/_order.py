@@ -134,7 +134,7 @@ class NumbersRecordsInText(OrderedQueue):
         del self._numbers[entry]
 
 
-@breaks("ORD-5", behind="RETRY-3", why="where records are retried, its call waits for no back-off")
+@breaks("ORD-5")
 class TriesFailedCallsAgain(Attempt):
     """Calls once more where a call has failed: nearly always that helps."""
 

@@ -90,7 +90,7 @@ class LetsLateAnswersReplaceTheHandlers(ResultHandler):
         super().on_outcome(outcome)
 
 
-@breaks("END-8")
+@breaks("END-8", behind="ORD-2", why="what stands behind the record waits, too")
 class DropsTheHandlersResultsWhereItRetries(ResultHandler):
     """Takes the handler's results for a second outcome if it repeats calls: FLINK-40456."""
 
@@ -323,7 +323,7 @@ class ForgetsThatAbandonedCallsEnd(CancelledCalls):
         super().ended(call)
 
 
-@breaks("TIME-4")
+@breaks("TIME-4", behind="RETRY-20", why="the cause is that of another record, too")
 class BlamesTheHeadForATimeout(ResultHandler):
     """Names the first record in flight where a deadline has passed and there is no handler."""
 
