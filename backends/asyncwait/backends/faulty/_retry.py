@@ -154,7 +154,7 @@ class TakesTellingForYes(ResultHandler):
         return retry.back_off(self.attempts)
 
 
-@breaks("RETRY-6")
+@breaks("RETRY-6", behind="RETRY-19", why="its back-offs may end after the deadline, too")
 class RepeatsWhateverFails(ResultHandler):
     """Repeats each call that failed, without a look at what is worth it."""
 
