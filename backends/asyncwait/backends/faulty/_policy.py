@@ -171,7 +171,7 @@ class GivesItsHandlerWhatWasRaised(ResultHandler):
         self.decide(collect_results(self.record, results))
 
 
-@breaks("POLICY-7")
+@breaks("POLICY-7", behind="RETRY-20", why="the cause of a timeout is hidden, too")
 class TellsItsHandlerThatTimeIsUp(ResultHandler):
     """Gives the failure handler a TimeoutError as the cause at each deadline."""
 
