@@ -105,7 +105,7 @@ class SendsBatchesAsTheyFill(Gathering):
 
     @property
     def may_go(self) -> bool:
-        return len(self.waiting) > 0 and self.starting is None
+        return len(self.waiting) > 0 and self.starting is None and self.permit is None
 
 
 @breaks("BAT-7")
