@@ -45,7 +45,7 @@ def is_value(kind: type) -> bool:
 
 
 def is_holder(kind: type) -> bool:
-    """Say whether objects of this type hold values, one of which may be unfinished work."""
+    """Say whether objects of this type hold values; a value may be unfinished work."""
     return issubclass(kind, tuple | list | dict) or hasattr(kind, "__dataclass_fields__")
 
 
@@ -138,7 +138,7 @@ def is_context(kind: type) -> bool:
 
 
 def invents(fn: Any) -> bool:
-    """Say whether an object is a mock, which has each attribute that is asked for."""
+    """Say whether an object is a mock: a mock has every attribute."""
     is_mock = "_mock_children" in getattr(fn, "__dict__", ())
     return is_mock or hasattr(fn, "asyncwait_asks_for_an_attribute_that_does_not_exist")
 

@@ -203,8 +203,8 @@ def bind(function: str, signature: inspect.Signature, args: Any, options: Any) -
         options: by name.
 
     Raises:
-        TypeError: an argument is missing, or is one that the function does not have; the nearest
-            that the function has is named.
+        TypeError: an argument is missing, or the function has no such option; the message names
+            the nearest option.
     """
     for name in options:
         if name not in signature.parameters:
