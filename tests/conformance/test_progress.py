@@ -63,7 +63,6 @@ def test_areas_by_backend_are_shown_while_it_runs(
 def test_a_bar_says_how_much_is_done_and_how_long_the_rest_takes(
     verified: Callable[[Board, str, Callable[[], None]], None],
 ) -> None:
-    """It stands first, so that a small terminal shows it."""
     board = Board(NAMES, Console(file=StringIO(), force_terminal=True))
     said = StringIO()
 

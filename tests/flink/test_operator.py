@@ -83,8 +83,6 @@ def test_what_flink_can_not_restore_is_read_as_input() -> None:
 
 
 def test_functions_in_callback_form_are_flinks_own_kind() -> None:
-    """Their handle is Flink's; a supplier is asked in its thread, and runs on the loop."""
-
     class Function:
         def async_invoke(self, value: int, result: Any) -> None:
             loop = asyncio.get_running_loop()

@@ -304,7 +304,6 @@ def test_a_budget_that_another_operator_spends_reports_a_record_that_backs_off()
 
 
 def test_a_record_backs_off_while_a_refund_may_pay_for_its_next_call() -> None:
-    """The budget is charged in full at 1 s; the call that ends then costs less."""
     failing = {"a"}
 
     async def ask(value: str) -> Cost[str]:

@@ -112,7 +112,6 @@ def test_a_lost_connection_may_pass(client: Any, service: str) -> None:
     [("Retry-After=7", 7), ("retry-after=0.5", 0.5), ("retry-after-ms=250", 0.25)],
 )
 def test_a_service_says_when(client: Any, header: str, seconds: float, service: str) -> None:
-    """The header of an answer sets the back-off; with any status, as some say 403 to it."""
     for status in (429, 503, 403):
         answer = transient(raised(client, f"{service}/{status}?{header}"))
         assert isinstance(answer, RetryAfter)

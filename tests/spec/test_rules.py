@@ -152,7 +152,6 @@ def test_titles_are_short_and_unique() -> None:
 
 
 def test_every_source_can_be_looked_up() -> None:
-    """An id of Flink's that a rule names is explained in one of two tables, never in both."""
     followed = re.findall(r"^\| ([A-Z]+-\d+) \|", text_of("sources.md"), re.MULTILINE)
     left = [departure.flink for departure in departures()]
     named = {name for rule in rules().values() for name in FLINK_ID.findall(rule.source)}
@@ -287,7 +286,6 @@ def test_a_malformed_chapter_is_refused(name: str) -> None:
     ids=["an area has one", "a stray file"],
 )
 def test_chapters_that_do_not_go_together_are_refused(chapters: tuple[str, ...], told: str) -> None:
-    """Ids are unique because areas are; and none is passed over in silence."""
     with pytest.raises(MalformedRules, match=f"^{told}"):
         parse_chapters(dict.fromkeys(chapters, GOOD))
 

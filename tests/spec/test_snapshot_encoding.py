@@ -155,7 +155,6 @@ def test_a_payload_of_another_shape_is_corrupt(payload: list[Any]) -> None:
 
 @pytest.mark.parametrize("data", [b"NaN", b"[1e999]"])
 def test_a_number_that_json_lacks_is_corrupt(data: bytes) -> None:
-    """`encode_snapshot` refuses it: it would stop the first snapshot after a restore."""
     payload = [1, [["r", b"1", None, data]], None, None]
     with pytest.raises(SnapshotCorrupt, match=r"^the payload .* is no number that JSON has"):
         decode_snapshot(framed(msgspec.msgpack.encode(payload)))

@@ -200,7 +200,6 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
 
 
 def test_half_a_character_is_written_out(tmp_path: Path) -> None:
-    """A name from the command line, or an error, may hold one; no file in UTF-8 can."""
     odd = replace(verdict("my\udcffname"), errors=("got '\ud800'",))
 
     write_lines(report_of((odd,), THEN), tmp_path / "r.jsonl")

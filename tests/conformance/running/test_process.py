@@ -133,7 +133,6 @@ def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -
 
 @linux
 def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> None:
-    """What Python or a shell ignores is not ignored there; nor has it the supervisor's pipe."""
     shown = "grep -E 'Sig(Ign|Blk)' /proc/self/status | cut -f 2; cd /proc/$$/fd && echo *"
     child = start(["sh", "-c", shown])
 

@@ -73,7 +73,6 @@ def test_inputs_go_by_halves_then_one_by_one() -> None:
     ids=["on the grid", "one step", "beside it", "one"],
 )
 def test_times_stay_on_the_grid_if_they_are_on_it(timeout: int, smaller: list[int]) -> None:
-    """So what a real clock can play stays playable on it; a timeout of 0 would be no scenario."""
     found = [reduced.timeout for reduced in reductions(Scenario(timeout=timeout))]
 
     assert found == [None, *smaller]
