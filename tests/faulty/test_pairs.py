@@ -43,7 +43,7 @@ REMARKED = {
     "tells-its-handler-that-time-is-up": True,
     "tries-failed-calls-again": False,
 }
-"""Faults whose marks have changed, and whether they stay among those that pairs are drawn from."""
+"""Faults whose marks changed after the draw of the sixty pairs: False keeps a fault out of it."""
 
 
 def pairs() -> Iterator[tuple[Faulty, Faulty, Variation]]:
