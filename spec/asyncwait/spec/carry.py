@@ -75,11 +75,13 @@ class LaneState(Struct, frozen=True, array_like=True):
         stamp: of the batch that wrote it; None before the first.
         in_flight: in the order of the lane.
         finished: what that batch has finished, in the order in which it comes out.
+        lanes: into which the stream was divided; None in states that do not know.
     """
 
     stamp: int | None = None
     in_flight: tuple[InFlight, ...] = ()
     finished: tuple[Finished, ...] = ()
+    lanes: int | None = None
 
     @property
     def identities(self) -> list[Identity]:
@@ -99,6 +101,7 @@ class Terms(Struct, frozen=True):
         budget: seconds that a visit waits for results, and longer only for room, and for what lags.
         skew: ms by which the event time of what is in flight after a visit may lag the newest that
             the visit has found in flight, or was brought; None for any.
+        lanes: into which the stream is divided, and so which lane a record belongs to.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -109,9 +112,11 @@ class Terms(Struct, frozen=True):
     capacity: int = 100
     budget: float = 0.2
     skew: int | None = None
+    lanes: int = 1
 
     def __post_init__(self) -> None:
         require_whole("capacity", self.capacity)
+        require_whole("lanes", self.lanes)
         if not is_number(self.budget) or not self.budget >= 0:
             raise InvalidConfig.of("budget", self.budget, "a number of seconds >= 0")
         if self.skew is not None and (not is_whole(self.skew) or self.skew < 0):
@@ -186,6 +191,25 @@ class VisitFailed(AsyncWaitError):
         return type(self), (self.lane, self.item, self.reason)
 
 
+class LanesChanged(AsyncWaitError):
+    """A stream with records in flight goes on with another number of lanes.
+
+    A record that follows another one of its key would then be in another lane, and overtake it.
+
+    Args:
+        before: the number of lanes with which the records came in.
+        now: the number of lanes of the visit.
+    """
+
+    def __init__(self, before: int, now: int) -> None:
+        super().__init__(f"records are in flight in {before} lanes, and now there are {now}")
+        self.before = before
+        self.now = now
+
+    def __reduce__(self) -> "tuple[type[LanesChanged], tuple[int, int]]":
+        return type(self), (self.before, self.now)
+
+
 class LaneStateUnreadable(AsyncWaitError, ValueError):
     """The bytes are no state of a lane, or that of a version that this one does not know."""
 
@@ -222,6 +246,7 @@ __all__ = [
     "InFlight",
     "LaneState",
     "LaneStateUnreadable",
+    "LanesChanged",
     "Outcome",
     "Row",
     "Terms",

@@ -10,6 +10,7 @@ from asyncwait.spec.carry import (
     Host,
     Identity,
     InFlight,
+    LanesChanged,
     LaneState,
     Outcome,
     Row,
@@ -45,8 +46,10 @@ class Lane:
             host: where the calls are.
 
         Raises:
+            LanesChanged: records are in flight that came in with another number of lanes.
             VisitFailed: a call has failed; the host begins a new one when it is visited again.
         """
+        self.require_lanes(state)
         flight = (*state.in_flight, *self.identified(state, stamp, rows))
         visit = self.asks(state, stamp, flight)
         answer = host.visit(visit)
@@ -54,7 +57,23 @@ class Lane:
         gone = {item.identity for item in taken}
         left = tuple(item for item in flight if item.identity not in gone)
         held = self.holds(state, stamp)
-        return self.emits(state, stamp), LaneState(stamp, left, (*held, *taken))
+        return self.emits(state, stamp), self.after(stamp, left, (*held, *taken))
+
+    def require_lanes(self, state: LaneState) -> None:
+        """Refuse a state of other lanes, before a call of the visit begins.
+
+        Raises:
+            LanesChanged: records are in flight that came in with another number of lanes.
+        """
+        if state.lanes not in (None, self.terms.lanes) and self.wants_timer(state):
+            assert state.lanes is not None
+            raise LanesChanged(state.lanes, self.terms.lanes)
+
+    def after(
+        self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = ()
+    ) -> LaneState:
+        """Return the state that a visit leaves, with the number of lanes."""
+        return LaneState(stamp, in_flight, finished, self.terms.lanes)
 
     def restored(self, stamp: int, rows: Iterable[Row]) -> LaneState:
         """Return the first state of a lane that begins with rows of a snapshot.
@@ -63,7 +82,7 @@ class Lane:
             stamp: as of a micro-batch before the first.
             rows: in the order of the lane.
         """
-        return LaneState(stamp, tuple(self.identified(LaneState(), stamp, rows)))
+        return self.after(stamp, tuple(self.identified(LaneState(), stamp, rows)))
 
     def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         """Yield the records of rows with their identities.

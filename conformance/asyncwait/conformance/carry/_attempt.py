@@ -10,6 +10,7 @@ from asyncwait.conformance.carry._world import AttemptLost, World
 from asyncwait.spec.carry import (
     Finished,
     Identity,
+    LanesChanged,
     Outcome,
     Row,
     Terms,
@@ -111,7 +112,7 @@ class Attempt:
                 befalls = trouble if place == len(visits) - 1 else None
                 self._visit(lane, rows[::-1] if self._turned else rows, is_second, befalls, amid)
                 amid = nothing
-        except (AttemptLost, VisitFailed):
+        except (AttemptLost, LanesChanged, VisitFailed):
             return False
         return True
 

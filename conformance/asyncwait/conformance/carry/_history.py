@@ -129,6 +129,7 @@ class History:
         self.mode = plan.terms.mode
         self.capacity = plan.terms.capacity
         self.skew = plan.terms.skew
+        self.lanes = plan.terms.lanes
         self.came_in = Counter(
             (lane_name(at), row.record) for batch in plan.batches for at, row in batch.rows
         )

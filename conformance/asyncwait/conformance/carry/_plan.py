@@ -29,13 +29,15 @@ Trouble: TypeAlias = Literal[
     "twin elsewhere",
     "late visit amid",
     "late visit after",
+    "other lanes",
 ]
 """What befalls a batch: the first four before an attempt, the others an attempt of its own.
 
 The lane goes to the other host, and misses visits on this one; the rows come in another order; the
 answer of a host is lost; a task is killed while its host works; the program dies before the sink
 has the batch, or after it; of two attempts at a time one gives the output and the other the state;
-an attempt of the batch before, which everybody has given up, visits the host at last.
+an attempt of the batch before, which everybody has given up, visits the host at last; while
+records are in flight, the program starts again with another lane for each record.
 """
 
 TROUBLES: tuple[Trouble, ...] = get_args(Trouble)

@@ -8,7 +8,7 @@ from asyncwait.conformance.carry._attempt import Attempt, Played, nothing
 from asyncwait.conformance.carry._history import History, Sunk
 from asyncwait.conformance.carry._plan import BETWEEN, Batch, Plan, Trouble
 from asyncwait.conformance.carry._world import Stuck, World
-from asyncwait.spec.carry import LaneState, encode_lane
+from asyncwait.spec.carry import LaneState, decode_lane, encode_lane
 from asyncwait.toolkit import CallTable, Lane
 
 MOST_BATCHES = 40
@@ -59,6 +59,20 @@ class _Player:
                 return
             self._batch(Batch(timer=True))
 
+    def _divided_anew(self, batch: Batch) -> Played | None:
+        """Return a batch whose rows go to other lanes; None where no record is in flight.
+
+        The first batch of a run visits every lane that holds something.
+        """
+        if not any(decode_lane(state).identities for state in self._states.values()):
+            return None
+        lanes = sorted({at for each in self._plan.batches for at, _ in each.rows})
+        turned = dict(zip(lanes, lanes[1:] + lanes[:1], strict=True))
+        rows = tuple((turned[at], row) for at, row in batch.rows)
+        terms = replace(self._terms, lanes=self._terms.lanes + 1)
+        played = self._played(replace(batch, rows=rows, timer=True))
+        return replace(played, terms=terms)
+
     def _played(self, batch: Batch) -> Played:
         return Played(len(self._past), batch, self._lane_class, self._terms, self._states)
 
@@ -67,7 +81,9 @@ class _Player:
             if trouble in BETWEEN:
                 self._between(trouble)
                 continue
-            played = self._played(batch)
+            played = self._divided_anew(batch) if trouble == "other lanes" else self._played(batch)
+            if played is None:
+                continue
             attempt = self._tried(played, trouble)
             if attempt is None or trouble == "dies early":
                 continue

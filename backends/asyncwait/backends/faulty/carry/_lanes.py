@@ -149,6 +149,24 @@ class LooksAtWhatWasInFlight(Lane):
         return super().lagging(tuple(item for item in flight if item.identity.stamp < newest))
 
 
+@breaks("CARRY-18")
+class GoesOnWithOtherLanes(Lane):
+    """Takes the rows of a run with another number of lanes, where they overtake others."""
+
+    def require_lanes(self, state: LaneState) -> None:
+        pass
+
+
+@breaks("CARRY-18")
+class ForgetsItsLanes(Lane):
+    """Leaves the number of lanes out of the state."""
+
+    def after(
+        self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = ()
+    ) -> LaneState:
+        return replace(super().after(stamp, in_flight, finished), lanes=None)
+
+
 @breaks("CARRY-15")
 class PassesFailuresOver(Lane):
     """Goes on without the record whose call has failed, and asks for it again."""

@@ -48,6 +48,15 @@ def nothing_lags(history: History) -> Iterator[Finding]:
         yield (f"{visit.lane}: {oldest} is in flight behind {newest}", at) if lags else None
 
 
+@check("CARRY-18")
+def lanes_stay_while_records_are_in_flight(history: History) -> Iterator[Finding]:
+    """A lane that holds records asks no host on behalf of a run with other lanes."""
+    for at, began in history.of(Began):
+        visit, now = history.visits[began.number], began.visit.terms.lanes
+        wrong = visit.state.identities and now != history.lanes
+        yield (f"{visit.lane}: {now} lanes in place of {history.lanes}", at) if wrong else None
+
+
 @check("CARRY-9")
 def ordered_results_wait_for_their_turn(history: History) -> Iterator[Finding]:
     """In ordered mode a visit takes what stands first, and leaves the others as they stand."""
