@@ -71,7 +71,7 @@ def work(
     shape = Shape(given, ("id",), RESULTS, ("id",))
     task = Enrichment(fn, shape, "UTC", chosen)
     terms = Terms("1", "unordered", 100, budget)
-    return CarryWork(task, COLUMNS, (), terms, 1_000, lease, "columns", "operator", "settings")
+    return CarryWork(task, COLUMNS, (), terms, 1_000, lease, "columns", "operator", {"fn": "1"}, 2)
 
 
 def wanted(made: CarryWork, *ids: int) -> tuple[InFlight, ...]:

@@ -94,7 +94,7 @@ def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host)
 
     processor.handleInitialState(("0",), row, at(1_500))
     assert state.value is not None
-    held = processor._read(state.value[0])
+    held = processor._read(processor._lane_of("0"), state.value[0])
     assert [each for each, _ in made.records.decode(each.record for each in held.in_flight)] == [
         2,
         1,

@@ -4,6 +4,7 @@ from asyncwait.backends.java import MissingJava
 from asyncwait.backends.spark._gateway import SparkNotStarted
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
+from asyncwait.backends.spark.carry._drain import drain, save
 from asyncwait.backends.spark.frame._errors import EvaluatedTwice, SchemaMismatch, TooManyFailed
 from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.frame._wait import (
@@ -28,10 +29,12 @@ __all__ = [
     "Share",
     "SparkNotStarted",
     "TooManyFailed",
+    "drain",
     "embedded_spark",
     "key_ordered_wait",
     "lookup_join",
     "ordered_wait",
+    "save",
     "unordered_wait",
 ]
 

@@ -1,11 +1,15 @@
 """Rows on their way to lanes, and results on their way out: several rows in one value."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from functools import cache
+from itertools import count, repeat
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from pyspark import TaskContext
 
 from asyncwait.backends.spark.carry._records import (
     OutcomeCodec,
@@ -15,24 +19,98 @@ from asyncwait.backends.spark.carry._records import (
     set_aside,
     unpacked_outcomes,
 )
-from asyncwait.backends.spark.frame._task import telling
+from asyncwait.backends.spark.frame._task import micro_batch, telling
 from asyncwait.spec.carry import Row
 
 PACKED = "lane long, rows binary"
 """The columns of rows on their way."""
 
+TRIGGER = "spark.asyncwait.trigger"
+"""The setting of a query that names a trigger which carried calls do not bear."""
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+_STATE_PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
+"""The same for states; from Spark 4.3 on, other shuffles may have another number."""
+
+
+def partitions_here() -> int:
+    """Return the number of partitions of the states of the query for which a task works.
+
+    It is that of the checkpoint, whatever the session says when the query starts again.
+    """
+    context = TaskContext.get()
+    assert context is not None
+    given = context.getLocalProperty(_STATE_PARTITIONS) or context.getLocalProperty(PARTITIONS)
+    return int(given or 200)
+
+
+@cache
+def lane_names(partitions: int, lanes: int | None) -> tuple[int, ...]:
+    """Return the numbers by which lanes are known, each in a shuffle partition of its own.
+
+    Spark's hash may put lanes 0 and 1 into one partition, so of each partition the name of its
+    lane is the first number that the hash puts there.
+
+    Args:
+        partitions: of the states.
+        lanes: how many; None for one in each partition.
+    """
+    first: dict[int, int] = {}
+    for number in count():
+        first.setdefault(_spark_hash(number) % partitions, number)
+        if len(first) == partitions:
+            return tuple(first[each] for each in range(partitions))[:lanes]
+    raise AssertionError
+
+
+def _spark_hash(number: int) -> int:
+    """Return what Spark's `hash` gives for a long >= 0: Murmur3 with the seed 42."""
+    mixed = 42
+    for word in (number & _WORD, number >> 32):
+        scrambled = _rotated(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
+        mixed = (_rotated(mixed ^ scrambled, 13) * 5 + 0xE6546B64) & _WORD
+    mixed ^= 8
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        mixed = (mixed ^ mixed >> shift) * factor & _WORD
+    return mixed - (mixed >> 31 << 32)
+
+
+_WORD = 0xFFFFFFFF
+
+
+def _rotated(word: int, by: int) -> int:
+    return (word << by | word >> 32 - by) & _WORD
+
+
+_first: dict[str, str] = {}
+"""The first micro-batch at which this process was at work, by run."""
+
+
+def is_first() -> bool:
+    """Whether no earlier micro-batch of its run was at work in this process."""
+    context = TaskContext.get()
+    run = context and context.getLocalProperty("spark.jobGroup.id")
+    batch = micro_batch()
+    return _first.setdefault(run or "", batch) == batch
+
 
 class Packing(Struct, frozen=True):
-    """Packs the rows of a partition by their lanes, whose number stands in their last column.
+    """Packs the rows of a partition by their lanes, whose hash stands in their last column.
+
+    The first rows of a run are packed for every lane, which may get none: so each lane is visited,
+    and refuses what it can't go on with, before a lane keeps what another one refuses.
 
     Args:
         travelling: the columns before it.
+        lanes: how many there are; None for as many as partitions.
         key: places of the columns that order rows, in key-ordered mode.
         names: not None where the columns of the batches have other names.
         time: place of the column of event times, if there is one.
     """
 
     travelling: pa.Schema
+    lanes: int | None = None
     key: Sequence[int] = ()
     names: tuple[str, ...] | None = None
     time: int | None = None
@@ -42,20 +120,22 @@ class Packing(Struct, frozen=True):
         return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        names = lane_names(partitions_here(), self.lanes)
+        if is_first():
+            yield _to_lanes(names, [packed(())] * len(names))
         for batch in batches:
             if batch.num_rows:
-                yield self.packed(batch)
+                yield self.packed(batch, names)
             set_aside()
 
-    def packed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return one row for each lane."""
+    def packed(self, batch: pa.RecordBatch, names: Sequence[int]) -> pa.RecordBatch:
+        """Return one row for each lane that has some; `names` are those of all lanes."""
         codec = RowCodec(self.travelling)
-        lanes, rows = batch.column(len(codec.columns)), batch.select(range(len(codec.columns)))
-        names = pc.unique(lanes)
-        parts = [self._packed(codec, rows.filter(pc.equal(lanes, name))) for name in names]
-        return pa.RecordBatch.from_arrays(
-            [names, pa.array(parts, pa.binary())], names=["lane", "rows"]
-        )
+        hashes, rows = batch.column(len(codec.columns)), batch.select(range(len(codec.columns)))
+        lanes = pa.array(np.array(names, np.int64)[hashes.to_numpy() % len(names)])
+        found = pc.unique(lanes)
+        parts = [self._packed(codec, rows.filter(pc.equal(lanes, name))) for name in found]
+        return _to_lanes(found, parts)
 
     def _packed(self, codec: RowCodec, batch: pa.RecordBatch) -> bytes:
         keys: Iterable[bytes] = repeat(b"")
@@ -66,6 +146,11 @@ class Packing(Struct, frozen=True):
         if self.time is not None:
             times = _milliseconds(batch.column(self.time))
         return packed(map(Row, codec.encode(batch), keys, times))
+
+
+def _to_lanes(names: Iterable[Any], parts: list[bytes]) -> pa.RecordBatch:
+    arrays = [pa.array(names, pa.int64()), pa.array(parts, pa.binary())]
+    return pa.RecordBatch.from_arrays(arrays, names=["lane", "rows"])
 
 
 def _milliseconds(times: pa.Array) -> list[int | None]:

@@ -8,17 +8,23 @@ import pyarrow as pa
 from msgspec.structs import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as sql
-from pyspark.sql.functions import array, col, element_at, expr, lit, pmod, size
+from pyspark.sql.functions import col, lit
 from pyspark.sql.functions import hash as hashed
 
 from asyncwait.backends.journal import version_of
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
-from asyncwait.backends.spark.carry._processor import CarryProcessor
+from asyncwait.backends.spark.carry._drain import watch_triggers
+from asyncwait.backends.spark.carry._packing import (
+    PACKED,
+    PARTITIONS,
+    Packing,
+    Unpacking,
+    lane_names,
+)
+from asyncwait.backends.spark.carry._processor import LANE_BY, OPT_IN, CarryProcessor, digest
 from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
 from asyncwait.backends.spark.frame._schema import arrow_schema
 from asyncwait.backends.spark.frame._settings import arrow_columns
@@ -30,7 +36,9 @@ _version_of = partial(version_of, asker="carry", way_out="Carry(version=...)")
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-PARTITIONS = "spark.sql.shuffle.partitions"
+
+_WATERMARK = "spark.watermarkDelayMs"
+"""By which Spark knows the column of a watermark."""
 
 _MOST_BYTES = 1_000_000
 """PySpark turns what is larger than 1 MiB into a broadcast, which fails in a stateful operator."""
@@ -61,14 +69,17 @@ class CarryPlan(FramePlan):
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
         key, time = self._places(self._key()), self._time()
-        packing = Packing(self._travelling, key, (*self._names, "lane"), time)
+        names = *self._names, "lane"
+        packing = Packing(self._travelling, self._carry.lanes, key, names, time)
         numbered, first = self._numbered(self.input()), self._restored(packing)
         packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
         processor = CarryProcessor(self._small(pickled(self.job, self.name)))
         visited = packed.groupBy("lane").transformWithState(
             processor, "rows binary", "Append", "ProcessingTime", first
         )
-        return mapped(visited, Unpacking(self.job.outcomes), self.name, self.output)
+        watch_triggers(self.input().sparkSession)
+        out = sql.StructType([_unmarked(field) for field in self.output])
+        return mapped(visited, Unpacking(self.job.outcomes), self.name, out)
 
     def _small(self, job: bytes) -> bytes:
         """Return how the work travels.
@@ -95,8 +106,10 @@ class CarryPlan(FramePlan):
             return None
         df = self.input()
         table = df.sparkSession.createDataFrame(pa.Table.from_batches([rows]), df.schema)
-        lanes = [row.lane for row in table.select(self._lane_of(table)).collect()]
-        packed = packing.packed(rows.append_column("lane", pa.array(lanes, pa.int64())))
+        hashes = [row.lane for row in table.select(self._lane_of(table)).collect()]
+        numbered = rows.append_column("lane", pa.array(hashes, pa.int32()))
+        names = lane_names(int(df.sparkSession.conf.get(PARTITIONS)), self._carry.lanes)
+        packed = packing.packed(numbered, names)
         return df.sparkSession.createDataFrame(pa.Table.from_batches([packed])).groupBy("lane")
 
     def _key(self) -> Sequence[str]:
@@ -123,9 +136,18 @@ class CarryPlan(FramePlan):
         return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
 
     def _lane_of(self, df: DataFrame) -> Column:
-        """Return the lane of each row as `lane`; a column of the input may have that name, too."""
+        """Return the hash of each row, which tells its lane, as `lane`.
+
+        A column of the input may have that name, too.
+        """
+        columns = self._lane_columns(df)
+        # Columns that can't be hashed leave all rows to one lane.
+        lane = hashed(*(col(quoted(each)) for each in columns)) if columns else lit(0)
+        return lane.alias("lane")
+
+    def _lane_columns(self, df: DataFrame) -> Sequence[str]:
+        """Return the columns whose values tell the lane of a row."""
         by, fields = self._carry.lane_by, df.schema.fields
-        columns: Sequence[str]
         if by is not None:
             columns = self._travels_as("lane_by", by)
             if self._key() and not {*columns} <= {*self._key()}:
@@ -133,10 +155,8 @@ class CarryPlan(FramePlan):
                     f"of the key, {one_line(', '.join(self._key()))}: its rows are to share a lane"
                 )
                 raise InvalidConfig.of("lane_by", by, expected)
-        else:
-            columns = self._key() or [f.name for f in fields if not _has_map(f.dataType)]
-        lane = _lane(columns, _names_of_lanes(df.sparkSession, self._lanes))
-        return lane.alias("lane")
+            return columns
+        return self._key() or [f.name for f in fields if not _has_map(f.dataType)]
 
     def _work_of(self, ceiling: int | None) -> CarryWork:
         carry, options = self._carry, self.work.options
@@ -174,7 +194,8 @@ class CarryPlan(FramePlan):
             carry.lease,
             " -> ".join(columns),
             repr((carry.name, shape.given, shape.carried, options.mode, columns)),
-            self._settings(told),
+            {name: digest(text)[:8] for name, text in self._about(ceiling).items()},
+            carry.lanes,
         )
 
     def _terms(self) -> Terms:
@@ -185,21 +206,39 @@ class CarryPlan(FramePlan):
     def _version(self) -> str:
         return _version_of(self.fn) if self._carry.version is None else self._carry.version
 
-    def _settings(self, options: Options) -> str:
-        """Return in words all by which another host is to make the calls."""
-        retry, cache = options.retry, options.cache
-        plain = replace(options, retry=None, on_error=None, journal=None, cache=None)
-        asked = [options.on_error]
-        if retry is not None:
-            asked += [retry.on_error, retry.on_result, retry.on_retry]
-            retry = replace(retry, on_error=Exception, on_result=None, on_retry=None)
-        if cache is not None:
-            asked.append(cache.key)
-            cache = replace(cache, key=None)
-        functions = [self._told(each) for each in asked]
-        journal = None if options.journal is None else options.journal.path
-        zone, lease = self.work.zone, self._carry.lease
-        return repr((self._version(), plain, retry, cache, functions, journal, zone, lease))
+    def _about(self, ceiling: int | None) -> dict[str, str]:
+        """Return in words all by which another host is to make the calls, by setting.
+
+        The time for which a host goes on without a visit is not among them: a host that runs keeps
+        what it began with.
+        """
+        carry, options, shape = self._carry, self.work.options, self.work.shape
+        about = {
+            OPT_IN: carry.version or "",
+            "fn": self._version(),
+            LANE_BY: repr(self._lane_columns(self.input())),
+            "columns": repr(shape.given),
+            "keep": repr(shape.carried),
+            "name": carry.name,
+            "time zone": self.work.zone,
+            "retry": self._told_all(
+                options.retry, on_error=Exception, on_result=None, on_retry=None
+            ),
+            "cache": self._told_all(options.cache, key=None),
+            "on_error": f"{self._told(options.on_error)} {options.error_column}",
+            "limits": repr(options.kept),
+            "max_in_flight": repr(ceiling),
+            "journal": "" if options.journal is None else options.journal.path,
+        }
+        names = ("mode", "timeout", "capacity", "many", "batch")
+        return about | {name: repr(getattr(options, name)) for name in names}
+
+    def _told_all(self, options: Any, **functions: Any) -> str:
+        """Return options in words, some of which are functions; these have plain stand-ins."""
+        if options is None:
+            return ""
+        told = [self._told(getattr(options, name)) for name in functions]
+        return repr((replace(options, **functions), told))
 
     def _told(self, given: Any) -> str:
         if isinstance(given, type | tuple) or not callable(given):
@@ -227,20 +266,13 @@ def _lanes(carry: Carry, session: Any) -> int:
     return carry.lanes
 
 
-def _names_of_lanes(session: Any, lanes: int) -> Column:
-    """Return numbers for lanes, of which each shuffle partition has as few as can be.
+def _unmarked(field: sql.StructField) -> sql.StructField:
+    """Return a column without the mark of a watermark, which does not pass the operator.
 
-    Lanes 0 and 1 may fall into one partition; so of each partition the first number is taken that
-    Spark's hash puts there.
+    With the mark Spark would accept a window behind the operator, and the window would never end.
     """
-    partitions = int(session.conf.get(PARTITIONS))
-    numbers = session.range(64 * partitions).select(
-        "id", expr(f"pmod(hash(id), {partitions}) AS p")
-    )
-    first: dict[int, int] = {}
-    for row in numbers.collect():
-        first.setdefault(row.p, row.id)
-    return array(*(lit(first[each]).cast("long") for each in sorted(first)[:lanes]))
+    marks = {name: mark for name, mark in field.metadata.items() if name != _WATERMARK}
+    return sql.StructField(field.name, field.dataType, field.nullable, marks)
 
 
 def _has_map(kind: Any) -> bool:
@@ -252,11 +284,3 @@ def _has_map(kind: Any) -> bool:
         case sql.StructType():
             return any(_has_map(field.dataType) for field in kind.fields)
     return False
-
-
-def _lane(columns: Sequence[str], names: Column) -> Column:
-    """Return the lane of a row; columns that can't be hashed leave all rows to one lane."""
-    if not columns:
-        return element_at(names, 1)
-    digest = hashed(*(col(quoted(each)) for each in columns))
-    return element_at(names, (pmod(digest, size(names)) + 1).cast("int"))

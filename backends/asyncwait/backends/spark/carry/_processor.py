@@ -2,18 +2,20 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
-from pyspark import cloudpickle
+from msgspec.structs import replace
+from pyspark import TaskContext, cloudpickle
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from asyncwait.backends.spark.carry._client import HostClient, end_host
 from asyncwait.backends.spark.carry._folder import HostFolder
-from asyncwait.backends.spark.carry._reading import STATE, read_state
+from asyncwait.backends.spark.carry._packing import TRIGGER, is_first, partitions_here
+from asyncwait.backends.spark.carry._reading import STATE, StateHeld, read_state
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._paid import ENCODER
@@ -21,6 +23,7 @@ from asyncwait.backends.spark.frame._task import micro_batch
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.carry import (
     Finished,
+    LanesChanged,
     LaneState,
     Row,
     VisitFailed,
@@ -29,6 +32,14 @@ from asyncwait.spec.carry import (
 )
 from asyncwait.spec.texts import joined
 from asyncwait.toolkit import Lane
+
+OPT_IN = "version"
+"""The setting by which a user allows others to change."""
+
+LANE_BY = "lane_by"
+"""The setting that no other version changes: lanes keep the order of keys."""
+
+_OR_DRAIN = ", or finish what is in flight first (asyncwait.backends.spark.drain)"
 
 
 class CarryFailed(AsyncWaitError):
@@ -42,6 +53,9 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         job: the work, pickled.
     """
 
+    _needs_rows = True
+    """Whether a lane that holds nothing is visited for rows only."""
+
     def __init__(self, job: bytes) -> None:
         self._job = job
 
@@ -51,11 +65,13 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         self._value = handle.getValueState(STATE, "state binary")
         self._visited: dict[Any, int] = {}
         """When rows last came, by lane: the stamp of their micro-batch."""
+        self._replaces = False
+        """Whether rows in flight are called again with other settings, as the user allows."""
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """Leave restored rows as a micro-batch just before the first would have."""
         now = timerValues.getCurrentProcessingTimeInMs()
-        lane, before = Lane(str(key[0]), self._work.terms), now - 1
+        lane, before = self._lane_of(key[0]), now - 1
         rows = unpacked(bytes(initialState.rows))
         self._leave(lane, lane.restored(before, rows), now)
 
@@ -86,9 +102,11 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
 
     def _visit(self, name: Any, rows: Any, timer_values: Any) -> Iterator[Any]:
         now = timer_values.getCurrentProcessingTimeInMs()
-        lane = Lane(str(name), self._work.terms)
-        found = self._value.get()
-        state = LaneState() if found is None else self._read(bytes(found[0]))
+        _require_trigger()
+        lane, found = self._lane_of(name), self._value.get()
+        if found is None and self._needs_rows and not rows:
+            return
+        state = LaneState() if found is None else self._read(lane, bytes(found[0]))
         out, after = self._played(lane, state, now, rows)
         self._leave(lane, after, now)
         set_aside()
@@ -118,26 +136,48 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         """
         raise CarryFailed(joined([error.reason])) from None
 
-    def _read(self, data: bytes) -> LaneState:
-        """Return a state.
+    def _read(self, lane: Lane, data: bytes) -> LaneState:
+        """Return the state of a lane.
 
         Raises:
-            CarryFailed: its rows have other columns than those of today.
+            CarryFailed: its rows have other columns than those of today, or came in with other
+                lanes, or were called with other settings.
         """
-        columns, lane = read_state(data)
-        if columns != self._work.columns:
+        held, about = read_state(data), self._work.about
+        if held.columns != self._work.columns:
             raise CarryFailed(
-                f"the state has rows with other columns: {columns}; now they are "
-                f"{self._work.columns}; let a stream with the old ones run until nothing is in "
-                "flight, or begin with a new checkpoint"
+                f"the state has rows with other columns: {held.columns}; now they are "
+                f"{self._work.columns}. Keep the old ones{_OR_DRAIN}"
             )
-        return decode_lane(lane)
+        changed = [name for name, was in held.about.items() if about.get(name, was) != was]
+        if LANE_BY in changed:
+            raise CarryFailed(
+                "rows are in flight whose lanes were chosen by other columns: a row would overtake "
+                f"earlier ones of its key. Keep lane_by and key{_OR_DRAIN}"
+            )
+        if changed and not (OPT_IN in changed and about[OPT_IN]):
+            raise CarryFailed(
+                f"rows are in flight that were called with another {' and '.join(changed)}: they "
+                f"would be called again. Keep what was there{_OR_DRAIN}, or allow these calls with "
+                "another Carry(version=...)"
+            )
+        state = decode_lane(held.lane)
+        try:
+            lane.require_lanes(state)
+        except LanesChanged as error:
+            raise CarryFailed(
+                f"{error}; a row would overtake earlier ones of its key. Keep "
+                f"Carry(lanes={error.before}){_OR_DRAIN}"
+            ) from None
+        self._replaces |= bool(changed)
+        return state
 
     def _leave(self, lane: Lane, state: LaneState, now: int) -> None:
         if not lane.wants_timer(state):
             self._value.clear()
             return
-        self._value.update((ENCODER.encode((self._work.columns, encode_lane(state))),))
+        held = StateHeld(self._work.columns, encode_lane(state), dict(self._work.about))
+        self._value.update((ENCODER.encode(held),))
         pause = self._work.pause
         # Timers of one pause are one timer, however many visits ask for it.
         self._handle.registerTimer((now // pause + 1) * pause)
@@ -152,7 +192,30 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
 
     def _host(self) -> HostClient:
         query, _, _ = micro_batch().partition(" ")
-        return client(_digest(query + self._work.operator), _digest(self._work.settings), self._job)
+        settings = repr(sorted(self._work.about.items()))
+        operator = digest(query + self._work.operator)
+        if self._replaces or not is_first():
+            end_others(operator, digest(settings))
+        return client(operator, digest(settings), self._job)
+
+    def _lane_of(self, name: Any) -> Lane:
+        lanes = self._work.lanes or partitions_here()
+        return Lane(str(name), replace(self._work.terms, lanes=lanes))
+
+
+def _require_trigger() -> None:
+    """Refuse a trigger that ends before calls do, or never.
+
+    Raises:
+        CarryFailed: the query has such a trigger.
+    """
+    context = TaskContext.get()
+    if context is not None and (given := context.getLocalProperty(TRIGGER)):
+        ends = "never ends" if "Now" in given else "ends before its calls do"
+        raise CarryFailed(
+            f"with carry, a query with trigger({given}) {ends}. Use trigger(processingTime=...), "
+            "and asyncwait.backends.spark.drain to finish what is in flight"
+        )
 
 
 def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
@@ -164,19 +227,26 @@ _clients: dict[tuple[int, str], HostClient] = {}
 
 
 def client(operator: str, settings: str, job: bytes) -> HostClient:
-    """Return this process's connection to the host of an operator.
-
-    One with other settings, from before the query was started again, ends: it would go on to call.
-    """
+    """Return this process's connection to the host of an operator."""
     which = (os.getpid(), f"{operator}-{settings}")
     if which not in _clients:
-        folder = HostFolder.named(which[1])
-        for other in folder.path.parent.glob(f"{operator}-*"):
-            if other != folder.path:
-                end_host(HostFolder(other))
-        _clients[which] = HostClient(folder, job)
+        _clients[which] = HostClient(HostFolder.named(which[1]), job)
     return _clients[which]
 
 
-def _digest(text: str) -> str:
+@cache
+def end_others(operator: str, settings: str) -> None:
+    """End the hosts of an operator with other settings: they would go on to call.
+
+    In the first micro-batch of a run another lane may yet refuse the new settings, and then these
+    hosts go on.
+    """
+    mine = HostFolder.named(f"{operator}-{settings}").path
+    for other in mine.parent.glob(f"{operator}-*"):
+        if other != mine:
+            end_host(HostFolder(other))
+
+
+def digest(text: str) -> str:
+    """Return a name for a text."""
     return blake2b(text.encode(), digest_size=8).hexdigest()

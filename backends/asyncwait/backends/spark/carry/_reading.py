@@ -21,8 +21,22 @@ if TYPE_CHECKING:
 STATE = "lane"
 """The name of the state's one value."""
 
-read_state = msgspec.msgpack.Decoder(tuple[str, bytes]).decode
-"""Returns what it holds: the columns of its rows, in words, and the lane."""
+
+class StateHeld(Struct, frozen=True, array_like=True):
+    """The value of a lane in the state.
+
+    Args:
+        columns: of its rows, in words.
+        lane: as `asyncwait.spec.carry.encode_lane` writes it.
+        about: digests of the settings with which its rows were called, by name.
+    """
+
+    columns: str
+    lane: bytes
+    about: dict[str, str] = {}
+
+
+read_state = msgspec.msgpack.Decoder(StateHeld).decode
 
 
 class CheckpointUnreadable(AsyncWaitError):
@@ -97,9 +111,8 @@ def read_checkpoint(
         CheckpointUnreadable: there is none, or it is torn, or of another version.
     """
     with _told(path):
-        begun = _last_begun(session, path)
-        known = session.read.format("state-metadata").load(path).collect()
-        found = {row.operatorId: row for row in known if _has(row.operatorProperties, STATE)}
+        begun = last_begun(session, path)
+        found = operators_of(session, path)
         chosen: Any = min(found) if operator is None and len(found) == 1 else operator
         if chosen not in found:
             text = f"those that carry calls are {sorted(found)}"
@@ -114,6 +127,13 @@ def read_checkpoint(
     return CheckpointRead(path, chosen, at, begun if begun > last else None, lanes)
 
 
+def operators_of(session: "SparkSession", path: str) -> dict[int, Any]:
+    """Return what Spark knows of the operators of a checkpoint that carry calls, by number."""
+    with _told(path):
+        known = session.read.format("state-metadata").load(path).collect()
+        return {row.operatorId: row for row in known if _has(row.operatorProperties, STATE)}
+
+
 @contextmanager
 def _told(path: str) -> Generator[None]:
     try:
@@ -125,7 +145,7 @@ def _told(path: str) -> Generator[None]:
         raise CheckpointUnreadable(f"{shown(path)} can't be read: {one_line(said)}") from error
 
 
-def _last_begun(session: Any, path: str) -> int:
+def last_begun(session: Any, path: str) -> int:
     """Return the last micro-batch that a checkpoint tells of, committed or not."""
     to = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - it knows all file systems
     files = to(path).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
@@ -155,8 +175,8 @@ def lanes_of(path: str, states: Iterable[tuple[int, bytes]]) -> tuple[LaneRead, 
 
 
 def _lane(lane: int, data: bytes) -> LaneRead:
-    decode, (words, held) = msgspec.msgpack.decode, read_state(data)
-    state, (columns, results) = decode_lane(held), column_names(words)
+    decode, held = msgspec.msgpack.decode, read_state(data)
+    state, (columns, results) = decode_lane(held.lane), column_names(held.columns)
     in_flight = [_held(each, columns, decode(each.record)) for each in state.in_flight]
     finished = []
     for each in state.finished:

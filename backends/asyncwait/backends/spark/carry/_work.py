@@ -1,6 +1,6 @@
 """What a call host, and a visit, need to know of a job; it travels to the workers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
@@ -30,7 +30,9 @@ class CarryWork(Struct, frozen=True, dict=True):
         lease: seconds that a host goes on without a visit.
         columns: of rows and of results, in words.
         operator: tells it from others of its query.
-        settings: all by which another call would be made, or its result be another one.
+        about: digests of all by which another call would be made, or its result be another one,
+            by the names of the settings.
+        lanes: how many; None for as many as the checkpoint has partitions.
     """
 
     task: Enrichment
@@ -41,7 +43,8 @@ class CarryWork(Struct, frozen=True, dict=True):
     lease: float
     columns: str
     operator: str
-    settings: str
+    about: Mapping[str, str]
+    lanes: int | None = None
 
     @cached_property
     def records(self) -> RowCodec:

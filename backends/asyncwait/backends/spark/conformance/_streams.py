@@ -23,8 +23,8 @@ from pyspark.sql import types as sql
 
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.carry._client import HostClient
-from asyncwait.backends.spark.carry._packing import PACKED, Unpacking
-from asyncwait.backends.spark.carry._plan import PARTITIONS, PROVIDER, ROCKSDB
+from asyncwait.backends.spark.carry._packing import PACKED, PARTITIONS, Unpacking
+from asyncwait.backends.spark.carry._plan import PROVIDER, ROCKSDB
 from asyncwait.backends.spark.carry._processor import CarryProcessor, client
 from asyncwait.backends.spark.carry._records import key_bytes, packed
 from asyncwait.backends.spark.carry._work import CarryWork
@@ -53,6 +53,8 @@ class LegsProcessor(CarryProcessor):
     Args:
         job: a `LegsWork`, pickled.
     """
+
+    _needs_rows = False  # A leg may have none.
 
     def __init__(self, job: bytes) -> None:
         super().__init__(job)

@@ -1,0 +1,225 @@
+"""The end of a carried stream: triggers that never reach it, and the functions that do."""
+
+import json
+import logging
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.sql.streaming import StreamingQueryListener
+
+from asyncwait.backends.spark.carry._packing import TRIGGER
+from asyncwait.backends.spark.carry._reading import (
+    CheckpointRead,
+    CheckpointUnreadable,
+    last_begun,
+    operators_of,
+    read_checkpoint,
+)
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.snapshots import encode_snapshot
+from asyncwait.spec.texts import shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import DataStreamWriter
+
+_REFUSED = {"OneTimeTrigger": "once=True", "AvailableNowTrigger": "availableNow=True"}
+"""Triggers by their names in Spark, which a carried stream does not bear."""
+
+_LONGEST_REST = 5.0
+"""Seconds between two micro-batches in which no lane is due."""
+
+_log = logging.getLogger("asyncwait")
+_draining: set[str] = set()
+"""Checkpoints of the streams that drain, which Spark plays micro-batch by micro-batch."""
+
+
+class _Triggers(StreamingQueryListener):  # type: ignore[misc]
+    """A listener that shows the tasks of a query its trigger, if a carried stream has to refuse it.
+
+    Args:
+        session: of the queries.
+    """
+
+    def __init__(self, session: "SparkSession") -> None:
+        self._session = session
+
+    def onQueryStarted(self, event: Any) -> None:
+        """Set the trigger, before the first task begins: Spark waits for this method."""
+        found = self._session._jsparkSession.streams().get(str(event.id))  # noqa: SLF001
+        query = found and found.streamingQuery()
+        name = query and _REFUSED.get(query.trigger().toString())
+        if name and query.resolvedCheckpointRoot() not in _draining:
+            query.sparkSessionForStream().conf().set(TRIGGER, name)
+
+    def onQueryProgress(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryIdle(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryTerminated(self, event: Any) -> None:
+        """Do nothing."""
+
+
+def watch_triggers(session: "SparkSession") -> None:
+    """Have the queries of a session refuse triggers that a carried stream does not bear."""
+    if not hasattr(session, "_asyncwait_triggers"):
+        listener = _Triggers(session)
+        session.streams.addListener(listener)
+        session._asyncwait_triggers = listener  # noqa: SLF001
+
+
+def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
+    """Finish what is in flight on a stopped stream, and read nothing new from its source.
+
+    The micro-batches go to the sink of the writer; the last one leaves an empty state, so that the
+    stream may start again with another function, schema or number of lanes. Each micro-batch waits
+    until a lane is due, as `Carry(pause=...)` has it.
+
+    Args:
+        writer: the writer of the stream, with its sink and its `checkpointLocation`, as for
+            `start()`; its trigger is not used.
+        checkpoint: the path of that checkpoint.
+
+    Returns:
+        How many rows were in flight, or finished and not yet out, at the beginning.
+
+    Raises:
+        InvalidConfig: the stream still runs.
+        CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
+        StreamingQueryException: a micro-batch has failed; a second `drain` goes on after it.
+    """
+    stopped = _Stopped(writer, checkpoint)
+    stopped.settle()
+    held = stopped.lanes()
+    first = left = _count(held)
+    rest = 0.0
+    while left:
+        _log.info("%s: %d rows are in flight, or not yet out", checkpoint, left)
+        time.sleep(rest)
+        stopped.begin()
+        stopped.play()
+        before, held = held, stopped.lanes()
+        rest = min(rest * 2 or 0.1, _LONGEST_REST) if _stamps(held) == _stamps(before) else 0.0
+        left = _count(held)
+    return first
+
+
+def save(
+    writer: "DataStreamWriter", checkpoint: str, file: str, operator: int | None = None
+) -> int:
+    """Write what is in flight on a stopped stream to a file, as a snapshot that operators restore.
+
+    A micro-batch that has begun and is not committed is finished first. A snapshot has no results:
+    what is finished and not yet out is called again.
+
+    Args:
+        writer: the writer of the stream, as for `drain`.
+        checkpoint: the path of its checkpoint.
+        file: where the snapshot goes.
+        operator: the number of the operator, if the query has several that carry calls.
+
+    Returns:
+        How many records are in the snapshot.
+
+    Raises:
+        InvalidConfig: the stream still runs.
+        CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
+    """
+    stopped = _Stopped(writer, checkpoint)
+    stopped.settle()
+    taken = read_checkpoint(stopped.session, checkpoint, operator=operator).snapshot()
+    Path(file).write_bytes(encode_snapshot(taken))
+    return len(taken.in_flight)
+
+
+class _Stopped:
+    """A stream that does not run, played micro-batch by micro-batch.
+
+    Args:
+        writer: the writer of the stream.
+        checkpoint: the path of its checkpoint.
+
+    Raises:
+        InvalidConfig: the stream runs.
+    """
+
+    def __init__(self, writer: "DataStreamWriter", checkpoint: str) -> None:
+        self.session = cast("SparkSession", writer._spark)  # noqa: SLF001 - which made its DataFrame
+        self._writer = writer
+        self._path = checkpoint
+        java: Any = self.session._jsparkSession  # noqa: SLF001
+        self._at = self.session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001
+        self._files = self._at(checkpoint).getFileSystem(java.sessionState().newHadoopConf())
+        self._root = self._files.makeQualified(self._at(checkpoint)).toString()
+        for query in java.streams().active():
+            if query.streamingQuery().resolvedCheckpointRoot() == self._root:
+                raise InvalidConfig(f"the stream of {shown(checkpoint)} runs: stop it before")
+
+    def lanes(self) -> list[CheckpointRead]:
+        """Return what the lanes of all operators hold."""
+        numbers = operators_of(self.session, self._path)
+        return [read_checkpoint(self.session, self._path, operator=each) for each in numbers]
+
+    def settle(self) -> None:
+        """Play a micro-batch that has begun and is not committed."""
+        if any(each.begun is not None for each in self.lanes()):
+            self.play()
+
+    def begin(self) -> None:
+        """Begin a micro-batch that brings no rows: at the offsets of the last one."""
+        last = last_begun(self.session, self._path)
+        folder = self._at(self._at(self._path), "offsets")
+        text = self.session.read.text(f"{self._path}/offsets/{last}", wholetext=True).collect()[0][
+            0
+        ]
+        version, about, offsets = text.split("\n", 2)
+        told = json.loads(about)
+        if "batchTimestampMs" not in told:
+            raise CheckpointUnreadable(f"{shown(self._path)} has no times of micro-batches")
+        told["batchTimestampMs"] = max(told["batchTimestampMs"] + 1, time.time_ns() // 1_000_000)
+        fresh, made = self._at(folder, f".{last + 1}.drain.tmp"), self._at(folder, str(last + 1))
+        out = self._files.create(fresh, True)
+        try:
+            out.write(bytearray("\n".join((version, json.dumps(told), offsets)).encode()))
+        finally:
+            out.close()
+        if not self._files.rename(fresh, made):
+            raise CheckpointUnreadable(f"{shown(self._path)}: micro-batch {last + 1} exists")
+
+    def play(self) -> None:
+        """Play the micro-batch that has begun, and no other one."""
+        with self._played_once():
+            query = self._writer.start()
+        query.awaitTermination()
+
+    @contextmanager
+    def _played_once(self) -> Generator[None]:
+        """Give the writer the trigger `once` while the stream starts; no task refuses it."""
+        java: Any = self._writer._jwrite  # noqa: SLF001
+        field = java.getClass().getDeclaredField("trigger")
+        field.setAccessible(True)
+        given = field.get(java)
+        _draining.add(self._root)
+        try:
+            self._writer.trigger(once=True)
+            yield
+        finally:
+            field.set(java, given)
+            _draining.discard(self._root)
+
+
+def _count(held: list[CheckpointRead]) -> int:
+    return sum(len(lane.in_flight) + len(lane.finished) for lane in _lanes(held))
+
+
+def _stamps(held: list[CheckpointRead]) -> list[int | None]:
+    return [lane.stamp for lane in _lanes(held)]
+
+
+def _lanes(held: list[CheckpointRead]) -> Iterator[Any]:
+    return (lane for each in held for lane in each.lanes)

@@ -1,0 +1,236 @@
+"""A stream that starts again with something changed; triggers, and the ends of a stream."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql.functions import window
+from pyspark.sql.streaming import DataStreamWriter
+from streams import Started, until
+
+from asyncwait.backends.spark import (
+    Carry,
+    EmbeddedSpark,
+    drain,
+    key_ordered_wait,
+    save,
+    unordered_wait,
+)
+from asyncwait.backends.spark.conformance._streams import sunk
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.snapshots import decode_snapshot
+
+KEYS = 6
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+class Orders:
+    """A stream of orders, each of a key; the call of each key's first one waits for a file."""
+
+    def __init__(self, spark: EmbeddedSpark, home: Path) -> None:
+        self.spark, self.home = spark, home
+        self.notes, self.goes, self.kept = home / "calls", home / "goes", home / "kept"
+        (home / "in").mkdir(parents=True)
+        self._files = 0
+
+    def feed(self) -> None:
+        """Bring one more order of each key."""
+        rows = [{"id": self._files * KEYS + key, "k": key} for key in range(KEYS)]
+        fresh = self.home / "fresh"
+        fresh.write_text("\n".join(map(json.dumps, rows)))
+        fresh.rename(self.home / "in" / f"{self._files}.json")
+        self._files += 1
+
+    def writer(self, schema: str = "id long, k long", **changed: Any) -> DataStreamWriter:
+        notes, goes, factor = self.notes, self.goes, changed.pop("factor", 2)
+
+        async def fn(row: Any) -> dict[str, int]:
+            with notes.open("a") as file:
+                file.write(f"{row.id}\n")
+            while row.id < KEYS and not goes.exists():
+                await asyncio.sleep(0.05)
+            return {"made": factor * row.id}
+
+        rows = self.spark.session.readStream.schema(schema).json(str(self.home / "in"))
+        carry = {"order_by": "id", "pause": 0.2, "budget": 0.1, "lease": 600} | changed.pop(
+            "carry", {}
+        )
+        given = {"key": "k", "timeout": 300, "capacity": 50, "carry": Carry(**carry)} | changed
+        out = key_ordered_wait(rows, fn, "made long", **given)
+        name = f"out{len(schema)}"
+        writer = out.writeStream.format("parquet").option("path", str(self.home / name))
+        kept = writer.option("checkpointLocation", str(self.kept))
+        return kept.trigger(processingTime="100 milliseconds")
+
+    def found(self) -> list[dict[str, Any]]:
+        tables = (table for out in self.home.glob("out*") for table in sunk(out))
+        return [row for table in tables for row in table.to_pylist()]
+
+    def calls(self) -> list[int]:
+        text = self.notes.read_text() if self.notes.exists() else ""
+        return [int(line) for line in text.split()]
+
+    def run(self, until_calls: int, **changed: Any) -> None:
+        """Run until so many calls have begun, and a micro-batch after that is over."""
+        query = Started(self.writer(**changed))
+        try:
+            until(lambda: len(self.calls()) >= until_calls, query)
+            last = (query.lastProgress and query.lastProgress["batchId"]) or 0
+            until(lambda: (query.lastProgress or {"batchId": -1})["batchId"] > last, query)
+        finally:
+            query.stop()
+
+
+@pytest.fixture
+def orders(streams: EmbeddedSpark, tmp_path: Path) -> Orders:
+    return Orders(streams, tmp_path)
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "lanes=2": {"carry": {"lanes": 1}},
+    "another fn": {"factor": 3},
+    "another timeout": {"timeout": 200},
+    "another columns": {"columns": "id"},
+    "another version": {"carry": {"version": "2", "lanes": 1}},
+    "other columns": {"schema": "id long, k long, new string"},
+}
+
+
+@pytest.mark.timeout(700)
+def test_what_would_break_the_order_or_call_again_is_refused_by_name(orders: Orders) -> None:
+    """Each restart leaves the checkpoint as it was, so the stream goes on as if none had been."""
+    orders.feed()
+    orders.run(KEYS)
+    orders.feed()
+    told = {}
+    for name, changed in REFUSED.items():
+        query = orders.writer(**changed).start()
+        with pytest.raises(StreamingQueryException) as raised:
+            query.awaitTermination(200)
+        told[name] = str(raised.value)
+    orders.goes.touch()
+    query = Started(orders.writer())
+    try:
+        until(lambda: len(orders.found()) == 2 * KEYS, query)
+    finally:
+        query.stop()
+
+    expected = {name: name.replace("another version", "lanes=2") for name in REFUSED}
+    assert [name for name, text in expected.items() if text not in told[name]] == []
+    assert sorted(orders.calls()) == [*range(2 * KEYS)]
+    assert in_order(orders)
+
+
+ACCEPTED: list[dict[str, Any]] = [
+    {PARTITIONS: "4"},
+    {PARTITIONS: "1"},
+    {"carry": {"lease": 90, "pause": 0.3, "budget": 0.0}},
+    {"spark.sql.streaming.minBatchesToRetain": "3"},
+]
+
+
+@pytest.mark.timeout(700)
+def test_what_changes_no_call_changes_no_order(orders: Orders) -> None:
+    orders.feed()
+    orders.run(KEYS)
+    conf = orders.spark.session.conf
+    for changed in ACCEPTED:
+        orders.feed()
+        for name, value in changed.items():
+            if name.startswith("spark."):
+                conf.set(name, value)
+        orders.run(KEYS, **{name: each for name, each in changed.items() if name == "carry"})
+    assert sorted(orders.calls()) == [*range(KEYS)]
+    orders.goes.touch()
+    query = Started(orders.writer())
+    rows = KEYS * (1 + len(ACCEPTED))
+    try:
+        until(lambda: len(orders.found()) == rows, query)
+    finally:
+        query.stop()
+
+    assert sorted(orders.calls()) == [*range(rows)]
+    assert in_order(orders)
+
+
+@pytest.mark.timeout(400)
+def test_another_version_calls_again_what_is_in_flight(orders: Orders) -> None:
+    orders.feed()
+    orders.run(KEYS)
+    orders.feed()
+    orders.goes.touch()
+    query = Started(orders.writer(factor=3, carry={"version": "2"}))
+    try:
+        until(lambda: len(orders.found()) == 2 * KEYS, query)
+    finally:
+        query.stop()
+
+    assert sorted(orders.calls()) == sorted([*range(2 * KEYS), *range(KEYS)])
+    assert in_order(orders)
+    assert {row["made"] / 3 for row in orders.found()} == set(range(2 * KEYS))
+
+
+def in_order(orders: Orders) -> bool:
+    rows = orders.found()
+    keys = [[row["id"] for row in rows if row["k"] == key] for key in range(KEYS)]
+    return all(ids == sorted(ids) for ids in keys)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("trigger", ["once", "availableNow"])
+def test_a_trigger_that_reaches_no_end_is_refused_by_name(orders: Orders, trigger: str) -> None:
+    orders.feed()
+    query = orders.writer().trigger(**{trigger: True}).start()
+
+    with pytest.raises(StreamingQueryException, match=rf"trigger\({trigger}=True\)"):
+        query.awaitTermination(200)
+    assert orders.calls() == []
+
+
+@pytest.mark.timeout(400)
+def test_a_drained_stream_has_read_nothing_new_and_may_change(
+    orders: Orders, tmp_path: Path
+) -> None:
+    orders.feed()
+    orders.run(KEYS)
+    orders.feed()
+    assert save(orders.writer(), str(orders.kept), str(tmp_path / "snapshot")) == KEYS
+    orders.goes.touch()
+    writer = orders.writer()
+    assert drain(writer, str(orders.kept)) == KEYS
+    assert drain(writer, str(orders.kept)) == 0
+    assert sorted(orders.calls()) == [*range(KEYS)]
+    assert sorted(row["id"] for row in orders.found()) == [*range(KEYS)]
+    changed = {"schema": "id long, k long, new string", "factor": 3, "carry": {"lanes": 1}}
+    query = writer.start()  # It has the trigger that it had.
+    try:
+        with pytest.raises(InvalidConfig, match="runs: stop it before"):
+            drain(writer, str(orders.kept))
+    finally:
+        query.stop()
+    drain(writer, str(orders.kept))
+    again = Started(orders.writer(**changed))
+    try:
+        orders.feed()
+        until(lambda: len(orders.found()) == 3 * KEYS, again)
+    finally:
+        again.stop()
+
+    taken = decode_snapshot((tmp_path / "snapshot").read_bytes()).in_flight
+    assert {each.key for each in taken} == set(range(KEYS))  # type: ignore[union-attr]
+    assert sorted(orders.calls()) == [*range(3 * KEYS)]
+
+
+def test_a_watermark_in_front_does_not_pass(streams: EmbeddedSpark, tmp_path: Path) -> None:
+    async def fn(_row: Any) -> dict[str, int]:
+        return {"made": 1}
+
+    rows = streams.session.readStream.schema("id long, at timestamp").json(str(tmp_path))
+    out = unordered_wait(rows.withWatermark("at", "5 seconds"), fn, "made long", carry=Carry())
+    counted = out.groupBy(window("at", "10 seconds")).count()
+
+    with pytest.raises(AnalysisException, match="without watermark"):
+        counted.writeStream.format("noop").start()
