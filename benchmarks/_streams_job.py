@@ -1,9 +1,11 @@
 """A process that runs a stream until it is told to stop: `_streams_job.py FOLDER SINK`.
 
-With `soak` behind these, it notes how much the state of each lane holds, now and then.
+With `soak` behind these, it notes how much the state of each lane holds, now and then. What a file
+`changed` in the folder names takes the place of the usual settings.
 """
 
 import asyncio
+import json
 import os
 import random
 import sys
@@ -67,11 +69,15 @@ def note_states(spark: SparkSession, folder: Path) -> None:
 
 
 def run(folder: Path, sink: str, *, soak: bool) -> int:
-    spark = session(f"local[{LANES},4]")
+    spark, changed = session(f"local[{LANES},4]"), folder / "changed"
+    given: dict[str, Any] = json.loads(changed.read_text()) if changed.exists() else {}
+    for name, value in given.get("conf", {}).items():
+        spark.conf.set(name, value)
     rows = spark.readStream.schema("id long, lane long")
     read = rows.option("maxFilesPerTrigger", 1).json(str(folder / "in"))
-    carry = Carry(order_by="id", lane_by="lane", pause=0.3, lease=300, version="1")
-    out = ordered_wait(read, noted(str(folder / "calls")), "twice long", carry=carry)
+    told = {"order_by": "id", "lane_by": "lane", "pause": 0.3, "lease": 300, "version": "1"}
+    options = {"carry": Carry(**told | given.get("carry", {}))} | given.get("options", {})
+    out = ordered_wait(read, noted(str(folder / "calls")), "twice long", **options)
     writer = writing(out, sink, folder / "out")
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = kept.trigger(processingTime="100 milliseconds").start()

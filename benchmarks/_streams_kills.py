@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from _streams_sink import Arrived, Row
 
@@ -37,6 +37,16 @@ PARTS: dict[str, tuple[str, ...]] = {
     "seam": ("driver", "java", "worker"),
 }
 """Kinds of kills, and what is killed."""
+
+
+CHANGES: tuple[dict[str, dict[str, Any]], ...] = (
+    {"conf": {"spark.sql.shuffle.partitions": "4"}},
+    {"carry": {"pause": 0.2, "budget": 0.0, "lease": 200}},
+    {"carry": {"version": "2"}, "options": {"timeout": 60}},
+    {"conf": {"spark.sql.shuffle.partitions": "1"}, "carry": {"lanes": None}},
+    {"carry": {"version": "3"}, "options": {"capacity": 50}},
+)
+"""Settings with which a stream may start again, in place of all earlier ones."""
 
 
 class Count(NamedTuple):
@@ -83,12 +93,18 @@ class Killed:
         job = Path(__file__).with_name("_streams_job.py")
         return started(job, self._folder, *self._told, TMPDIR=str(self._folder / "tmp"))
 
-    def kill(self, kind: str) -> Count:
+    def kill(self, kind: str, change: int | None = None) -> Count:
+        """Kill what is named; with a change the stream starts again with other settings."""
         ids = self._feed(FILES)
         enough, told = self._rng.random() * 0.8 * len(ids), self._resent()
         count = self._rng.choice((self._out, self._called))
         self._until(lambda: count(ids) >= enough)
+        if change is not None:
+            settings = CHANGES[change % len(CHANGES)]
+            (self._folder / "changed").write_text(json.dumps(settings))
         self._strike(kind)
+        if change is not None and "driver" not in PARTS[kind]:
+            self._end(PARTS["driver, JVM, workers"])
         # After a whole micro-batch Spark forgets that it wanted another one, unless rows come.
         ids = range(ids.start, self._feed(1).stop)
         self.drain(ids)

@@ -1,7 +1,7 @@
 """Streams of PySpark whose calls stay in flight across micro-batches: kills, and figures.
 
     python benchmarks/streams.py [kills|soak|latency|cost|left ...] [--kills 12] [--batches 200]
-        [--seed 1] [--page FILE]
+        [--changes] [--seed 1] [--page FILE]
 
 Kills parts of a stream at random moments and looks at what has become of its rows, with three
 sinks: files, for which Spark leaves a batch out that it plays again, one that ignores its second
@@ -46,6 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*MEASURED, []], help="all, if none is given")
     parser.add_argument("--kills", type=int, default=12, help="in all")
+    parser.add_argument("--changes", action="store_true", help="half of them with other settings")
     parser.add_argument("--batches", type=int, default=200, help="micro-batches of the soak")
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance")
     parser.add_argument("--page", type=Path, help="a file for all of that in Markdown")
@@ -74,10 +75,13 @@ def _killed(arguments: argparse.Namespace) -> Table:
         kinds = random.Random(arguments.seed).sample([*PARTS], len(PARTS))
         killed = Killed(sink, arguments.seed + place)
         try:
-            for kind in islice(cycle(kinds), -(-(arguments.kills - place) // len(SINKS))):
-                count = killed.kill(kind)
+            kills = islice(cycle(kinds), -(-(arguments.kills - place) // len(SINKS)))
+            for number, kind in enumerate(kills):
+                changes = arguments.changes and number // len(kinds) % 2 == 0
+                count = killed.kill(kind, number if changes else None)
                 CONSOLE.print(f"{sink}, {kind}: {count}")
-                counts[sink, kind] = count.plus(counts.get((sink, kind), Count(0)))
+                what = f"{kind}, changed" if changes else kind
+                counts[sink, what] = count.plus(counts.get((sink, what), Count(0)))
                 _counted.append(count)
         finally:
             killed.close()

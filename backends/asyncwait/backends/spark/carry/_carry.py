@@ -35,9 +35,12 @@ class Carry(Struct, frozen=True, kw_only=True):
             longer, finds none of them late. None for any.
         lease: seconds that a call host goes on without a visit, for example while a killed driver
             is started again. It has to be longer than the interval of micro-batches, and `pause`;
-            where it is not, a host goes on for three times what lies between two visits.
+            where it is not, a host goes on for three times what lies between two visits. A host
+            that runs keeps the lease with which it began.
         version: of the function, its handlers and predicates; results of another one are not
             taken. None for digests of their source; see `asyncwait.backends.journal.version_of`.
+            A query that starts again with another function or other options is refused while rows
+            are in flight, unless its version is another text: then these rows are called again.
         name: tells two operators of one query apart that have the same columns.
         restore: the path of a snapshot, as `asyncwait.spec.snapshots.encode_snapshot` writes it.
             Its records are in flight when the first micro-batch of a new checkpoint begins, in
