@@ -14,7 +14,7 @@ from asyncwait.backends.spark.carry._packing import TRIGGER
 from asyncwait.backends.spark.carry._reading import (
     CheckpointRead,
     CheckpointUnreadable,
-    last_begun,
+    last_of,
     operators_of,
     read_checkpoint,
 )
@@ -67,7 +67,8 @@ class _Triggers(StreamingQueryListener):  # type: ignore[misc]
 
 def watch_triggers(session: "SparkSession") -> None:
     """Have the queries of a session refuse triggers that a carried stream does not bear."""
-    if not hasattr(session, "_asyncwait_triggers"):
+    is_remote = not hasattr(session, "_jsparkSession")
+    if not is_remote and not hasattr(session, "_asyncwait_triggers"):
         listener = _Triggers(session)
         session.streams.addListener(listener)
         session._asyncwait_triggers = listener  # noqa: SLF001
@@ -145,13 +146,17 @@ class _Stopped:
         checkpoint: the path of its checkpoint.
 
     Raises:
-        InvalidConfig: the stream runs.
+        InvalidConfig: the stream runs, or its session is remote.
     """
 
     def __init__(self, writer: "DataStreamWriter", checkpoint: str) -> None:
         self.session = cast("SparkSession", writer._spark)  # noqa: SLF001 - which made its DataFrame
         self._writer = writer
         self._path = checkpoint
+        if not hasattr(self.session, "_jsparkSession"):
+            raise InvalidConfig(
+                "a remote session can't drain; use one in the driver's process"
+            )
         java: Any = self.session._jsparkSession  # noqa: SLF001
         self._at = self.session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001
         self._files = self._at(checkpoint).getFileSystem(java.sessionState().newHadoopConf())
@@ -163,16 +168,21 @@ class _Stopped:
     def lanes(self) -> list[CheckpointRead]:
         """Return what the lanes of all operators hold."""
         numbers = operators_of(self.session, self._path)
+        if not numbers:
+            raise CheckpointUnreadable(f"no operator of {shown(self._path)} carries calls")
         return [read_checkpoint(self.session, self._path, operator=each) for each in numbers]
 
     def settle(self) -> None:
         """Play a micro-batch that has begun and is not committed."""
-        if any(each.begun is not None for each in self.lanes()):
+        begun, committed = (
+            last_of(self.session, self._path, log) for log in ("offsets", "commits")
+        )
+        if begun > committed:
             self.play()
 
     def begin(self) -> None:
         """Begin a micro-batch that brings no rows: at the offsets of the last one."""
-        last = last_begun(self.session, self._path)
+        last = last_of(self.session, self._path, "offsets")
         folder = self._at(self._at(self._path), "offsets")
         text = self.session.read.text(f"{self._path}/offsets/{last}", wholetext=True).collect()[0][
             0

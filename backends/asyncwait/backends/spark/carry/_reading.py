@@ -111,7 +111,7 @@ def read_checkpoint(
         CheckpointUnreadable: there is none, or it is torn, or of another version.
     """
     with _told(path):
-        begun = last_begun(session, path)
+        begun = last_of(session, path, "offsets")
         found = operators_of(session, path)
         chosen: Any = min(found) if operator is None and len(found) == 1 else operator
         if chosen not in found:
@@ -145,14 +145,20 @@ def _told(path: str) -> Generator[None]:
         raise CheckpointUnreadable(f"{shown(path)} can't be read: {one_line(said)}") from error
 
 
-def last_begun(session: Any, path: str) -> int:
-    """Return the last micro-batch that a checkpoint tells of, committed or not."""
+def last_of(session: Any, path: str, log: str) -> int:
+    """Return the last micro-batch of a log of a checkpoint; -1 if there is none.
+
+    Args:
+        session: of the stream.
+        path: of the checkpoint.
+        log: "offsets" for those that have begun, "commits" for those that are over.
+    """
     to = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - it knows all file systems
     files = to(path).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
-    offsets = to(to(path), "offsets")
-    if not files.exists(offsets):
+    if not files.exists(to(to(path), "offsets")):
         raise CheckpointUnreadable(f"expected the checkpoint of a stream, got {shown(path)}")
-    names = [each.getPath().getName() for each in files.listStatus(offsets)]
+    folder = to(to(path), log)
+    names = [each.getPath().getName() for each in files.listStatus(folder)]
     return max((int(name) for name in names if _NUMBER.fullmatch(name)), default=-1)
 
 
