@@ -154,9 +154,7 @@ class _Stopped:
         self._writer = writer
         self._path = checkpoint
         if not hasattr(self.session, "_jsparkSession"):
-            raise InvalidConfig(
-                "a remote session can't drain; use one in the driver's process"
-            )
+            raise InvalidConfig("a remote session can't drain; use one in the driver's process")
         java: Any = self.session._jsparkSession  # noqa: SLF001
         self._at = self.session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001
         self._files = self._at(checkpoint).getFileSystem(java.sessionState().newHadoopConf())
