@@ -238,7 +238,9 @@ def test_a_table_and_another_state_store_are_refused(
         unordered_wait(rows, echo, "twice long", carry=Carry())
 
 
-@pytest.mark.parametrize("wrong", [{"budget": -1}, {"pause": 0}, {"lease": 0.1}, {"version": ""}])
+@pytest.mark.parametrize(
+    "wrong", [{"budget": -1}, {"pause": 0}, {"lease": 0.1}, {"patience": 0}, {"version": ""}]
+)
 def test_a_carry_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidConfig, match=f"^{next(iter(wrong))} must be"):
         Carry(**wrong)

@@ -36,6 +36,9 @@ class Carry(Struct, frozen=True, kw_only=True):
         lease: seconds that a call host goes on without a visit, for example while a killed driver
             is started again. It has to be longer than the interval of micro-batches, and `pause`;
             where it is not, a host goes on for three times what lies between two visits.
+        patience: seconds for which a micro-batch waits for a call host whose event loop stands
+            still, because a call blocks it or its process is stopped. Then the query fails, and
+            its error names what blocks. A host that waits for calls is never too slow.
         version: of the function, its handlers and predicates; results of another one are not
             taken. None for digests of their source; see `asyncwait.backends.journal.version_of`.
         name: tells two operators of one query apart that have the same columns.
@@ -55,6 +58,7 @@ class Carry(Struct, frozen=True, kw_only=True):
     event_time: str | None = None
     skew: float | None = None
     lease: float = 60.0
+    patience: float = 30.0
     version: str | None = None
     name: str = ""
     restore: str | None = None
@@ -62,7 +66,7 @@ class Carry(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.lanes is not None:
             require_whole("lanes", self.lanes)
-        for name, lowest in (("budget", 0), ("pause", 0.001), ("lease", 1)):
+        for name, lowest in (("budget", 0), ("pause", 0.001), ("lease", 1), ("patience", 1)):
             given: Any = getattr(self, name)
             if not is_number(given) or not lowest <= given < float("inf"):
                 raise InvalidConfig.of(name, given, f"a number of seconds >= {lowest:g}")

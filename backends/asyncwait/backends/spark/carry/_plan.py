@@ -175,6 +175,7 @@ class CarryPlan(FramePlan):
             " -> ".join(columns),
             repr((carry.name, shape.given, shape.carried, options.mode, columns)),
             self._settings(told),
+            carry.patience,
         )
 
     def _terms(self) -> Terms:

@@ -152,7 +152,10 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
 
     def _host(self) -> HostClient:
         query, _, _ = micro_batch().partition(" ")
-        return client(_digest(query + self._work.operator), _digest(self._work.settings), self._job)
+        work = self._work
+        return client(
+            _digest(query + work.operator), _digest(work.settings), self._job, work.patience
+        )
 
 
 def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
@@ -163,7 +166,7 @@ def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
 _clients: dict[tuple[int, str], HostClient] = {}
 
 
-def client(operator: str, settings: str, job: bytes) -> HostClient:
+def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> HostClient:
     """Return this process's connection to the host of an operator.
 
     One with other settings, from before the query was started again, ends: it would go on to call.
@@ -174,7 +177,7 @@ def client(operator: str, settings: str, job: bytes) -> HostClient:
         for other in folder.path.parent.glob(f"{operator}-*"):
             if other != folder.path:
                 end_host(HostFolder(other))
-        _clients[which] = HostClient(folder, job)
+        _clients[which] = HostClient(folder, job, patience)
     return _clients[which]
 
 

@@ -39,6 +39,18 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
         return {item.identity for item in self.visit.wanted} | {*self.visit.kept}
 
 
+class Sign(Struct, frozen=True, array_like=True):
+    """A sign of life.
+
+    Args:
+        still: seconds since the event loop has turned.
+        frames: of the user's functions in which it stands, innermost first, if it does.
+    """
+
+    still: float
+    frames: Sequence[str] = ()
+
+
 class Answer(Struct, frozen=True, array_like=True):
     """What a host says.
 
@@ -68,6 +80,7 @@ class Answer(Struct, frozen=True, array_like=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 read_question = msgspec.msgpack.Decoder(Asked | Ending).decode
+read_sign = msgspec.msgpack.Decoder(Sign).decode
 read_answer = msgspec.msgpack.Decoder(Answer).decode
 
 

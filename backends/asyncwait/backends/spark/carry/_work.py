@@ -31,6 +31,7 @@ class CarryWork(Struct, frozen=True, dict=True):
         columns: of rows and of results, in words.
         operator: tells it from others of its query.
         settings: all by which another call would be made, or its result be another one.
+        patience: seconds that a visit waits while the event loop of its host stands still.
     """
 
     task: Enrichment
@@ -42,6 +43,7 @@ class CarryWork(Struct, frozen=True, dict=True):
     columns: str
     operator: str
     settings: str
+    patience: float = 30.0
 
     @cached_property
     def records(self) -> RowCodec:
