@@ -41,7 +41,8 @@ class Carry(Struct, frozen=True, kw_only=True):
             its error names what blocks. A host that waits for calls is never too slow.
         version: of the function, its handlers and predicates; results of another one are not
             taken. None for digests of their source; see `asyncwait.backends.journal.version_of`.
-        name: tells two operators of one query apart that have the same columns.
+        name: tells two operators of one query apart that have the same columns, and names the
+            observed metrics in which each micro-batch has the figures of the call hosts.
         restore: the path of a snapshot, as `asyncwait.spec.snapshots.encode_snapshot` writes it.
             Its records are in flight when the first micro-batch of a new checkpoint begins, in
             their order and without event times; later ones take no notice of it.

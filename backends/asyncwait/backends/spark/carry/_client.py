@@ -7,9 +7,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from pyspark import TaskContext, cloudpickle
 
@@ -28,8 +28,6 @@ from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.threads import LoopThread
 from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.texts import one_line
-
-T = TypeVar("T")
 
 _EACH = 1.0
 """Seconds after which a visit that waits looks for a sign of life of its host."""
@@ -64,6 +62,8 @@ class HostClient:
         self._log: BinaryIO | None = None
         """What the host prints; whoever has it open can read it when the host has removed it."""
         self._here: HostHere | None = None
+        self.figures: Sequence[float] = ()
+        """Those of the host after the last visit; none where calls run here."""
 
     def after(self, stamp: int | None, now: int) -> "HostClient":
         """Return itself, for a visit of a lane.
@@ -98,6 +98,7 @@ class HostClient:
         if said.broken is not None:
             self.close()
             raise NoCallHost(f"the call host has broken down: {said.broken}")
+        self.figures = said.figures
         return said.outcomes()
 
     def _visit_here(self, visit: Visit) -> Mapping[Identity, Outcome]:
@@ -142,7 +143,7 @@ class HostClient:
             left = left[self._patiently(visited, visited.send, left) :]
         return _message(lambda length: self._patiently(visited, visited.recv, length))
 
-    def _patiently(self, visited: socket.socket, move: Callable[[Any], T], what: Any) -> T:
+    def _patiently(self, visited: socket.socket, move: Callable[[Any], Any], what: Any) -> Any:
         """Move bytes; the host may take its time, as long as its event loop turns.
 
         Raises:

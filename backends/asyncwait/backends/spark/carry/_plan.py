@@ -10,10 +10,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import array, col, element_at, expr, lit, pmod, size
 from pyspark.sql.functions import hash as hashed
+from pyspark.sql.functions import max as highest
 
 from asyncwait.backends.journal import version_of
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.carry._packing import PACKED, Packing, Unpacking
+from asyncwait.backends.spark.carry._packing import FIGURES, PACKED, VISITED, Packing, Unpacking
 from asyncwait.backends.spark.carry._processor import CarryProcessor
 from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
@@ -66,8 +67,11 @@ class CarryPlan(FramePlan):
         packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
         processor = CarryProcessor(self._small(pickled(self.job, self.name)))
         visited = packed.groupBy("lane").transformWithState(
-            processor, "rows binary", "Append", "ProcessingTime", first
+            processor, VISITED, "Append", "ProcessingTime", first
         )
+        if self._carry.name:  # Spark refuses two operators of a query whose figures have one name.
+            figures = [highest(f"figures.{name}").alias(name) for name in FIGURES]
+            visited = visited.observe(f"asyncwait {self._carry.name}", *figures)
         return mapped(visited, Unpacking(self.job.outcomes), self.name, self.output)
 
     def _small(self, job: bytes) -> bytes:

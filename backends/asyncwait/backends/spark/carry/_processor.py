@@ -94,7 +94,9 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         set_aside()
         for start in range(0, len(out), MOST_ROWS):
             part = [each.result for each in out[start : start + MOST_ROWS]]
-            yield SparkRow(rows=packed_outcomes(part))
+            yield SparkRow(rows=packed_outcomes(part), figures=None)
+        figures = tuple(map(float, self._host().figures))
+        yield SparkRow(rows=None, figures=figures or None)
 
     def _played(
         self, lane: Lane, state: LaneState, now: int, rows: Any
@@ -153,9 +155,8 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     def _host(self) -> HostClient:
         query, _, _ = micro_batch().partition(" ")
         work = self._work
-        return client(
-            _digest(query + work.operator), _digest(work.settings), self._job, work.patience
-        )
+        names = _digest(query + work.operator), _digest(work.settings)
+        return client(*names, self._job, work.patience)
 
 
 def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:

@@ -121,7 +121,7 @@ class HostServer:
         try:
             self._visitors.let_in(asked)
             outcomes = await self._unless_gone(asked, reader)
-            return message(Answer.of(outcomes))
+            return message(Answer.of(outcomes, *self._host.figures()))
         except _VisitorGone:
             raise
         except Exception as error:

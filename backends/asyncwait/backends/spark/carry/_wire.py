@@ -58,18 +58,21 @@ class Answer(Struct, frozen=True, array_like=True):
         results: what is finished.
         failed: what has failed, and why.
         broken: why the host can't go on, if it can't.
+        figures: of the host; see `asyncwait.backends.spark.carry._packing.FIGURES`.
     """
 
     results: Sequence[tuple[Identity, bytes]] = ()
     failed: Sequence[tuple[Identity, str]] = ()
     broken: str | None = None
+    figures: Sequence[float] = ()
 
     @classmethod
-    def of(cls, outcomes: Sequence[tuple[Identity, Outcome]]) -> "Answer":
+    def of(cls, outcomes: Sequence[tuple[Identity, Outcome]], *figures: float) -> "Answer":
         """Return outcomes as a host says them."""
         return cls(
             [(who, what) for who, what in outcomes if not isinstance(what, Failed)],
             [(who, what.reason) for who, what in outcomes if isinstance(what, Failed)],
+            figures=figures,
         )
 
     def outcomes(self) -> dict[Identity, Outcome]:
