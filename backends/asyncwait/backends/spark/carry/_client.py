@@ -278,10 +278,7 @@ async def _opened(work: CarryWork, name: str) -> CallHost:
 
 
 def end_host(folder: HostFolder) -> None:
-    """Tell the host in a folder, if there is one, that nobody will visit it any more.
-
-    SIGKILL ends a host that takes no note of that.
-    """
+    """Tell the host in a folder, if there is one, to end; SIGKILL ends a host that hangs."""
     with suppress(OSError, NoCallHost), folder.connection() or nullcontext() as made:
         if made is not None:
             made.settimeout(_ENDING)

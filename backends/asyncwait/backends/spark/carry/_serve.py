@@ -152,12 +152,14 @@ class HostServer:
     async def until_over(self) -> None:
         """Wait until nobody has visited for as long as the lease, or somebody ends the host."""
         while not self._over.is_set():
-            left = self._last + self._lease - self._loop.time()
+            left = self._last + self._lease - (begun := self._loop.time())
             if self._visits == 0 and left <= 0:
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(max(left, 0.1), 1.0)):  # A visit changes the lease.
                     await self._over.wait()
+            if self._loop.time() > begun + 2.0:  # The loop stood still; visits may have come.
+                self._last = self._loop.time()
 
 
 _TURN = 0.2
@@ -165,9 +167,7 @@ _TURN = 0.2
 
 
 class _Watch:
-    """Gives signs of life in a thread of its own, also while the event loop stands still.
-
-    It is made on the loop.
+    """Gives signs of life of the event loop on which it is made, in a thread of its own.
 
     Args:
         listening: takes connections, each of which gets one sign.
