@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,7 +35,9 @@ def until(holds: Callable[[], bool]) -> None:
 
 def lives(process: int) -> bool:
     try:
-        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+        told = Path(f"/proc/{process}/status").read_text()
+        # Its sockets are open until its last thread has ended.
+        return "\nState:\tZ" not in told or "\nThreads:\t1\n" not in told
     except FileNotFoundError:
         return False
 
@@ -51,8 +54,8 @@ class Machine:
         self.folder = folder
         self.clients: list[HostClient] = []
 
-    def client(self, made: CarryWork) -> HostClient:
-        self.clients.append(HostClient(self.folder, cloudpickle.dumps(made)))
+    def client(self, made: CarryWork, patience: float = WITHIN) -> HostClient:
+        self.clients.append(HostClient(self.folder, cloudpickle.dumps(made), patience))
         return self.clients[-1]
 
     def end(self) -> None:
@@ -261,3 +264,67 @@ def test_a_folder_that_others_can_enter_is_refused(
         HostFolder.named("a")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert HostFolder.named("a").path == tmp_path / "asyncwait" / "a"
+
+
+def test_a_host_that_is_stopped_fails_its_visits_and_goes_on(machine: Machine) -> None:
+    made = tells_its_process(lease=2.0)
+    process = asked(machine.client(made), made)
+    os.kill(process, signal.SIGSTOP)
+    impatient = machine.client(made, patience=0.8)
+
+    for _ in range(2):
+        with pytest.raises(NoCallHost, match=f"host .process {process}. .* does not run"):
+            impatient.visit(visit(made, 2))
+
+    os.kill(process, signal.SIGCONT)
+    assert asked(machine.client(made), made, 2) == process
+
+
+def blocks_until(goes: Path) -> CarryWork:
+    """Return work whose function blocks the event loop of its host for one row."""
+
+    async def fn(row: Any) -> dict[str, str]:
+        while row.id == 2 and not goes.exists():  # noqa: ASYNC240 - it blocks
+            time.sleep(0.01)  # noqa: ASYNC251
+        return {"told": str(os.getpid())}
+
+    return work(fn, budget=WITHIN)
+
+
+def test_a_call_that_blocks_its_host_is_named(machine: Machine, tmp_path: Path) -> None:
+    made = blocks_until(tmp_path / "goes")
+    process = asked(machine.client(made), made)
+    line = made.task.fn.__code__.co_firstlineno
+    frame = rf'File "{re.escape(__file__)}", line ({line + 1}|{line + 2}) in fn'
+    impatient = machine.client(made, patience=1.0)
+
+    for _ in range(2):
+        with pytest.raises(NoCallHost, match=rf"blocks its event loop: {frame}; await"):
+            impatient.visit(visit(made, 2))
+
+    (tmp_path / "goes").touch()
+    assert asked(machine.client(made), made, 2) == process
+
+
+def test_a_host_that_waits_for_calls_is_never_too_slow(machine: Machine) -> None:
+    async def fn(row: Any) -> dict[str, str]:
+        await asyncio.sleep(4.0 if row.id == 2 else 0.0)
+        return {"told": str(os.getpid())}
+
+    made = work(fn, budget=WITHIN)
+    process = asked(machine.client(made), made)
+    assert asked(machine.client(made, patience=2.0), made, 2) == process
+
+
+def test_a_host_that_hangs_is_killed_when_it_is_to_end(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_client, "_ENDING", 0.2)
+    made = tells_its_process()
+    process = asked(machine.client(made), made)
+    os.kill(process, signal.SIGSTOP)
+
+    end_host(machine.folder)
+
+    until(lambda: not lives(process))
+    assert asked(machine.client(made), made) != process

@@ -61,6 +61,8 @@ async def test_half_characters_are_told(hosted: Hosted) -> None:
 
 async def test_an_answer_that_can_not_be_sent_is_told() -> None:
     class Broken:
+        figures = tuple
+
         async def visit(self, _visit: Any) -> Any:
             return [("\ud800", b"")]
 
@@ -74,6 +76,7 @@ async def test_an_answer_that_can_not_be_sent_is_told() -> None:
 async def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
     class Odd:
         is_broken = False
+        figures = tuple
 
         async def visit(self, asked: Any) -> Any:
             if len(asked.wanted) == 1:

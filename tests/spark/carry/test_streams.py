@@ -65,6 +65,33 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
 
 
 @pytest.mark.timeout(400)
+def test_listeners_get_the_figures_of_call_hosts(streams: EmbeddedSpark, tmp_path: Path) -> None:
+    goes = tmp_path / "goes"
+    slow = slow_until(goes, tmp_path / "calls")
+
+    async def fn(row: Any) -> dict[str, int]:
+        return await slow(row) if row.id else {"twice": 1 // 0}
+
+    (tmp_path / "in").mkdir()
+    feed(tmp_path / "in", 0, range(4))
+    rows = streams.session.readStream.schema("id long").json(str(tmp_path / "in"))
+    carry, retry = Carry(name="doubles", pause=0.1, budget=0.1), Retry(max_attempts=2)
+    out = unordered_wait(rows, fn, "twice long", carry=carry, on_error="skip", retry=retry)
+    query = Started(out.writeStream.format("noop").trigger(processingTime="100 milliseconds"))
+
+    def found(**wanted: float) -> bool:
+        told = (each["observedMetrics"].get("asyncwait doubles") for each in query.recentProgress)
+        return any({**each.asDict(), **wanted} == each.asDict() for each in told if each)
+
+    try:
+        until(lambda: found(in_flight=1, calls=5, retries=1, errors=1), query)
+        goes.touch()
+        until(lambda: found(in_flight=0, calls=5, oldest=0, waiting_for_permits=0), query)
+    finally:
+        query.stop()
+
+
+@pytest.mark.timeout(400)
 def test_a_cache_is_that_of_all_micro_batches(streams: EmbeddedSpark, tmp_path: Path) -> None:
     source, notes = tmp_path / "in", tmp_path / "calls"
     source.mkdir()
@@ -238,7 +265,9 @@ def test_a_table_and_another_state_store_are_refused(
         unordered_wait(rows, echo, "twice long", carry=Carry())
 
 
-@pytest.mark.parametrize("wrong", [{"budget": -1}, {"pause": 0}, {"lease": 0.1}, {"version": ""}])
+@pytest.mark.parametrize(
+    "wrong", [{"budget": -1}, {"pause": 0}, {"lease": 0.1}, {"patience": 0}, {"version": ""}]
+)
 def test_a_carry_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidConfig, match=f"^{next(iter(wrong))} must be"):
         Carry(**wrong)

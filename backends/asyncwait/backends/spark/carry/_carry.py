@@ -37,11 +37,15 @@ class Carry(Struct, frozen=True, kw_only=True):
             is started again. It has to be longer than the interval of micro-batches, and `pause`;
             where it is not, a host goes on for three times what lies between two visits. A host
             that runs keeps the lease with which it began.
+        patience: seconds for which a micro-batch waits for a call host whose event loop stands
+            still, because a call blocks it or its process is stopped. Then the query fails, and
+            its error names what blocks. A host that waits for calls is never too slow.
         version: of the function, its handlers and predicates; results of another one are not
             taken. None for digests of their source; see `asyncwait.backends.journal.version_of`.
             A query that starts again with another function or other options is refused while rows
             are in flight, unless its version is another text: then these rows are called again.
-        name: tells two operators of one query apart that have the same columns.
+        name: tells two operators of one query apart that have the same columns, and names the
+            observed metrics in which each micro-batch has the figures of the call hosts.
         restore: the path of a snapshot, as `asyncwait.spec.snapshots.encode_snapshot` writes it.
             Its records are in flight when the first micro-batch of a new checkpoint begins, in
             their order and without event times; later ones take no notice of it.
@@ -58,6 +62,7 @@ class Carry(Struct, frozen=True, kw_only=True):
     event_time: str | None = None
     skew: float | None = None
     lease: float = 60.0
+    patience: float = 30.0
     version: str | None = None
     name: str = ""
     restore: str | None = None
@@ -65,7 +70,7 @@ class Carry(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.lanes is not None:
             require_whole("lanes", self.lanes)
-        for name, lowest in (("budget", 0), ("pause", 0.001), ("lease", 1)):
+        for name, lowest in (("budget", 0), ("pause", 0.001), ("lease", 1), ("patience", 1)):
             given: Any = getattr(self, name)
             if not is_number(given) or not lowest <= given < float("inf"):
                 raise InvalidConfig.of(name, given, f"a number of seconds >= {lowest:g}")

@@ -2,29 +2,38 @@
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
-from typing import BinaryIO
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from typing import Any, BinaryIO
 
 from pyspark import TaskContext, cloudpickle
 
-from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost
+from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost, process_of
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._wire import (
     LENGTH,
     Asked,
     Ending,
+    Sign,
     message,
     read_answer,
+    read_sign,
 )
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.threads import LoopThread
 from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.texts import one_line
+
+_EACH = 1.0
+"""Seconds after which a visit that waits looks for a sign of life of its host."""
+
+_ENDING = 10.0
+"""Seconds for the event loop of a host to take note that it is to end."""
 
 _HOSTS = 5
 """Hosts that a visit asks, one after the other."""
@@ -39,16 +48,22 @@ class HostClient:
     Args:
         folder: of the host.
         job: what it does, pickled.
+        patience: seconds for which the event loop of the host may stand still while a visit waits.
     """
 
-    def __init__(self, folder: HostFolder, job: bytes) -> None:
+    def __init__(self, folder: HostFolder, job: bytes, patience: float = 30.0) -> None:
         self._folder = folder
         self._job = job
+        self._patience = patience
+        self._turned = 0.0
+        """The last time at which the loop of the host has turned, or the visit has begun."""
         self._told = 0, 0, "", ""
         self._socket: socket.socket | None = None
         self._log: BinaryIO | None = None
         """What the host prints; whoever has it open can read it when the host has removed it."""
         self._here: HostHere | None = None
+        self.figures: Sequence[float] = ()
+        """Those of the host after the last visit; none where calls run here."""
 
     def after(self, stamp: int | None, now: int) -> "HostClient":
         """Return itself, for a visit of a lane.
@@ -69,7 +84,7 @@ class HostClient:
         """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
 
         Raises:
-            NoCallHost: there is none, or it has broken down.
+            NoCallHost: there is none, or it has broken down, or does not answer.
         """
         if self._here is not None:
             return self._visit_here(visit)
@@ -83,6 +98,7 @@ class HostClient:
         if said.broken is not None:
             self.close()
             raise NoCallHost(f"the call host has broken down: {said.broken}")
+        self.figures = said.figures
         return said.outcomes()
 
     def _visit_here(self, visit: Visit) -> Mapping[Identity, Outcome]:
@@ -119,9 +135,55 @@ class HostClient:
     def _ask(self, question: bytes) -> bytes:
         if self._socket is None:
             self._socket = self._connected()
-        self._socket.sendall(question)
-        (length,) = LENGTH.unpack(_exactly(self._socket, LENGTH.size))
-        return _exactly(self._socket, length)
+            self._socket.settimeout(min(_EACH, self._patience))
+        visited = self._socket
+        self._turned = time.monotonic()
+        left = memoryview(question)
+        while left:
+            left = left[self._patiently(visited, visited.send, left) :]
+        return _message(lambda length: self._patiently(visited, visited.recv, length))
+
+    def _patiently(self, visited: socket.socket, move: Callable[[Any], Any], what: Any) -> Any:
+        """Move bytes; the host may take its time, as long as its event loop turns.
+
+        Raises:
+            NoCallHost: the loop has not turned for too long.
+        """
+        while True:
+            try:
+                return move(what)
+            except TimeoutError:
+                sign = self._sign(process := process_of(visited))
+            now = time.monotonic()
+            if sign is not None:
+                self._turned = max(self._turned, now - sign.still)
+            if now - self._turned >= self._patience:
+                self.close()
+                raise NoCallHost(self._unanswered(process, sign))
+
+    def _sign(self, process: int) -> Sign | None:
+        """Return a sign of life of the process of the host; None if that does not run.
+
+        Raises:
+            OSError: the host is ending, or has ended.
+        """
+        with socket.socket(socket.AF_UNIX) as made:
+            made.settimeout(min(_EACH, self._patience))
+            try:
+                made.connect(str(self._folder.watch))
+                if process_of(made) != process:
+                    raise ConnectionError("another call host is in the place of this one")
+                return read_sign(_message(made.recv))
+            except (BlockingIOError, TimeoutError):
+                return None
+
+    def _unanswered(self, process: int, sign: Sign | None) -> str:
+        text = f"its process does not run; go on by kill -CONT {process}, or end it by kill -KILL"
+        if sign is not None:
+            where = one_line("; ".join(sign.frames), 2_000)
+            text = f"a call blocks its event loop: {where}; await what takes long, or use a thread"
+        host = f"the call host {self._folder.path.name} (process {process})"
+        return f"{host} has not answered for {self._patience:g} s: {text}"
 
     def _connected(self) -> socket.socket:
         if (found := self._folder.connection()) is None:
@@ -136,7 +198,7 @@ class HostClient:
         folder = self._folder
         folder.sweep()
         try:
-            for left in (folder.socket, folder.log):
+            for left in (folder.socket, folder.watch, folder.log):
                 left.unlink(missing_ok=True)
             folder.job.write_bytes(self._job)
             log = folder.log.open("wb")
@@ -216,12 +278,16 @@ async def _opened(work: CarryWork, name: str) -> CallHost:
 
 
 def end_host(folder: HostFolder) -> None:
-    """Tell the host in a folder, if there is one, that nobody will visit it any more."""
-    made = folder.connection()
-    if made is not None:
-        with made, suppress(OSError):
-            made.sendall(message(Ending()))
-            made.recv(1)
+    """Tell the host in a folder, if there is one, to end; SIGKILL ends a host that hangs."""
+    with suppress(OSError, NoCallHost), folder.connection() or nullcontext() as made:
+        if made is not None:
+            made.settimeout(_ENDING)
+            try:
+                made.sendall(message(Ending()))
+                made.recv(1)
+            except TimeoutError:
+                if process := process_of(made):  # 0 is a process of another container.
+                    os.kill(process, signal.SIGKILL)
 
 
 def _end_of(log: BinaryIO) -> str:
@@ -229,7 +295,12 @@ def _end_of(log: BinaryIO) -> str:
     return log.read().decode(errors="replace")
 
 
-def _exactly(connected: socket.socket, length: int) -> bytes:
+def _message(receive: Callable[[int], bytes]) -> bytes:
+    (length,) = LENGTH.unpack(_exactly(receive, LENGTH.size))
+    return _exactly(receive, length)
+
+
+def _exactly(receive: Callable[[int], bytes], length: int) -> bytes:
     """Return so many bytes.
 
     Raises:
@@ -237,7 +308,7 @@ def _exactly(connected: socket.socket, length: int) -> bytes:
     """
     parts = bytearray()
     while len(parts) < length:
-        part = connected.recv(min(length - len(parts), 1 << 20))
+        part = receive(min(length - len(parts), 1 << 20))
         if not part:
             raise ConnectionError("the call host has ended")
         parts += part

@@ -4,6 +4,8 @@ import fcntl
 import os
 import shutil
 import socket
+import struct
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,8 +17,14 @@ from asyncwait.toolkit._file_lock import is_private
 STARTING = 60.0
 """Seconds that a host is given to begin to answer."""
 
-_LONGEST_BASE = 76
+_LONGEST_BASE = 62
 """Bytes of a base folder in which sockets fit: the least that any system allows a path is 104."""
+
+_TAKING = struct.pack("@ll", 5, 0)
+"""Seconds and microseconds for a host with very many visitors to take one more."""
+
+_PEER = (socket.SOL_SOCKET, socket.SO_PEERCRED) if sys.platform == "linux" else (0, 2)
+"""The option of a socket that tells the process at its other end; elsewhere LOCAL_PEERPID."""
 
 
 class NoCallHost(AsyncWaitError):
@@ -33,6 +41,8 @@ class HostFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.socket = path / "socket"
+        self.watch = path / "watch"
+        """The socket of the thread that gives signs of life."""
         self.job = path / "job"
         self.log = path / "log"
 
@@ -59,10 +69,19 @@ class HostFolder:
         )
 
     def connection(self) -> socket.socket | None:
-        """Return a connection to the host in it; None if there is none."""
+        """Return a connection to the host in it; None if there is none.
+
+        Raises:
+            NoCallHost: the host takes no visitor.
+        """
         made = socket.socket(socket.AF_UNIX)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TAKING)
         try:
             made.connect(str(self.socket))
+        except BlockingIOError:
+            made.close()
+            text = f"the call host {self.path.name} takes no visitor: its process does not run"
+            raise NoCallHost(text) from None
         except OSError:
             made.close()
             return None
@@ -94,12 +113,13 @@ class HostFolder:
         for lock in self.path.parent.glob("*/lock"):
             if lock.parent == self.path:
                 continue
-            if (answered := HostFolder(lock.parent).connection()) is not None:
-                answered.close()
-                continue
-            with suppress(OSError), lock.open() as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                HostFolder(lock.parent).remove()
+            with suppress(OSError, NoCallHost):
+                if (answered := HostFolder(lock.parent).connection()) is not None:
+                    answered.close()
+                    continue
+                with lock.open() as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    HostFolder(lock.parent).remove()
 
     def is_left_by(self, mine: os.stat_result) -> bool:
         """Whether no other host has its socket here; under the lock.
@@ -115,3 +135,8 @@ class HostFolder:
     def remove(self) -> None:
         """Remove it; under the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def process_of(connected: socket.socket) -> int:
+    """Return the process that listens at the other end, by its number here."""
+    return int.from_bytes(connected.getsockopt(*_PEER, 4), sys.byteorder)

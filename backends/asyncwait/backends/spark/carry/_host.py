@@ -122,6 +122,13 @@ class CallHost:
             raise
         return [*self._table.answer(served).items()]
 
+    def figures(self) -> Sequence[float]:
+        """Return `asyncwait.backends.spark.carry._packing.FIGURES`."""
+        told = self.statistics()
+        waiting = max(told.waiting_for_permits, default=0)
+        counted = told.calls, told.retries, told.failures_handled
+        return told.in_flight, told.oldest, *counted, waiting
+
     async def _wait(self, seconds: float | None) -> None:
         changed = self._changed
         with suppress(TimeoutError):

@@ -25,6 +25,14 @@ from asyncwait.spec.carry import Row
 PACKED = "lane long, rows binary"
 """The columns of rows on their way."""
 
+FIGURES = ("in_flight", "oldest", "calls", "retries", "errors", "waiting_for_permits")
+"""The figures of a call host: rows whose calls have begun and are not finished; seconds since the
+first call of the oldest row; calls, retries and failed rows since the host began; rows that wait
+for a permit of a limit."""
+
+VISITED = f"rows binary, figures struct<{', '.join(f'{name}: double' for name in FIGURES)}>"
+"""The columns of what comes out of a visit: rows, if any, and the figures of its host, if known."""
+
 TRIGGER = "spark.asyncwait.trigger"
 """The setting of a query that names a trigger which carried calls do not bear."""
 
@@ -174,6 +182,6 @@ class Unpacking(Struct, frozen=True):
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for value in batch.column(0).to_pylist():
+            for value in batch.column(0).drop_null().to_pylist():
                 yield from self.outcomes.batches(unpacked_outcomes(value))
             set_aside()

@@ -10,13 +10,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import col, lit
 from pyspark.sql.functions import hash as hashed
+from pyspark.sql.functions import max as highest
 
 from asyncwait.backends.journal import version_of
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.carry._drain import watch_triggers
 from asyncwait.backends.spark.carry._packing import (
+    FIGURES,
     PACKED,
     PARTITIONS,
+    VISITED,
     Packing,
     Unpacking,
     lane_names,
@@ -75,8 +78,11 @@ class CarryPlan(FramePlan):
         packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
         processor = CarryProcessor(self._small(pickled(self.job, self.name)))
         visited = packed.groupBy("lane").transformWithState(
-            processor, "rows binary", "Append", "ProcessingTime", first
+            processor, VISITED, "Append", "ProcessingTime", first
         )
+        if self._carry.name:  # Spark refuses two operators of a query whose figures have one name.
+            figures = [highest(f"figures.{name}").alias(name) for name in FIGURES]
+            visited = visited.observe(f"asyncwait {self._carry.name}", *figures)
         watch_triggers(self.input().sparkSession)
         out = sql.StructType([_unmarked(field) for field in self.output])
         return mapped(visited, Unpacking(self.job.outcomes), self.name, out)
@@ -196,6 +202,7 @@ class CarryPlan(FramePlan):
             repr((carry.name, shape.given, shape.carried, options.mode, columns)),
             {name: digest(text)[:8] for name, text in self._about(ceiling).items()},
             carry.lanes,
+            carry.patience,
         )
 
     def _terms(self) -> Terms:

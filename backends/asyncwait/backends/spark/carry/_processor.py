@@ -112,7 +112,9 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         set_aside()
         for start in range(0, len(out), MOST_ROWS):
             part = [each.result for each in out[start : start + MOST_ROWS]]
-            yield SparkRow(rows=packed_outcomes(part))
+            yield SparkRow(rows=packed_outcomes(part), figures=None)
+        figures = tuple(map(float, self._host().figures))
+        yield SparkRow(rows=None, figures=figures or None)
 
     def _played(
         self, lane: Lane, state: LaneState, now: int, rows: Any
@@ -149,19 +151,19 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
                 f"the state has rows with other columns: {held.columns}; now they are "
                 f"{self._work.columns}. Keep the old ones{_OR_DRAIN}"
             )
+        state = decode_lane(held.lane)
         changed = [name for name, was in held.about.items() if about.get(name, was) != was]
         if LANE_BY in changed:
             raise CarryFailed(
                 "rows are in flight whose lanes were chosen by other columns: a row would overtake "
                 f"earlier ones of its key. Keep lane_by and key{_OR_DRAIN}"
             )
-        if changed and not (OPT_IN in changed and about[OPT_IN]):
+        if changed and state.in_flight and not (OPT_IN in changed and about[OPT_IN]):
             raise CarryFailed(
                 f"rows are in flight that were called with another {' and '.join(changed)}: they "
                 f"would be called again. Keep what was there{_OR_DRAIN}, or allow these calls with "
                 "another Carry(version=...)"
             )
-        state = decode_lane(held.lane)
         try:
             lane.require_lanes(state)
         except LanesChanged as error:
@@ -196,7 +198,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         operator = digest(query + self._work.operator)
         if self._replaces or not is_first():
             end_others(operator, digest(settings))
-        return client(operator, digest(settings), self._job)
+        return client(operator, digest(settings), self._job, self._work.patience)
 
     def _lane_of(self, name: Any) -> Lane:
         lanes = self._work.lanes or partitions_here()
@@ -226,11 +228,11 @@ def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
 _clients: dict[tuple[int, str], HostClient] = {}
 
 
-def client(operator: str, settings: str, job: bytes) -> HostClient:
+def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> HostClient:
     """Return this process's connection to the host of an operator."""
     which = (os.getpid(), f"{operator}-{settings}")
     if which not in _clients:
-        _clients[which] = HostClient(HostFolder.named(which[1]), job)
+        _clients[which] = HostClient(HostFolder.named(which[1]), job, patience)
     return _clients[which]
 
 

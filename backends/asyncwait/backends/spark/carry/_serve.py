@@ -3,19 +3,23 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
+import sysconfig
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 
 from pyspark import cloudpickle
 
+import asyncwait
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._records import set_aside
-from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_question
+from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, Sign, message, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.spec import AsyncWaitError
 
@@ -117,7 +121,7 @@ class HostServer:
         try:
             self._visitors.let_in(asked)
             outcomes = await self._unless_gone(asked, reader)
-            return message(Answer.of(outcomes))
+            return message(Answer.of(outcomes, *self._host.figures()))
         except _VisitorGone:
             raise
         except Exception as error:
@@ -148,12 +152,58 @@ class HostServer:
     async def until_over(self) -> None:
         """Wait until nobody has visited for as long as the lease, or somebody ends the host."""
         while not self._over.is_set():
-            left = self._last + self._lease - self._loop.time()
+            left = self._last + self._lease - (begun := self._loop.time())
             if self._visits == 0 and left <= 0:
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(max(left, 0.1), 1.0)):  # A visit changes the lease.
                     await self._over.wait()
+            if self._loop.time() > begun + 2.0:  # The loop stood still; visits may have come.
+                self._last = self._loop.time()
+
+
+_TURN = 0.2
+"""Seconds between two marks of an event loop that turns."""
+
+
+class _Watch:
+    """Gives signs of life of the event loop on which it is made, in a thread of its own.
+
+    Args:
+        listening: takes connections, each of which gets one sign.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._turn()
+        threading.Thread(target=self._run, name="asyncwait-watch", daemon=True).start()
+
+    def _turn(self) -> None:
+        self._turned = time.monotonic()
+        self._loop.call_later(_TURN, self._turn)
+
+    def _run(self) -> None:
+        while True:
+            with suppress(OSError), self._listening.accept()[0] as made:
+                made.sendall(message(self._sign()))
+            time.sleep(0.001)  # A process that can open no more files would not rest.
+
+    def _sign(self) -> Sign:
+        frame = sys._current_frames().get(self._thread)  # noqa: SLF001 - of another thread
+        stack = [(each.f_code, line) for each, line in walk_stack(frame)]
+        own = [each for each in stack if not each[0].co_filename.startswith(_OTHERS)] or stack
+        told = [f'File "{code.co_filename}", line {at} in {code.co_name}' for code, at in own[:3]]
+        return Sign(time.monotonic() - self._turned, told)
+
+
+_OTHERS = (
+    *asyncwait.__path__,
+    *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+    "<frozen ",
+)
+"""Files that are not the user's: those of this package, of Python, and of installed packages."""
 
 
 class _VisitorGone(Exception):
@@ -168,6 +218,10 @@ async def serve(folder: HostFolder) -> None:
     server = HostServer(work, host)
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, server.end)
+    watched = socket.socket(socket.AF_UNIX)
+    watched.bind(str(folder.watch))
+    watched.listen()
+    _Watch(watched)
     fresh = folder.path / "fresh"
     listening = await asyncio.start_unix_server(server.answer, fresh, limit=1 << 20)
     mine = fresh.stat()

@@ -39,6 +39,18 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
         return {item.identity for item in self.visit.wanted} | {*self.visit.kept}
 
 
+class Sign(Struct, frozen=True, array_like=True):
+    """A sign of life.
+
+    Args:
+        still: seconds since the event loop has turned.
+        frames: of the user's functions in which it stands, innermost first, if it does.
+    """
+
+    still: float
+    frames: Sequence[str] = ()
+
+
 class Answer(Struct, frozen=True, array_like=True):
     """What a host says.
 
@@ -46,18 +58,21 @@ class Answer(Struct, frozen=True, array_like=True):
         results: what is finished.
         failed: what has failed, and why.
         broken: why the host can't go on, if it can't.
+        figures: of the host; see `asyncwait.backends.spark.carry._packing.FIGURES`.
     """
 
     results: Sequence[tuple[Identity, bytes]] = ()
     failed: Sequence[tuple[Identity, str]] = ()
     broken: str | None = None
+    figures: Sequence[float] = ()
 
     @classmethod
-    def of(cls, outcomes: Sequence[tuple[Identity, Outcome]]) -> "Answer":
+    def of(cls, outcomes: Sequence[tuple[Identity, Outcome]], *figures: float) -> "Answer":
         """Return outcomes as a host says them."""
         return cls(
             [(who, what) for who, what in outcomes if not isinstance(what, Failed)],
             [(who, what.reason) for who, what in outcomes if isinstance(what, Failed)],
+            figures=figures,
         )
 
     def outcomes(self) -> dict[Identity, Outcome]:
@@ -68,6 +83,7 @@ class Answer(Struct, frozen=True, array_like=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 read_question = msgspec.msgpack.Decoder(Asked | Ending).decode
+read_sign = msgspec.msgpack.Decoder(Sign).decode
 read_answer = msgspec.msgpack.Decoder(Answer).decode
 
 

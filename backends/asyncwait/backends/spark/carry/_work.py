@@ -33,6 +33,7 @@ class CarryWork(Struct, frozen=True, dict=True):
         about: digests of all by which another call would be made, or its result be another one,
             by the names of the settings.
         lanes: how many; None for as many as the checkpoint has partitions.
+        patience: seconds that a visit waits while the event loop of its host stands still.
     """
 
     task: Enrichment
@@ -45,6 +46,7 @@ class CarryWork(Struct, frozen=True, dict=True):
     operator: str
     about: Mapping[str, str]
     lanes: int | None = None
+    patience: float = 30.0
 
     @cached_property
     def records(self) -> RowCodec:

@@ -23,7 +23,7 @@ from pyspark.sql import types as sql
 
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.carry._client import HostClient
-from asyncwait.backends.spark.carry._packing import PACKED, PARTITIONS, Unpacking
+from asyncwait.backends.spark.carry._packing import PACKED, PARTITIONS, VISITED, Unpacking
 from asyncwait.backends.spark.carry._plan import PROVIDER, ROCKSDB
 from asyncwait.backends.spark.carry._processor import CarryProcessor, client
 from asyncwait.backends.spark.carry._records import key_bytes, packed
@@ -195,7 +195,7 @@ class _Query:
         rows = stream.parquet(str(self._folder / "input"))
         processor = LegsProcessor(cloudpickle.dumps(self._legs))
         visited = rows.groupBy("lane").transformWithState(
-            processor, "rows binary", "Append", "ProcessingTime", self._restored()
+            processor, VISITED, "Append", "ProcessingTime", self._restored()
         )
         return mapped(visited, Unpacking(self._works[0].outcomes), "legs", out)
 
