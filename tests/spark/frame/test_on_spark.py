@@ -345,13 +345,6 @@ def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
     assert_is_ours(str(raised.value).expandtabs())
 
 
-def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:
-    df = spark.session.sql("select interval '1-2' year to month span, 1L id")
-    with pytest.raises(InvalidConfig, match=r"^keep .*span"):
-        ordered_wait(df, echo, "n long", columns="id")
-    assert ordered_wait(df, echo, "n long", columns="id", keep=["id"]).columns == ["id", "n"]
-
-
 INSTANT = "timestamp'2026-01-02'"
 
 

@@ -254,7 +254,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no such column": ({"on": "users"}, "on must be a column of df, which has id, user, got"),
     "none in the table": ({"on": "user"}, "on must be a column of the table, which has id, town"),
-    "no on": ({"on": ["user"]}, "on must be the name of a column, or a dict from columns of df"),
+    "no on": ({"on": 1}, "on must be names of columns, or a dict from columns of df"),
     "only a key": ({"columns": "id long"}, "columns must be of one column at least beside the key"),
     "no columns": ({"columns": None}, "columns must be a DDL string such as"),
     "no DDL": ({"columns": "id longer"}, "columns 'id longer' can't be read"),
@@ -266,7 +266,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"on_error": "column", "error_column": "TOWN"},
         "columns must be of different names; rename one of these columns, got 'TOWN'",
     ),
-    "how": ({"how": "outer"}, 'how must be "left" or "inner", got'),
+    "how": ({"how": "full"}, "how must be one of 'left', 'leftouter'.*, got 'full'"),
     "where": ({"where": " "}, "where must be a condition in SQL, or None"),
     "a condition on nothing": ({"where": "t.no > 1"}, "where 't.no > 1' can't be read: "),
     "a condition and more": (

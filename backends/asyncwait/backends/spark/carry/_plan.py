@@ -117,7 +117,7 @@ class CarryPlan(FramePlan):
 
     def _travels_as(self, what: str, given: Any) -> tuple[str, ...]:
         asked = [given] if isinstance(given, str) else given
-        return names_of(what, asked, self._names, "what is given, kept, or a key")
+        return names_of(what, asked, self._names, "what is given, kept, or a key", fold=self.fold)
 
     def _numbered(self, df: DataFrame) -> DataFrame:
         return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
@@ -173,7 +173,7 @@ class CarryPlan(FramePlan):
             max(1, round(carry.pause * 1_000)),
             carry.lease,
             " -> ".join(columns),
-            repr((carry.name, shape.given, shape.carried, options.mode, columns)),
+            repr((carry.name, shape.spelled or shape.given, shape.carried, options.mode, columns)),
             self._settings(told),
         )
 

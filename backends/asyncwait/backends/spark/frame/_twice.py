@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
 
 from asyncwait.backends.journal import Journal
+from asyncwait.backends.spark._session import master_of
 from asyncwait.backends.spark.frame._errors import EvaluatedTwice
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line
@@ -60,7 +61,7 @@ class Evaluations(Struct, frozen=True):
         context = getattr(session, "sparkContext", None)
         if context is None:
             return None
-        operator = Operator(os.urandom(8), one_line(name), *_caller())
+        operator = Operator(os.urandom(8), one_line(name), *caller())
         return cls(operator, _accumulator(context, context.applicationId))
 
     def ended(self) -> None:
@@ -70,7 +71,8 @@ class Evaluations(Struct, frozen=True):
             self.told.add({action: {self.operator: {task.partitionId(): task.stageId()}}})
 
 
-def _caller() -> tuple[str, int]:
+def caller() -> tuple[str, int]:
+    """Return the file and the line of the user's code that calls."""
     frame = sys._getframe()  # noqa: SLF001 - there is no public way
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
@@ -126,9 +128,10 @@ def temporary_journal(df: Any, *, failures: bool) -> Journal:
     Raises:
         InvalidConfig: the workers would not see that folder, or the input has no end.
     """
-    master = getattr(getattr(df.sparkSession, "sparkContext", None), "master", "another machine")
-    if not master.startswith("local"):
-        expected = f"False where workers are on other machines ({master}): `journal` is for these"
+    master = master_of(df.sparkSession)
+    if not (master or "").startswith("local"):
+        where = "are on other machines" if master else "may be, on Spark Connect, on other machines"
+        expected = f"False where workers {where} ({master or 'unknown'}): `journal` is for these"
         raise InvalidConfig.of("once", True, f"{expected}, with a path that all of them see")
     if df.isStreaming:
         raise InvalidConfig.of("once", True, "False for a stream, which may last: give a `journal`")
