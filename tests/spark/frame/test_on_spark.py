@@ -141,11 +141,6 @@ def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark) -> N
     assert repr(past) == repr(expected)
 
 
-def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
-    out = ordered_wait(cities.limit(1), lambda row: (row.city.upper(),), "CITY string")
-    assert out.collect() == [Row(id=0, CITY="C0")]
-
-
 @pytest.mark.parametrize("keeps", [False, True])
 def test_odd_names_of_columns_are_fine(
     spark: EmbeddedSpark, tmp_path: Path, *, keeps: bool

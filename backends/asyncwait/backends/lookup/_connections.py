@@ -63,10 +63,8 @@ class Connections:
         while self._idle:
             self._idle.pop().close()
 
-    async def all_rows(
-        self, statement: str, describe: Callable[[Any], object] = id
-    ) -> AsyncIterator[Any]:
-        """Give all rows of a statement, some at a time, by a connection of their own; see `fetch`.
+    async def all_rows(self, statement: str) -> AsyncIterator[Any]:
+        """Give all rows of a statement, some at a time, by a connection of their own.
 
         Raises:
             Exception: connecting or the driver raised.
@@ -76,7 +74,6 @@ class Connections:
         try:
             cursor = await in_thread(connection.cursor)
             await in_thread(cursor.execute, statement)
-            describe(cursor)
             while rows := await in_thread(cursor.fetchmany, READ_AT_ONCE):
                 for row in rows:
                     yield row
@@ -85,17 +82,11 @@ class Connections:
                 await in_thread(connection.close)
 
 
-def fetch(
-    connection: Any,
-    statement: str,
-    parameters: Sequence[Any] = (),
-    describe: Callable[[Any], object] = id,
-) -> list[Any]:
-    """Return all rows of a statement; `describe` is given the cursor."""
+def fetch(connection: Any, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+    """Return all rows of a statement."""
     with closing(connection.cursor()) as cursor:
         cursor.execute(statement, parameters)
         rows: list[Any] = cursor.fetchall()
-        describe(cursor)
     rollback = getattr(connection, "rollback", None)  # not every database has transactions
     if rollback is not None:
         rollback()  # so that the next statement sees what others have written meanwhile

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 from typing import Any
 
 from asyncwait.backends.lookup._connections import Connections, fetch
@@ -65,8 +64,6 @@ class DbApiTable:
         self._whole = whole
         self._key_parts = key_parts
         self._connections = Connections(connect, connections)
-        self.columns: tuple[str, ...] | None = None
-        """Names of the columns of a row, as the driver tells them with the first rows."""
 
     async def open(self) -> None:
         """Get ready; the first statement connects."""
@@ -88,13 +85,13 @@ class DbApiTable:
             raise ValueError(f"expected keys of one length, got keys of {sorted(parts)} parts")
         answers: dict[Any, list[Any]] = {}
         for start in range(0, len(keys), self._max_keys):
-            read = self._reading(keys[start : start + self._max_keys], *parts)
+            read = self._reading(keys[start : start + self._max_keys])
             for row in await self._connections.run(read):
                 key, rest = _divided(row, *parts)
                 answers.setdefault(key, []).append(rest)
         return answers
 
-    def _reading(self, keys: Sequence[Any], key_parts: int) -> Callable[[Any], list[Any]]:
+    def _reading(self, keys: Sequence[Any]) -> Callable[[Any], list[Any]]:
         """Return what reads the rows of `keys` by a connection."""
         places: list[str] = []
         values: list[Any] = []
@@ -104,21 +101,14 @@ class DbApiTable:
             marks = ", ".join([self._placeholder] * len(parts))
             places.append(f"({marks})" if isinstance(key, tuple) else marks)
         statement = self._statement.replace(_KEYS, ", ".join(places))
-        return lambda connection: fetch(
-            connection, statement, values, partial(self._describe, key_parts)
-        )
+        return lambda connection: fetch(connection, statement, values)
 
     async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
         """Read all rows."""
         if self._whole is None:
             raise InvalidConfig.of("whole", None, "a SELECT of all rows, for the cache is Full")
-        describe = partial(self._describe, self._key_parts)
-        async for row in self._connections.all_rows(self._whole, describe):
+        async for row in self._connections.all_rows(self._whole):
             yield _divided(row, self._key_parts)
-
-    def _describe(self, key_parts: int, cursor: Any) -> None:
-        columns = getattr(cursor, "description", None) or ()
-        self.columns = tuple(str(column[0]) for column in columns[key_parts:])
 
 
 def _divided(row: Sequence[Any], parts: int) -> tuple[Any, tuple[Any, ...]]:

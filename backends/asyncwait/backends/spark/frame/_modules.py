@@ -18,11 +18,11 @@ from asyncwait.backends.spark.frame._twice import caller
 from asyncwait.spec.texts import one_line
 
 
-def missing_modules(fn: Any) -> list[str]:
+def missing_modules(fn: Any) -> set[str]:
     """Return the modules to which `fn` refers, and which are no part of an installation."""
     referring = _Referring(io.BytesIO())
     referring.dump(fn)
-    return sorted(name for name in referring.names if not _is_installed(name))
+    return {name for name in referring.names if not _is_installed(name)}
 
 
 class _Referring(cloudpickle.Pickler):  # type: ignore[misc]
@@ -33,21 +33,20 @@ class _Referring(cloudpickle.Pickler):  # type: ignore[misc]
         self.names: set[str] = set()
 
     def persistent_id(self, thing: Any) -> None:
-        if not isinstance(thing, ModuleType | FunctionType | type):
-            return
-        if cloudpickle._should_pickle_by_reference(thing):  # noqa: SLF001 - the one rule for it
-            name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
-            self.names.add(name.partition(".")[0])
+        if isinstance(thing, ModuleType | FunctionType | type):
+            if cloudpickle._should_pickle_by_reference(thing):  # noqa: SLF001 - its own rule
+                name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+                self.names.add(name.partition(".")[0])
 
 
 def _is_installed(name: str) -> bool:
-    if name in sys.stdlib_module_names or name in ("__main__", "asyncwait", "pyspark"):
+    if name in {*sys.stdlib_module_names, "__main__", "asyncwait", "pyspark"}:
         return True
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
-    if file is None or {"site-packages", "dist-packages"} & {*Path(file).parts}:
-        return True
-    return name in packages_distributions()
+    module = sys.modules[name]
+    paths = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
+    parts = {part for path in paths if path for part in Path(path).parts}
+    in_place = not parts or parts & {"site-packages", "dist-packages"}
+    return bool(in_place) or name in packages_distributions()
 
 
 def warn_of_missing(session: Any, work: Any) -> None:
@@ -55,21 +54,20 @@ def warn_of_missing(session: Any, work: Any) -> None:
     if (master_of(session) or "").startswith("local"):
         return
     context = getattr(session, "sparkContext", None)
-    missing = [name for name in missing_modules(work) if name not in _added(context)]
-    if not missing or (context is not None and context.listArchives):
-        return
-    how = "spark.addArtifacts(path, pyfile=True)" if context is None else "addPyFile(path)"
-    names = one_line(", ".join(missing))
-    text = f"workers on other machines may lack modules of fn: {names}; send each by {how}"
-    warnings.warn_explicit(text, RuntimeWarning, *caller())
+    how = "spark.addArtifacts(path, pyfile=True)"
+    missing = missing_modules(work)
+    if context is not None:
+        missing, how = missing - _added(context), "addPyFile(path)"
+    if missing and (context is None or not context.listArchives):
+        names = one_line(", ".join(sorted(missing)))
+        text = f"workers on other machines may lack modules of fn: {names}; send each by {how}"
+        warnings.warn_explicit(text, RuntimeWarning, *caller())
 
 
 def _added(context: Any) -> set[str]:
-    """Return the modules that `addPyFile` has sent."""
     names: set[str] = set()
-    for file in () if context is None else context.listFiles:
-        name = file.rpartition("/")[2]
-        names.add(name.removesuffix(".py"))
-        with suppress(OSError, BadZipFile), ZipFile(SparkFiles.get(name)) as zipped:
+    for file in (each.rpartition("/")[2] for each in context.listFiles):
+        names.add(file.removesuffix(".py"))
+        with suppress(OSError, BadZipFile), ZipFile(SparkFiles.get(file)) as zipped:
             names |= {each.partition("/")[0].removesuffix(".py") for each in zipped.namelist()}
     return names

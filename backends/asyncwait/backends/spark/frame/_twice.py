@@ -1,10 +1,12 @@
 """One action that evaluates its input twice, and so calls twice: how it is told, and prevented."""
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
@@ -13,6 +15,7 @@ from weakref import WeakKeyDictionary, finalize
 from msgspec import Struct
 from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import SparkSession
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import master_of
@@ -100,12 +103,31 @@ class _Told(AccumulatorParam):  # type: ignore[misc]
             known[action] = ran = known.pop(action, {})  # The last one stands behind all others.
             for operator, stages in operators.items():
                 before = ran.setdefault(operator, {})
-                for partition, stage in stages.items():
-                    if before.setdefault(partition, stage) != stage:
-                        _warn(operator, action)
+                again = [before.setdefault(each, stage) != stage for each, stage in stages.items()]
+                with suppress(Exception):  # Spark's notes on the plan may be late, or gone.
+                    again.append(_is_planned_twice(operator.name, action))
+                if any(again):
+                    _warn(operator, action)
         for action in [*known][:-_ACTIONS]:
             del known[action]
         return known
+
+
+@lru_cache(maxsize=1_000)
+def _is_planned_twice(name: str, action: str) -> bool:
+    """Return whether one stage runs an operator twice, as of a union of its result with itself."""
+    session = SparkSession._instantiatedSession  # noqa: SLF001 - the workers have no session
+    if session is None:
+        return False
+    notes = session._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - no public way
+    nodes = notes.planGraph(int(action)).allNodes()
+    texts = [str(nodes.apply(place).desc()) for place in range(nodes.size())]
+    if any("InMemoryTableScan" in each for each in texts):
+        return False  # What was cached is evaluated once.
+    found = re.findall(
+        rf"^MapInArrow {re.escape(name)}\(.*\)#(\d+), \[", "\n".join(texts), re.MULTILINE
+    )
+    return len(found) > len({*found})
 
 
 @lru_cache(maxsize=1_000)
@@ -113,7 +135,8 @@ def _warn(operator: Operator, action: str) -> None:
     del action
     text = (
         f"an action evaluates its input twice, and calls {operator.name} twice for each row: "
-        "orderBy, repartitionByRange and some joins sample their input first. Give `once=True` or "
+        "orderBy, repartitionByRange and some joins sample their input first, and a union may hold "
+        "it twice. Give `once=True` or "
         "a journal, or write the results first, and sort what was written"
     )
     try:
