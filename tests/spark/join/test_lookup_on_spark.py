@@ -68,6 +68,14 @@ def test_rows_of_the_table_are_columns(orders: DataFrame) -> None:
     assert lookup_join(orders.limit(0), table, **USERS).collect() == []
 
 
+@pytest.mark.parametrize(("how", "of_users"), [("LEFT semi", (1, 2, 4)), ("anti", (None, 0, 3))])
+def test_rows_stay_or_go_by_what_the_table_has(orders: DataFrame, how: str, of_users: Any) -> None:
+    out = lookup_join(orders, FunctionTable(towns), how=how, **{**USERS, "columns": "id int"})
+    where = lookup_join(orders, FunctionTable(towns), how=how, where="t.size >= 0", **USERS)
+    rows = [row for row in orders.collect() if row.user in of_users]
+    assert (out.collect(), where.collect()) == (rows, rows)
+
+
 def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
     table = FunctionTable(towns)
 

@@ -33,10 +33,10 @@ class _Referring(cloudpickle.Pickler):  # type: ignore[misc]
         self.names: set[str] = set()
 
     def persistent_id(self, thing: Any) -> None:
-        if isinstance(thing, ModuleType | FunctionType | type):
-            if cloudpickle._should_pickle_by_reference(thing):  # noqa: SLF001 - its own rule
-                name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
-                self.names.add(name.partition(".")[0])
+        refers = cloudpickle._should_pickle_by_reference  # noqa: SLF001 - cloudpickle's own rule
+        if isinstance(thing, ModuleType | FunctionType | type) and refers(thing):
+            name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+            self.names.add(name.partition(".")[0])
 
 
 def _is_installed(name: str) -> bool:
@@ -68,6 +68,7 @@ def _added(context: Any) -> set[str]:
     names: set[str] = set()
     for file in (each.rpartition("/")[2] for each in context.listFiles):
         names.add(file.removesuffix(".py"))
-        with suppress(OSError, BadZipFile), ZipFile(SparkFiles.get(file)) as zipped:
-            names |= {each.partition("/")[0].removesuffix(".py") for each in zipped.namelist()}
+        if file.endswith((".zip", ".egg")):
+            with suppress(OSError, BadZipFile), ZipFile(SparkFiles.get(file)) as zipped:
+                names |= {each.partition("/")[0].removesuffix(".py") for each in zipped.namelist()}
     return names
