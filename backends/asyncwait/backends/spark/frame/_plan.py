@@ -122,7 +122,7 @@ class FramePlan:
 
     def _fields(self, names: Sequence[str], spelled: Sequence[str]) -> list[sql.StructField]:
         fields = {field.name: field for field in self._df.schema.fields}
-        named = zip(spelled, map(fields.get, names), strict=True)
+        named = zip(spelled, (fields[name] for name in names), strict=True)
         return [sql.StructField(name, each.dataType, each.nullable) for name, each in named]
 
     def _columns_out(self, error_column: str | None) -> sql.StructType:
