@@ -46,7 +46,7 @@ def frames(df: Any) -> None:
     """A DataFrame is one, whatever is installed here; a table has to be one."""
     lookup_join(df, FunctionTable(towns), on="id", columns="id long, town string", cache=Full())
     lookup_join(df, FunctionTable(towns), on={"user": "id"}, columns="id long, town string")
-    lookup_join(df, FunctionTable(towns), on="id", columns="", how="outer")  # type: ignore[arg-type]
+    lookup_join(df, FunctionTable(towns), on="id", columns="", how=1)  # type: ignore[arg-type]
     lookup_join(df, FunctionTable(towns), on="id", columns="", on_error="log")  # type: ignore[arg-type]
     lookup_join(df, NoTable(), on="id", columns="")  # type: ignore[arg-type]
     ordered_wait(df, towns, "town string", cache=Cache(10, ttl=1, key=str))

@@ -141,11 +141,6 @@ def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark) -> N
     assert repr(past) == repr(expected)
 
 
-def test_a_column_of_the_same_name_is_replaced(cities: DataFrame) -> None:
-    out = ordered_wait(cities.limit(1), lambda row: (row.city.upper(),), "CITY string")
-    assert out.collect() == [Row(id=0, CITY="C0")]
-
-
 @pytest.mark.parametrize("keeps", [False, True])
 def test_odd_names_of_columns_are_fine(
     spark: EmbeddedSpark, tmp_path: Path, *, keeps: bool
@@ -343,13 +338,6 @@ def test_an_error_with_half_a_character_and_lines_that_are_forged_fails_the_job(
         ordered_wait(df, fn, "n long", columns="id", key="id").collect()
     assert "row id=0: the call failed" in str(raised.value)
     assert_is_ours(str(raised.value).expandtabs())
-
-
-def test_columns_that_arrow_has_no_type_for_are_not_carried(spark: EmbeddedSpark) -> None:
-    df = spark.session.sql("select interval '1-2' year to month span, 1L id")
-    with pytest.raises(InvalidConfig, match=r"^keep .*span"):
-        ordered_wait(df, echo, "n long", columns="id")
-    assert ordered_wait(df, echo, "n long", columns="id", keep=["id"]).columns == ["id", "n"]
 
 
 INSTANT = "timestamp'2026-01-02'"

@@ -61,6 +61,19 @@ def test_an_action_that_samples_its_input_first_is_told(
     assert (calls, tasks) == (f"calls   {2 * ROWS} calls", "tasks   8 done, 4 evaluated twice")
 
 
+def test_a_union_of_a_result_with_itself_is_told(spark: EmbeddedSpark, counted: Counted) -> None:
+    frame, other = waits(spark, counted), waits(spark, counted)
+    with pytest.warns(EvaluatedTwice, match="calls Counted twice"):
+        assert frame.union(frame).count() == 2 * ROWS
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", EvaluatedTwice)
+        assert frame.union(other).count() == 2 * ROWS
+        cached = frame.cache()
+        assert cached.union(cached).count() == 2 * ROWS
+        cached.unpersist()
+    assert [each for each in told if each.category is EvaluatedTwice] == []
+
+
 def test_what_evaluates_its_input_once_is_not_told(spark: EmbeddedSpark, counted: Counted) -> None:
     frame = waits(spark, counted)
     with warnings.catch_warnings(record=True) as told:

@@ -103,6 +103,15 @@ def test_each_key_of_a_chunk_is_asked_for_once() -> None:
     assert (figures.rows_in, figures.rows_done, figures.calls, figures.errors) == (8, 8, 2, 0)
 
 
+def test_columns_are_found_by_name() -> None:
+    table: Any = Noted({1: [{"TOWN": "a", "Size": 2}], 2: [(3, "b")], 3: [{"city": "c"}]})
+    table.columns = ("SIZE", "town")
+    assert joined(table, {"user": [1, 2]})[0] == [row(1, "a", 2), row(2, "b", 3)]
+    for key, fold in ((3, str.lower), (1, str)):
+        with pytest.raises(InvalidResult, match="has none of the columns town, size"):
+            joined(Noted(table.rows), {"user": [key]}, fold=fold)
+
+
 def test_without_a_cache_each_chunk_asks() -> None:
     table = Noted()
 

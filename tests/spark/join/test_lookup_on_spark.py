@@ -68,6 +68,14 @@ def test_rows_of_the_table_are_columns(orders: DataFrame) -> None:
     assert lookup_join(orders.limit(0), table, **USERS).collect() == []
 
 
+@pytest.mark.parametrize(("how", "of_users"), [("LEFT semi", (1, 2, 4)), ("anti", (None, 0, 3))])
+def test_rows_stay_or_go_by_what_the_table_has(orders: DataFrame, how: str, of_users: Any) -> None:
+    out = lookup_join(orders, FunctionTable(towns), how=how, **{**USERS, "columns": "id int"})
+    where = lookup_join(orders, FunctionTable(towns), how=how, where="t.size >= 0", **USERS)
+    rows = [row for row in orders.collect() if row.user in of_users]
+    assert (out.collect(), where.collect()) == (rows, rows)
+
+
 def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
     table = FunctionTable(towns)
 
@@ -254,7 +262,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no such column": ({"on": "users"}, "on must be a column of df, which has id, user, got"),
     "none in the table": ({"on": "user"}, "on must be a column of the table, which has id, town"),
-    "no on": ({"on": ["user"]}, "on must be the name of a column, or a dict from columns of df"),
+    "no on": ({"on": 1}, "on must be names of columns, or a dict from columns of df"),
     "only a key": ({"columns": "id long"}, "columns must be of one column at least beside the key"),
     "no columns": ({"columns": None}, "columns must be a DDL string such as"),
     "no DDL": ({"columns": "id longer"}, "columns 'id longer' can't be read"),
@@ -266,7 +274,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"on_error": "column", "error_column": "TOWN"},
         "columns must be of different names; rename one of these columns, got 'TOWN'",
     ),
-    "how": ({"how": "outer"}, 'how must be "left" or "inner", got'),
+    "how": ({"how": "full"}, "how must be one of 'left', 'leftouter'.*, got 'full'"),
     "where": ({"where": " "}, "where must be a condition in SQL, or None"),
     "a condition on nothing": ({"where": "t.no > 1"}, "where 't.no > 1' can't be read: "),
     "a condition and more": (

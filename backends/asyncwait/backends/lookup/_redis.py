@@ -59,6 +59,7 @@ class RedisTable:
                 "name", name, "a plain function of a key, without prefix; or None"
             )
         require_whole("connections", connections)
+        self.columns = None if fields is None else tuple(fields)
         self._errors: Any = _redis_module().exceptions
         self._server = server
         self._is_ours = isinstance(server, str)

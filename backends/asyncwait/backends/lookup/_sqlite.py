@@ -56,6 +56,7 @@ class SqliteTable:
         names = (*self._keys, *columns)
         if isinstance(columns, str) or not columns:
             raise InvalidConfig.of("columns", columns, "a sequence of names, at least one")
+        self.columns = tuple(columns)
         self._path = Path(path)
         self._table = table
         self._is_tuple = not isinstance(key, str)

@@ -33,7 +33,8 @@ class Table(Protocol):
     """A table on the other side of a join.
 
     Whoever looks up opens it, closes it, and calls it on one loop, but several calls may be under
-    way at once. It may have `load_all` too; see `WholeTable`.
+    way at once. It may have `load_all` too; see `WholeTable`. If it has `columns`, the names of
+    what its tuples hold, a join finds columns by these.
     """
 
     async def open(self) -> None:

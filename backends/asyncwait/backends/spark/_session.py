@@ -148,6 +148,14 @@ def require_workers(session: Any) -> None:
         )
 
 
+def master_of(session: Any) -> str | None:
+    """Return the master of a session; None on Connect to a server that others have started."""
+    if (context := getattr(session, "sparkContext", None)) is not None:
+        return str(context.master)
+    is_ours = "SPARK_LOCAL_REMOTE" in os.environ  # PySpark's note that it has started the server
+    return session.conf.get("spark.master", None) if is_ours else None
+
+
 @lru_cache
 def _has_arrow(python: str) -> bool:
     with suppress(OSError):

@@ -136,7 +136,7 @@ class CarryPlan(FramePlan):
 
     def _travels_as(self, what: str, given: Any) -> tuple[str, ...]:
         asked = [given] if isinstance(given, str) else given
-        return names_of(what, asked, self._names, "what is given, kept, or a key")
+        return names_of(what, asked, self._names, "what is given, kept, or a key", fold=self.fold)
 
     def _numbered(self, df: DataFrame) -> DataFrame:
         return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
@@ -191,6 +191,7 @@ class CarryPlan(FramePlan):
             arrow_columns(plainly, nulls=False),
             arrow_columns(task.written.results, nulls=True),
         ]
+        given = shape.spelled or shape.given
         return CarryWork(
             task,
             self._travelling,
@@ -199,7 +200,7 @@ class CarryPlan(FramePlan):
             max(1, round(carry.pause * 1_000)),
             carry.lease,
             " -> ".join(columns),
-            repr((carry.name, shape.given, shape.carried, options.mode, columns)),
+            repr((carry.name, given, shape.carried, options.mode, columns)),
             {name: digest(text)[:8] for name, text in self._about(ceiling).items()},
             carry.lanes,
             carry.patience,
@@ -224,7 +225,7 @@ class CarryPlan(FramePlan):
             OPT_IN: carry.version or "",
             "fn": self._version(),
             LANE_BY: repr(self._lane_columns(self.input())),
-            "columns": repr(shape.given),
+            "columns": repr(shape.spelled or shape.given),
             "keep": repr(shape.carried),
             "name": carry.name,
             "time zone": self.work.zone,

@@ -85,16 +85,20 @@ class Ceilings(Struct, frozen=True):
         if (named := self._spelled()) and together is not None:
             expected = f"None with limits that others keep to; put {named[0]} among them"
             raise InvalidConfig.of("limits", together, expected)
-        _require_budgets(asked, "carry" if on_hosts else "max_tasks" if self.max_tasks else "")
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight)
         if all(isinstance(each, Adaptive | Breaker) for each in asked):
             return capacity, Kept(asked, keeper="each task for itself" if asked else "")
-        if together is not None and not isinstance(together, Limits):
+        reach = reach_of(getattr(df, "sparkSession", None))
+        is_kept = together is not None and not isinstance(together, Limits)
+        without = "with carry" if on_hosts else "with max_tasks" if self.max_tasks else ""
+        if not (reach.is_certain or is_kept or on_hosts):
+            without = "on Spark Connect, except in RedisLimits or MachineLimits"
+        _require_budgets(asked, without)
+        if is_kept:
             return capacity, Kept(asked, together, type(together).__name__)
         if on_hosts:
             return capacity, Kept(asked, MachineLimits(asked), "each machine, for all queries")
-        reach = reach_of(getattr(df, "sparkSession", None))
         if self.max_tasks is None and reach.is_certain:
             at_driver = serve(together or Limits(asked), reach)
             return capacity, Kept(asked, at_driver, "the driver")
@@ -122,7 +126,6 @@ class Ceilings(Struct, frozen=True):
 
     def _share(self, df: Any, asked: Sequence[AnyLimit], capacity: int) -> tuple[int, Kept]:
         tasks = self.max_tasks or _slots(df)
-        _require_budgets(asked, "a session that is not of this process")
         limits = tuple(_share(each, tasks) for each in asked)
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight // tasks)
@@ -136,7 +139,7 @@ def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:
         if isinstance(each, Budget) and (without or each.then == "stop"):
             expected = 'no Budget that stops: rows would be missing; then="fail" ends the job'
             if without:
-                expected = f"no Budget with {without}: nobody keeps it for the whole job"
+                expected = f"no Budget {without}: nothing keeps it for the whole job"
             raise InvalidConfig.of("limits", each, expected)
 
 

@@ -11,13 +11,20 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, lit
 
 from asyncwait.backends.spark._session import require_workers
+from asyncwait.backends.spark.frame._modules import warn_of_missing
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._schema import ERROR, arrow_schema, require_different
-from asyncwait.backends.spark.frame._settings import Call, require_keys, require_values
+from asyncwait.backends.spark.frame._schema import (
+    ERROR,
+    Fold,
+    arrow_schema,
+    folding,
+    require_different,
+)
+from asyncwait.backends.spark.frame._settings import Call, all_types, require_keys, require_values
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.spec import InvalidConfig
@@ -48,28 +55,31 @@ class FramePlan:
         asked: Asked,
         options: Options,
     ) -> None:
-        if not isinstance(df, DataFrame):
-            raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+        require_frame(df)
         require_workers(df.sparkSession)
         self._df, self.fn, self._results = df, fn, results
         names: list[str] = df.columns
-        require_different(names, "a column of df")
+        self.fold = fold = folding(df.sparkSession)
+        require_different(results.fieldNames(), "schema", fold)
         one = isinstance(asked.columns, str)
-        given = names_of("columns", [asked.columns] if one else asked.columns, names)
-        new = {field.name.lower() for field in results.fields}
-        old = tuple(name for name in names if name.lower() not in new)
-        carried = old if asked.keep is None else names_of("keep", asked.keep, names)
-        require_different([*carried, *results.fieldNames()], "keep")
+        columns = [asked.columns] if one else asked.columns
+        given = names_of("columns", columns, names, fold=fold)
+        spelled = given if columns is None else tuple(columns)
+        new = [*map(fold, results.fieldNames())]
+        old = [name for name in names if fold(name) not in new]
+        self._kept = old if asked.keep is None else asked.keep
+        carried = names_of("keep", self._kept, names, fold=fold)
+        require_different([*self._kept, *results.fieldNames()], "keep", fold)
         key = [asked.key] if isinstance(asked.key, str) else asked.key
-        keys = () if key is None else names_of("key", key, names)
-        self._shape = Shape(given[0] if one else given, carried, arrow_schema(results), keys)
+        keys = () if key is None else names_of("key", key, names, fold=fold)
+        schema, apart = arrow_schema(results), None if spelled == given else spelled
+        self._shape = Shape(given[0] if one else given, carried, schema, keys, spelled=apart)
         if options.mode == "key-ordered" and not keys:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
         self.output = self._columns_out(options.error_column)
         """The columns that go out."""
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-        fields = {field.name: field for field in df.schema.fields}
-        call = Call([fields[name] for name in given], one, results, options.many, zone)
+        call = Call(self._fields(given, spelled), one, results, options.many, zone)
         require_values(call.given)
         if (journal := options.journal) is not None:
             settings = (*journal.settings, *call.settings())
@@ -84,6 +94,7 @@ class FramePlan:
         self.work = Enrichment(fn, self._shape, zone, options, odd, identity)
         """What each task does."""
         pickled(self.work, names_fn)
+        warn_of_missing(df.sparkSession, self.work)
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the results."""
@@ -109,34 +120,53 @@ class FramePlan:
         used = given | {*shape.carried, *shape.key}
         return tuple(name for name in self._df.columns if name in used)
 
-    def _columns_out(self, error_column: str | None) -> sql.StructType:
+    def _fields(self, names: Sequence[str], spelled: Sequence[str]) -> list[sql.StructField]:
         fields = {field.name: field for field in self._df.schema.fields}
-        carried = [fields[name] for name in self._shape.carried]
-        arrow_schema(sql.StructType(carried), "keep")
+        named = zip(spelled, (fields[name] for name in names), strict=True)
+        return [sql.StructField(name, each.dataType, each.nullable) for name, each in named]
+
+    def _columns_out(self, error_column: str | None) -> sql.StructType:
+        carried = self._fields(self._shape.carried, self._kept)
         results = self._results.fields
         if error_column is None:
             return sql.StructType([*carried, *results])
         all_names = [field.name for field in (*carried, *results)]
-        require_different([*all_names, error_column], "error_column")
+        require_different([*all_names, error_column], "error_column", self.fold)
         nullable = [sql.StructField(each.name, each.dataType) for each in results]
         return sql.StructType([*carried, *nullable, sql.StructField(error_column, ERROR)])
 
 
-def names_of(what: str, given: Any, names: Sequence[str], where: str = "df") -> tuple[str, ...]:
+def require_frame(df: Any) -> None:
+    """Refuse an input that is no DataFrame of Spark."""
+    if type(df).__module__.startswith("pandas."):
+        way = f"got a pandas {type(df).__name__}; give spark.createDataFrame(df)"
+        raise InvalidConfig(f"df must be a DataFrame of Spark, {way}")
+    if not isinstance(df, DataFrame):
+        raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+
+
+def names_of(
+    what: str, given: Any, names: Sequence[str], where: str = "df", *, fold: Fold
+) -> tuple[str, ...]:
     """Return columns by the names that the DataFrame, or what else has them, has for them.
 
     Raises:
-        InvalidConfig: it has no such column; `where` says what it is.
+        InvalidConfig: it has no such column, or several; `where` says what it is.
     """
-    if given is None:
-        return tuple(names)
+    given = names if given is None else given
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidConfig.of(what, given, "names of columns, in a list")
-    known = {name.lower(): name for name in names}
+    known: dict[str, list[str]] = {}
+    for name in names:
+        known.setdefault(fold(name), []).append(name)
+    found = []
     for name in given:
-        if not isinstance(name, str) or name.lower() not in known:
+        if not isinstance(name, str) or (same := known.get(fold(name))) is None:
             raise InvalidConfig.of(what, name, f"a column of {where}, which has {', '.join(names)}")
-    return tuple(known[name.lower()] for name in given)
+        if len(same) > 1:
+            raise InvalidConfig(f"{where} has two columns named {name!r}; rename one of them")
+        found += same
+    return tuple(found)
 
 
 def odd_names(names: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -166,7 +196,34 @@ def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> Data
     run.__name__ = run.__qualname__ = name
     if work.names is not None:
         df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
-    return df.mapInArrow(run, columns)
+    if not df.columns:  # Batches without columns lose their rows.
+        df = df.select(lit(0))
+    if not any(isinstance(kind, _ODD) for kind in all_types(df.schema)):
+        return df.mapInArrow(run, columns)
+    out = _cast(df, _loose(df.schema, sql.StringType()))
+    return _cast(out.mapInArrow(run, _loose(columns, sql.StringType())), _loose(columns))
+
+
+def _cast(df: DataFrame, schema: Any) -> DataFrame:
+    columns = [col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in schema.fields]
+    return df.select(columns)
+
+
+_ODD = (sql.YearMonthIntervalType, sql.CalendarIntervalType, sql.NullType)
+"""Types of which Arrow has no values in Python, so that text travels; or only nulls."""
+
+
+def _loose(kind: Any, text: sql.DataType | None = None) -> Any:
+    """Return a type with nulls everywhere, as a cast may bring, and with text in odd places."""
+    match kind:
+        case sql.StructType():
+            fields = [sql.StructField(f.name, _loose(f.dataType, text)) for f in kind.fields]
+            return sql.StructType(fields)
+        case sql.ArrayType():
+            return sql.ArrayType(_loose(kind.elementType, text))
+        case sql.MapType():
+            return sql.MapType(_loose(kind.keyType, text), _loose(kind.valueType, text))
+    return text if text is not None and isinstance(kind, _ODD[:2]) else kind
 
 
 class AsPickled(Struct):

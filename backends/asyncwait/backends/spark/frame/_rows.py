@@ -81,6 +81,7 @@ class Shape(Struct, frozen=True):
 
     Args:
         given: what the function is given: several as a Row, or a single one as it is.
+        spelled: names of these columns in a Row, as the user spells them; None for the same.
         carried: go out as they came, without becoming Python's.
         results: what the function gives.
         key: tells rows apart in errors; None for where they stand.
@@ -92,6 +93,7 @@ class Shape(Struct, frozen=True):
     results: pa.Schema
     key: tuple[str, ...] = ()
     partition: int = 0
+    spelled: tuple[str, ...] | None = None
 
 
 class FrameRows:
@@ -125,7 +127,11 @@ class FrameRows:
         if not given:
             return repeat(Row(), batch.num_rows)
         columns = [self._python_values(batch, name) for name in given]
-        return map(tuple.__new__, repeat(row_class(given)), zip(*columns, strict=True))
+        return map(
+            tuple.__new__,
+            repeat(row_class(self._shape.spelled or given)),
+            zip(*columns, strict=True),
+        )
 
     def _python_values(self, batch: pa.RecordBatch, name: str) -> list[Any]:
         """Return the values of a column.

@@ -2,8 +2,8 @@
 
 import inspect
 import typing
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from msgspec import inspect as kinds
@@ -28,7 +28,7 @@ def schema_of(schema: Any, fn: Any, *, many: bool) -> sql.StructType:
         many: it returns many results, of which the annotation says one.
 
     Raises:
-        InvalidConfig: it says no columns, or the same one twice.
+        InvalidConfig: it says no columns.
     """
     found = _from_annotation(fn, many=many) if schema is None else schema
     return declared("schema", found, f"{_COLUMNS}{_OR_ANNOTATION}")
@@ -38,22 +38,30 @@ def declared(what: str, given: Any, expected: str = _COLUMNS) -> sql.StructType:
     """Return the columns that DDL or a StructType says.
 
     Raises:
-        InvalidConfig: it says none, or the same one twice.
+        InvalidConfig: it says no columns.
     """
     found = _from_ddl(what, given) if isinstance(given, str) else given
     if not isinstance(found, sql.StructType) or not found.fields:
         raise InvalidConfig.of(what, given, expected)
-    require_different([field.name for field in found.fields], what)
     return found
 
 
-def require_different(names: Iterable[str], what: str) -> None:
-    """Refuse columns that Spark takes for one: it does not tell upper from lower case."""
+Fold: TypeAlias = Callable[[str], str]
+"""Returns the same text for all names that Spark takes for one column; it can be pickled."""
+
+
+def folding(session: Any) -> Fold:
+    """Return how the session compares names of columns."""
+    return str if session.conf.get("spark.sql.caseSensitive", "false") == "true" else str.lower
+
+
+def require_different(names: Iterable[str], what: str, fold: Fold) -> None:
+    """Refuse columns that Spark takes for one."""
     seen: set[str] = set()
     for name in names:
-        if name.lower() in seen:
+        if fold(name) in seen:
             raise InvalidConfig.of(what, name, "of different names; rename one of these columns")
-        seen.add(name.lower())
+        seen.add(fold(name))
 
 
 def _from_ddl(what: str, text: str) -> Any:
@@ -193,6 +201,8 @@ def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
             return pa.duration("us")
         case sql.StringType():
             return pa.string()
+        case sql.TimeType():
+            return pa.time64("ns")
     found = _ARROW_LEAVES.get(kind.simpleString())
     if found is None:
         raise _NoType(name, kind.simpleString())

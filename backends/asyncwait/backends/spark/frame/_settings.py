@@ -45,7 +45,7 @@ class Call(Struct, frozen=True):
             "many": str(self.many),
         }
         fields = (*self.given, *self.results.fields)
-        kinds = (kind for field in fields for kind in _all_types(field.dataType))
+        kinds = (kind for field in fields for kind in all_types(field.dataType))
         if any(isinstance(kind, sql.TimestampType) for kind in kinds):
             named["zone"] = self.zone
         return tuple((name, _bounded(text)) for name, text in named.items())
@@ -116,7 +116,7 @@ def _quoted(name: str) -> str:
 def require_values(fields: Iterable[sql.StructField]) -> None:
     """Refuse columns of which Python has no values, before a job fails with them."""
     for field in fields:
-        for kind in _all_types(field.dataType):
+        for kind in all_types(field.dataType):
             if (why := _no_value(kind)) is not None:
                 raise InvalidConfig(f"columns has a column {field.name} {why}")
 
@@ -147,7 +147,7 @@ _COMPARABLE = (
 
 
 def _no_value(kind: sql.DataType) -> str | None:
-    if isinstance(kind, sql.YearMonthIntervalType):
+    if isinstance(kind, sql.YearMonthIntervalType | sql.CalendarIntervalType):
         return f"of type {kind.simpleString()}, of which Python has no values; cast it before"
     if isinstance(kind, sql.MapType) and isinstance(kind.keyType, _NO_KEYS):
         key = kind.keyType.simpleString()
@@ -158,7 +158,8 @@ def _no_value(kind: sql.DataType) -> str | None:
 _NO_KEYS = (sql.StructType, sql.ArrayType, sql.VariantType)
 
 
-def _all_types(kind: Any) -> Iterable[sql.DataType]:
+def all_types(kind: Any) -> Iterable[sql.DataType]:
+    """Yield a type and all types in it."""
     yield kind
     match kind:
         case sql.StructType():
@@ -172,4 +173,4 @@ def _all_types(kind: Any) -> Iterable[sql.DataType]:
         case _:
             return
     for each in inner:
-        yield from _all_types(each)
+        yield from all_types(each)

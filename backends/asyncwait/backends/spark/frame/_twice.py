@@ -1,10 +1,12 @@
 """One action that evaluates its input twice, and so calls twice: how it is told, and prevented."""
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
@@ -13,8 +15,10 @@ from weakref import WeakKeyDictionary, finalize
 from msgspec import Struct
 from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import SparkSession
 
 from asyncwait.backends.journal import Journal
+from asyncwait.backends.spark._session import master_of
 from asyncwait.backends.spark.frame._errors import EvaluatedTwice
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line
@@ -60,7 +64,7 @@ class Evaluations(Struct, frozen=True):
         context = getattr(session, "sparkContext", None)
         if context is None:
             return None
-        operator = Operator(os.urandom(8), one_line(name), *_caller())
+        operator = Operator(os.urandom(8), one_line(name), *caller())
         return cls(operator, _accumulator(context, context.applicationId))
 
     def ended(self) -> None:
@@ -70,7 +74,8 @@ class Evaluations(Struct, frozen=True):
             self.told.add({action: {self.operator: {task.partitionId(): task.stageId()}}})
 
 
-def _caller() -> tuple[str, int]:
+def caller() -> tuple[str, int]:
+    """Return the file and the line of the user's code that calls."""
     frame = sys._getframe()  # noqa: SLF001 - there is no public way
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
@@ -98,12 +103,31 @@ class _Told(AccumulatorParam):  # type: ignore[misc]
             known[action] = ran = known.pop(action, {})  # The last one stands behind all others.
             for operator, stages in operators.items():
                 before = ran.setdefault(operator, {})
-                for partition, stage in stages.items():
-                    if before.setdefault(partition, stage) != stage:
-                        _warn(operator, action)
+                again = [before.setdefault(each, stage) != stage for each, stage in stages.items()]
+                with suppress(Exception):  # Spark's notes on the plan may be late, or gone.
+                    again.append(_is_planned_twice(operator.name, action))
+                if any(again):
+                    _warn(operator, action)
         for action in [*known][:-_ACTIONS]:
             del known[action]
         return known
+
+
+@lru_cache(maxsize=1_000)
+def _is_planned_twice(name: str, action: str) -> bool:
+    """Return whether one stage runs an operator twice, as of a union of its result with itself."""
+    session = SparkSession._instantiatedSession  # noqa: SLF001 - the workers have no session
+    if session is None:
+        return False
+    notes = session._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - no public way
+    nodes = notes.planGraph(int(action)).allNodes()
+    texts = [str(nodes.apply(place).desc()) for place in range(nodes.size())]
+    if any("InMemoryTableScan" in each for each in texts):
+        return False  # What was cached is evaluated once.
+    found = re.findall(
+        rf"^MapInArrow {re.escape(name)}\(.*\)#(\d+), \[", "\n".join(texts), re.MULTILINE
+    )
+    return len(found) > len({*found})
 
 
 @lru_cache(maxsize=1_000)
@@ -111,7 +135,8 @@ def _warn(operator: Operator, action: str) -> None:
     del action
     text = (
         f"an action evaluates its input twice, and calls {operator.name} twice for each row: "
-        "orderBy, repartitionByRange and some joins sample their input first. Give `once=True` or "
+        "orderBy, repartitionByRange and some joins sample their input first, and a union may hold "
+        "it twice. Give `once=True` or "
         "a journal, or write the results first, and sort what was written"
     )
     try:
@@ -126,9 +151,10 @@ def temporary_journal(df: Any, *, failures: bool) -> Journal:
     Raises:
         InvalidConfig: the workers would not see that folder, or the input has no end.
     """
-    master = getattr(getattr(df.sparkSession, "sparkContext", None), "master", "another machine")
-    if not master.startswith("local"):
-        expected = f"False where workers are on other machines ({master}): `journal` is for these"
+    master = master_of(df.sparkSession)
+    if not (master or "").startswith("local"):
+        where = "are on other machines" if master else "may be, on Spark Connect, on other machines"
+        expected = f"False where workers {where} ({master or 'unknown'}): `journal` is for these"
         raise InvalidConfig.of("once", True, f"{expected}, with a path that all of them see")
     if df.isStreaming:
         raise InvalidConfig.of("once", True, "False for a stream, which may last: give a `journal`")

@@ -204,10 +204,12 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
     from asyncwait.backends.spark.frame._limits import Ceilings
     from asyncwait.backends.spark.frame._opening import Options
     from asyncwait.backends.spark.frame._paid import journal_of
-    from asyncwait.backends.spark.frame._plan import Asked, FramePlan
+    from asyncwait.backends.spark.frame._plan import Asked, FramePlan, require_frame
     from asyncwait.backends.spark.frame._schema import schema_of
     from asyncwait.backends.spark.frame._twice import temporary_journal
 
+    if not hasattr(df, "sparkSession"):
+        require_frame(df)
     _require_function(fn)
     _require_kind(fn, many=many, batched=batch is not None)
     require_on_error(on_error)

@@ -28,6 +28,8 @@ class Shape(Struct, frozen=True):
         is_left: rows without any of the table go out with nulls.
         lists: the one column, of this name, in which rows of a key go out as a list, not one by
             one; None if they do not.
+        wanted: rows go out without columns of the table if they have rows of it, or if they have
+            none; None for with these columns.
         errors: the column that tells of keys that have failed; None if there is none.
     """
 
@@ -36,6 +38,7 @@ class Shape(Struct, frozen=True):
     is_left: bool = True
     lists: str | None = None
     errors: pa.Field | None = None
+    wanted: bool | None = None
 
     @property
     def nulls(self) -> tuple[None, ...]:
@@ -67,6 +70,11 @@ class Layout:
         if shape.is_left:
             nothing = () if shape.lists else (shape.nulls,)
         rows = [nothing if each == () else each for each in found]
+        if (wanted := shape.wanted) is not None:
+            rows = [
+                ((),) if error or (each is not None and bool(each) is wanted) else None
+                for each, error in zip(found, errors, strict=True)
+            ]
         present = [each for each in rows if each is not None]
         self._values = _structs(shape.found, chain.from_iterable(present))
         sizes = [len(each or ()) for each in rows]
@@ -104,6 +112,8 @@ class Layout:
 
 
 def _structs(schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> pa.StructArray:
+    if not len(schema):
+        return pa.array([{} for _ in rows], pa.struct([]))
     cells = [*zip(*rows, strict=True)] or [()] * len(schema)
     arrays = [pa.array(each, field.type) for each, field in zip(cells, schema, strict=True)]
     return pa.StructArray.from_arrays(arrays, fields=[*schema])

@@ -1,6 +1,6 @@
 """The lookup join on a DataFrame."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from asyncwait.backends.lookup import Full, Table
@@ -18,14 +18,17 @@ OnError: TypeAlias = (
 )
 """What becomes of the rows of a key for which everything has failed."""
 
+_HOWS = ("left", "leftouter", "inner", "semi", "leftsemi", "anti", "leftanti")
+"""Spark's names of joins; all others need every key of the table."""
+
 
 def lookup_join(
     df: "DataFrame",
     table: Table,
     *,
-    on: str | Mapping[str, str],
+    on: str | Sequence[str] | Mapping[str, str],
     columns: "str | StructType",
-    how: Literal["left", "inner"] = "left",
+    how: str = "left",
     where: str | None = None,
     cache: Cache | Full | None = None,
     timeout: float | None = None,
@@ -49,14 +52,18 @@ def lookup_join(
     Args:
         df: the left side, streaming or not.
         table: the right side. It travels to the workers; each task opens it, and closes it.
-        on: a column that both sides have, or a dict from columns of `df` to those of the table; of
-            several the key is a tuple. Types that are not comparable are refused, and text is
-            compared without its collation. Rows where one of them is null are not looked up.
+        on: a column that both sides have, a list of them, or a dict from columns of `df` to those
+            of the table; of several the key is a tuple. Types that are not comparable are refused,
+            and text is compared without its collation. Rows where one is null are not looked up.
         columns: of the table, with their types, those of the key included: DDL or a StructType. A
-            row of the table is a tuple of all that are not of the key, in this order, or a mapping,
-            which may hold more of them, and in which what is missing is null; of one column it may
-            be the value itself. Nothing is converted: what does not fit fails its key.
-        how: "left" gives a row without rows of the table nulls; "inner" leaves it out.
+            row of the table is a tuple of all that are not of the key, or a mapping, which may hold
+            more of them, and in which what is missing is null; of one column it may be the value
+            itself. Columns are found by their names, where the table has `columns` or rows are
+            mappings; tuples of other tables are in this order. Nothing is converted: what does not
+            fit fails its key.
+        how: "left" gives a row without rows of the table nulls, "inner" leaves it out, and so does
+            "semi", without columns of the table; "anti" leaves out all others. Other spellings of
+            Spark, such as "left_outer" and "LeftSemi", mean the same.
         where: one condition in SQL that a row of the table has to fulfil, where its columns are
             called `t.name`, and those of `df` by their names; one that is `t` can't be named. A row
             of which none does is one without rows of the table.
@@ -87,8 +94,11 @@ def lookup_join(
     from asyncwait.backends.spark.join._plan import Asked, JoinPlan
     from asyncwait.backends.spark.join._task import Options
 
-    if how not in ("left", "inner"):
-        raise InvalidConfig.of("how", how, '"left" or "inner"')
+    named = str(how).lower().replace("_", "").replace(" ", "")
+    if named not in _HOWS:
+        expected = ", ".join(map(repr, _HOWS))
+        raise InvalidConfig.of("how", how, f"one of {expected}, in any case, with or without _")
+    kind = named.removeprefix("left").removesuffix("outer") or "left"
     condition: Any = where
     if condition is not None and not (isinstance(condition, str) and condition.strip()):
         raise InvalidConfig.of("where", where, "a condition in SQL, or None")
@@ -96,5 +106,5 @@ def lookup_join(
     require_progress(progress)
     endpoint = None if progress is None else progress.endpoint
     options = Options(cache, timeout, retry, retry_missing, batch, on_error or "fail", endpoint)
-    asked = Asked(on, columns, how, where, error_column if on_error == "column" else None)
+    asked = Asked(on, columns, kind, where, error_column if on_error == "column" else None)
     return JoinPlan(df, table, asked, options).frame()

@@ -4,23 +4,28 @@ from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import expr
 
 from asyncwait.backends.lookup._open import tabled
 from asyncwait.backends.spark._session import require_workers
+from asyncwait.backends.spark.frame._modules import warn_of_missing
 from asyncwait.backends.spark.frame._plan import (
     identity_of,
     mapped,
+    names_of,
     odd_names,
     pickled,
     quoted,
+    require_frame,
 )
 from asyncwait.backends.spark.frame._schema import (
     ERROR,
     ERROR_TYPE,
     arrow_schema,
+    folding,
     require_different,
     unreadable,
 )
@@ -50,21 +55,29 @@ class JoinPlan:
     """
 
     def __init__(self, df: Any, table: Any, asked: Asked, options: Options) -> None:
-        if not isinstance(df, DataFrame):
-            raise InvalidConfig.of("df", df, "a DataFrame of Spark")
+        require_frame(df)
         require_workers(df.sparkSession)
         tabled(table, options.cache, options.policy())
         self._df, self._asked = df, asked
-        sides = Sides.of(df.schema, asked.columns, asked.on)
-        arrow_schema(df.schema, "df")
+        fold = folding(df.sparkSession)
+        self._wanted = {"semi": True, "anti": False}.get(asked.how)
+        only_keys = self._wanted is not None and asked.where is None
+        sides = Sides.of(df.schema, asked.columns, asked.on, fold)
+        if only_keys:
+            sides = replace(sides, rows=sql.StructType([]))
+        elif not sides.rows.fields:
+            expected = "of one column at least beside the key's"
+            raise InvalidConfig.of("columns", asked.columns, expected)
+        if isinstance(names := getattr(table, "columns", None), list | tuple):
+            names_of("columns", sides.rows.fieldNames(), names, "the table", fold=fold)
         self._is_left = asked.how == "left"
         found = sides.rows
         if self._is_left or asked.error_column is not None:
             found = sql.StructType([sql.StructField(each.name, each.dataType) for each in found])
-        added = found.fieldNames()
+        added = found.fieldNames() if self._wanted is None else []
         if asked.error_column is not None:
             added.append(asked.error_column)
-        require_different([*df.columns, *added], "columns")
+        require_different([*df.columns, *added], "columns", fold)
         self._lists = None
         if asked.where is not None:
             self._lists = _other_than([*df.columns, *added])
@@ -74,13 +87,14 @@ class JoinPlan:
         shape = Shape(
             sides.on,
             arrow_schema(found, "columns"),
-            self._is_left,
+            self._is_left or (self._wanted is not None and not only_keys),
             self._lists,
             None if errors is None else pa.field(errors, ERROR_TYPE),
+            self._wanted if only_keys else None,
         )
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
         keys, rows = arrow_schema(sides.keys, "columns"), arrow_schema(sides.rows, "columns")
-        depends = (table, options.cache, keys, rows, zone)
+        depends = (table, options.cache, keys, rows, zone, fold)
         self.work = Join(
             table,
             shape,
@@ -90,9 +104,11 @@ class JoinPlan:
             options,
             identity_of(depends, f"table {shown(table)}"),
             odd_names(tuple(df.columns)),
+            fold,
         )
         """What each task does."""
         pickled(self.work, f"on_error {shown(options.on_error)}")
+        warn_of_missing(df.sparkSession, self.work)
 
     def frame(self) -> DataFrame:
         """Return the DataFrame of the joined rows.
@@ -125,6 +141,11 @@ class JoinPlan:
         if error is not None:
             rows = f"if({quoted(error)} IS NULL, {rows}, {lists})"
         columns = [quoted(name) for name in self._df.columns]
+        if self._wanted is not None:
+            matches = f"size({rows}) {'> 0' if self._wanted else '= 0'}"
+            if error is not None:
+                matches += f" OR {quoted(error)} IS NOT NULL"
+            return df.where(matches).drop(self._lists)
         columns.append(f"{'inline_outer' if self._is_left else 'inline'}({rows})")
         return df.selectExpr(*columns, *([] if error is None else [quoted(error)]))
 

@@ -1,13 +1,13 @@
 """Both sides of a join, as the driver sees them: which columns are equal, and of what types."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from pyspark.sql import types as sql
 
 from asyncwait.backends.spark.frame._plan import names_of
-from asyncwait.backends.spark.frame._schema import declared, require_different
+from asyncwait.backends.spark.frame._schema import Fold, declared, require_different
 from asyncwait.spec import InvalidConfig
 
 
@@ -25,29 +25,27 @@ class Sides(Struct, frozen=True):
     rows: sql.StructType
 
     @classmethod
-    def of(cls, left: sql.StructType, columns: Any, on: Any) -> "Sides":
+    def of(cls, left: sql.StructType, columns: Any, on: Any, fold: Fold) -> "Sides":
         """Return the sides of a DataFrame and of a table as the user declares it.
 
         Raises:
             InvalidConfig: there is no such column, or types don't go together.
         """
-        names = left.fieldNames()
-        require_different(names, "a column of df")
+        names = names_of("columns", None, left.fieldNames(), fold=fold)
         right = declared("columns", columns)
-        if isinstance(on, str):
-            on = {on: on}
-        if not isinstance(on, Mapping) or not on:
-            expected = "the name of a column, or a dict from columns of df to those of the table"
+        require_different(right.fieldNames(), "columns", fold)
+        asked = [on] if isinstance(on, str) else on
+        if not isinstance(asked, Mapping | Sequence) or not asked:
+            expected = "names of columns, or a dict from columns of df to those of the table"
             raise InvalidConfig.of("on", on, expected)
-        ours = names_of("on", list(on), names)
-        theirs = names_of("on", list(on.values()), right.fieldNames(), "the table")
-        require_different(theirs, "on")
+        ours = names_of("on", [*asked], names, fold=fold)
+        others = [*asked.values()] if isinstance(asked, Mapping) else asked
+        theirs = names_of("on", others, right.fieldNames(), "the table", fold=fold)
+        require_different(theirs, "on", fold)
         keys = [right[name] for name in theirs]
         for name, key in zip(ours, keys, strict=True):
             _require_same(left[name], key)
         rows = [field for field in right.fields if field.name not in theirs]
-        if not rows:
-            raise InvalidConfig.of("columns", columns, "of one column at least beside the key's")
         return cls(ours, sql.StructType(keys), sql.StructType(rows))
 
 

@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from asyncwait.backends.lookup import Table, WholeTable
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._plan import names_of
+from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import InvalidResult
 from asyncwait.spec.texts import one_line, shown
@@ -20,12 +22,22 @@ class RowFitter:
     Args:
         schema: what a row is made of.
         zone: of timestamps that say none.
+        fold: how names of columns are compared.
     """
 
-    def __init__(self, schema: pa.Schema, zone: tzinfo | None) -> None:
+    def __init__(self, schema: pa.Schema, zone: tzinfo | None, fold: Fold = str.lower) -> None:
         columns = [Column(field, zone) for field in schema]
         self._columns = [(column.fits, column.take) for column in columns]
         self._names = tuple(schema.names)
+        self._fold = fold
+        self._told: Any = None
+        self._places: list[int] = []
+
+    def named(self, columns: Any) -> None:
+        """Have tuples read by the names of the table's columns, if it tells them."""
+        if columns != self._told and isinstance(columns, list | tuple):
+            names = names_of("columns", self._names, columns, "the table", fold=self._fold)
+            self._told, self._places = columns, [columns.index(name) for name in names]
 
     def fit(self, row: Any) -> tuple[Any, ...]:
         """Return the cells of a row.
@@ -42,8 +54,13 @@ class RowFitter:
 
     def _cells(self, row: Any) -> Sequence[Any]:
         names = self._names
+        if not names:
+            return ()
         if isinstance(row, Mapping):  # It may have more than is asked for.
+            row = row if all(name in row for name in names) else self._by_name(row)
             return [row.get(name) for name in names]
+        if self._places and type(row) is tuple and len(row) == len(self._told):
+            return [row[place] for place in self._places]
         if len(names) == 1 and not isinstance(row, tuple):
             return (row,)
         try:
@@ -51,6 +68,14 @@ class RowFitter:
         except (TypeError, ValueError) as error:
             text = f"the row {shown(row)} ({type(row).__name__}) does not fit: {one_line(error)}"
             raise SchemaMismatch(text) from None
+
+    def _by_name(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        folded = {self._fold(name): row[name] for name in row if isinstance(name, str)}
+        found = {name: folded[each] for name in self._names if (each := self._fold(name)) in folded}
+        if not found:
+            names = one_line(", ".join(self._names))
+            raise SchemaMismatch(f"the row {shown(row)} has none of the columns {names}")
+        return {**found, **row}
 
     def fit_all(self, rows: Any) -> Any:
         """Return the rows of a key so; what is none, as it is, and what does not fit, as an error.
@@ -86,6 +111,7 @@ class FittedTable:
         answers = await self._table.get_many(keys)
         if not isinstance(answers, Mapping):
             return answers
+        self._rows.named(getattr(self._table, "columns", None))
         return {key: self._rows.fit_all(rows) for key, rows in answers.items()}
 
 
@@ -113,6 +139,7 @@ class FittedWholeTable(FittedTable):
         rows = self._whole.load_all()
         try:
             async for key, row in rows:
+                self._rows.named(getattr(self._whole, "columns", None))
                 try:
                     fitted = self._fit_key(key), self._rows.fit(row)
                 except SchemaMismatch as error:

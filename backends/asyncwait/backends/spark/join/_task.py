@@ -17,6 +17,7 @@ from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._kept import kept
 from asyncwait.backends.spark._partition import Partition
 from asyncwait.backends.spark._reader import ThreadedSource
+from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.backends.spark.frame._task import find_flush, telling, zone_named
 from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
 from asyncwait.backends.spark.join._looking import Chunks, Looking
@@ -66,6 +67,7 @@ class Join(Struct, frozen=True):
         identity: of all on which it depends what is kept.
         names: of the columns on the left, where those that come with the rows are made up; None if
             they are the true ones.
+        fold: how names of columns are compared.
     """
 
     table: Table
@@ -76,6 +78,7 @@ class Join(Struct, frozen=True):
     options: Options = Options()
     identity: bytes = b""
     names: tuple[str, ...] | None = None
+    fold: Fold = str.lower
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of a partition, joined; in a task of Spark."""
@@ -105,10 +108,10 @@ class Join(Struct, frozen=True):
         """
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        fitter = RowFitter(self.rows, zone_named(self.zone))
-        table = FittedTable(self.table, fitter)
+        fitter, named = (RowFitter(self.rows, zone_named(self.zone), self.fold) for _ in range(2))
+        table = FittedTable(self.table, named)
         if isinstance(self.table, WholeTable):
-            table = FittedWholeTable(self.table, fitter, self.keys)
+            table = FittedWholeTable(self.table, named, self.keys)
         opened = tabled(table, self.options.cache, self.options.policy(), store)
         counts.lookup = opened.figures
         looking = Looking(opened, self.shape, self.options.on_error, fitter, CHUNKS)

@@ -1,0 +1,40 @@
+"""Modules that workers on other machines may lack."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+from pyspark import cloudpickle
+
+from asyncwait.backends.spark.frame._modules import missing_modules, warn_of_missing
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "beside_it.py").write_text("import json\n\n\ndef f(value):\n    return value\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import beside_it  # type: ignore[import-not-found]
+
+    yield beside_it
+    del sys.modules["beside_it"]
+
+
+def test_modules_that_only_this_machine_has_are_named(beside: Any) -> None:
+    everywhere = [anyio.sleep, pytest.raises, Path, lambda value: anyio, missing_modules]
+    assert missing_modules(everywhere) == set()
+    assert missing_modules(beside.f) == {"beside_it"} == missing_modules([lambda: beside.f(1)])
+
+    context = SimpleNamespace(master="spark://host:7077", listFiles=[], listArchives=[])
+    session = SimpleNamespace(sparkContext=context)
+    with pytest.warns(RuntimeWarning, match=r"modules of fn: beside_it; send each by addPyFile"):
+        warn_of_missing(session, beside.f)
+    context.listFiles = ["spark://host:1/files/beside_it.py"]
+    warn_of_missing(session, beside.f)
+    cloudpickle.register_pickle_by_value(beside)
+    try:
+        assert missing_modules(beside.f) == set()
+    finally:
+        cloudpickle.unregister_pickle_by_value(beside)
