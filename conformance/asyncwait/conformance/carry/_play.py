@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.carry._attempt import Attempt, Played, nothing
 from asyncwait.conformance.carry._history import History, Sunk
-from asyncwait.conformance.carry._plan import BETWEEN, Batch, Plan, Trouble
+from asyncwait.conformance.carry._plan import BETWEEN, Batch, Plan, Trouble, lane_name
 from asyncwait.conformance.carry._world import Stuck, World
 from asyncwait.spec.carry import LaneState, decode_lane, encode_lane
 from asyncwait.toolkit import CallTable, Lane
@@ -62,16 +62,18 @@ class _Player:
     def _divided_anew(self, batch: Batch) -> Played | None:
         """Return a batch whose rows go to other lanes; None where no record is in flight.
 
-        The first batch of a run visits every lane that holds something.
+        The first batch of a run visits every lane that holds something. The rows of other lanes
+        are left out: to them the new number is the first one.
         """
-        if not any(decode_lane(state).identities for state in self._states.values()):
+        holding = {name for name, state in self._states.items() if decode_lane(state).identities}
+        if not holding:
             return None
         lanes = sorted({at for each in self._plan.batches for at, _ in each.rows})
         turned = dict(zip(lanes, lanes[1:] + lanes[:1], strict=True))
-        rows = tuple((turned[at], row) for at, row in batch.rows)
+        rows = ((turned[at], row) for at, row in batch.rows)
+        kept = tuple((at, row) for at, row in rows if lane_name(at) in holding)
         terms = replace(self._terms, lanes=self._terms.lanes + 1)
-        played = self._played(replace(batch, rows=rows, timer=True))
-        return replace(played, terms=terms)
+        return replace(self._played(replace(batch, rows=kept, timer=True)), terms=terms)
 
     def _played(self, batch: Batch) -> Played:
         return Played(len(self._past), batch, self._lane_class, self._terms, self._states)
