@@ -19,9 +19,9 @@ from archive import (
     read,
     write,
 )
+from operators import in_a_row
 
 from asyncwait.backends import emitter, pool, threads
-from asyncwait.backends.chain import chain
 from asyncwait.reference import open_operator
 from asyncwait.spec import Element, Record, Snapshot
 from asyncwait.spec.snapshots import decode_snapshot
@@ -73,9 +73,9 @@ def test_every_operator_goes_on_from_the_snapshots_of_each(version: Path, name: 
     for snapshot in snapshots.values():
         assert same(restored(OPERATORS[name], CONFIG, given(name), snapshot), VALUES)
     if name == "threads":
-        return  # The second of a chain hands results on, which is no work for a thread.
-    joined = chain(OPERATORS[name], OPERATORS[name])
-    assert same(restored(joined, (CONFIG, CONFIG), (itself, itself), both), VALUES)
+        return  # The second of two hands results on, which is no work for a thread.
+    joined = in_a_row(OPERATORS[name], OPERATORS[name])
+    assert same(restored(joined, CONFIG, (itself, itself), both), VALUES)
 
 
 async def itself(value: Any) -> list[Any]:

@@ -47,13 +47,6 @@ def _threads() -> list[Backend]:
     return [backend(), plain_backend()]
 
 
-def _chain() -> list[Backend]:
-    from asyncwait.backends.chain.conformance import family
-
-    pair = "chain-pool-reference-asyncio", "chain-reference-pool-trio-as-the-first"
-    return [family()[name]() for name in pair]
-
-
 def _watching() -> list[Backend]:
     from asyncwait.backends.watching.conformance import family
 
@@ -65,7 +58,6 @@ BACKENDS = {
     "reference": _reference,
     "emitter": _emitter,
     "threads": _threads,
-    "chain": _chain,
     "watching": _watching,
 }
 LONGEST_SCENARIO = 30

@@ -53,7 +53,6 @@ OPERATORS = {
     "pool": "backends/asyncwait/backends/pool",
     "emitter": "backends/asyncwait/backends/emitter",
     "threads": "backends/asyncwait/backends/threads",
-    "chain": "backends/asyncwait/backends/chain",
     "watching": "backends/asyncwait/backends/watching",
 }
 TARGETS: dict[str, tuple[str, ...]] = {

@@ -1,8 +1,7 @@
 """The callback form: who completes what, when, from where, and what is raised besides."""
 
 import asyncio
-import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -11,7 +10,6 @@ from operators import OPERATORS, Callbacks, Source, failure_of, in_threads, read
 
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import (
-    CallFailed,
     OpenOperator,
     OperatorConfig,
     Record,
@@ -20,43 +18,6 @@ from asyncwait.spec import (
 )
 
 pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
-
-WAYS: dict[str, Callable[[ResultFuture], None]] = {
-    "complete": lambda result: result.complete(["completed"]),
-    "with": lambda result: result.complete_with(lambda: ["supplied"]),
-    "exceptionally": lambda result: result.complete_exceptionally(LookupError("given")),
-}
-ORDERS = list(itertools.permutations(WAYS))
-
-
-async def outcome_of(results: Any) -> Any:
-    try:
-        return (await anext(results)).value
-    except CallFailed as error:
-        return repr(error.__cause__)
-
-
-def expected(order: tuple[str, ...]) -> str:
-    outcomes = {"complete": "completed", "with": "supplied"}
-    return outcomes.get(order[0], "LookupError('given')")
-
-
-@pytest.mark.parametrize("order", ORDERS, ids="-".join)
-@pytest.mark.parametrize("threads", [False, True], ids=["on the loop", "from threads"])
-async def test_the_first_completion_counts_in_every_order_after_the_call(
-    open_operator: OpenOperator, order: tuple[str, ...], *, threads: bool
-) -> None:
-    fn = Callbacks()
-
-    async with open_operator(OperatorConfig(), fn, Source("a")) as results:
-        await anyio.sleep(1)
-        jobs = [lambda way=way: WAYS[way](fn.futures["a"]) for way in order]
-        if threads:
-            in_threads(*jobs)
-        else:
-            for job in jobs:
-                job()
-        assert await outcome_of(results) == expected(order)
 
 
 async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperator) -> None:

@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 from operators import Source
 
-from asyncwait.spec import OpenOperator, OperatorConfig, ResultFuture
+from asyncwait.spec import OpenOperator, OperatorConfig
 
 pytestmark = pytest.mark.anyio
 
@@ -49,28 +49,6 @@ async def out_of(results: AsyncIterator[Any]) -> list[Any]:
         if element is None:
             return values
         values.append(element.value)
-
-
-@pytest.mark.all_profiles
-async def test_what_a_client_s_own_task_has_set_is_no_context_of_a_call(
-    open_operator: OpenOperator,
-) -> None:
-    fn: Any = Looking()
-    futures: list[ResultFuture] = []
-    fn.async_invoke = lambda value, future: (fn.look(value), futures.append(future))
-
-    async def client() -> None:
-        REQUEST.set("client")
-        for _ in range(4):
-            await anyio.sleep(1)
-            futures.pop().complete(["x"])
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(client)
-        async with open_operator(OperatorConfig(capacity=1), fn, Source(*"abcd")) as results:
-            assert await out_of(results) == ["x"] * 4
-
-    assert fn.seen == ["opened"] * 4
 
 
 async def test_a_thread_sees_what_its_call_has_set(open_operator: OpenOperator) -> None:

@@ -23,7 +23,6 @@ from asyncwait.spec import (
 
 pytestmark = pytest.mark.anyio
 
-ODD = ValueError("odd")
 MONTHS = 120 * 24 * 3600.0
 
 
@@ -69,13 +68,6 @@ async def test_an_open_hook_that_blocks_costs_no_call_its_time(
 
     async with open_operator(OperatorConfig(timeout=3), fn, Source("a")) as results:
         assert await read_timed(results) == [(52, "a")]
-
-
-def blocks(number: int) -> None:
-    """Raise; the third call blocks the loop, and gives nothing."""
-    if number < 3:
-        raise ODD
-    block(9)
 
 
 @pytest.mark.all_profiles

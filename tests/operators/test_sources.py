@@ -6,9 +6,10 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from operators import Sleeper, Source, echo, failure_of, read_all
+from operators import Sleeper, Source, echo, failure_of, in_a_row, read_all, read_timed
 
 from asyncwait.spec import (
+    Barrier,
     CallFailed,
     CallTimedOut,
     Element,
@@ -140,3 +141,21 @@ async def test_an_error_of_the_source_is_the_sources_whatever_its_class(
         assert await failure_of(results) is error
         assert error.__cause__ is None
     assert await failure_of(results) is error
+
+
+async def test_a_snapshot_of_two_operators_in_a_row_restores_both(
+    open_operator: OpenOperator,
+) -> None:
+    both = in_a_row(open_operator, open_operator)
+    config = OperatorConfig("ordered", 2)
+    source = Source("a1", 1, "b1", 0.5, Barrier(1), 99)
+
+    async with both(config, (Sleeper(), Sleeper()), source) as results:
+        snapshot: Any = await anext(results)
+    at = anyio.current_time()
+    async with both(config, (Sleeper(), Sleeper()), Source("c0"), snapshot) as results:
+        after = await read_timed(results)
+
+    assert (at, snapshot.in_flight) == (1.5, (Record("a1"),))
+    assert snapshot.upstream == Snapshot(1, (Record("b1"),))
+    assert after == [(2.5, "a1"), (3.5, "b1"), (3.5, "c0")]

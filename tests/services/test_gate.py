@@ -216,16 +216,6 @@ def test_an_error_with_an_invalid_cost_says_that_its_estimate_is_charged() -> No
     assert [note.endswith("the estimate is charged") for note in error.__notes__] == [True]
 
 
-@LOOPS
-def test_a_busy_key_holds_no_permit(loop: str) -> None:
-    values = [("hot", number) for number in range(20)] + [(f"k{n}", 0) for n in range(64)]
-    service = Counting(works=lambda: 10)
-    options: dict[str, Any] = {"key": lambda value: value[0], "capacity": 1000}
-    run(service, values, loop, pool.key_ordered_wait, limits=[InFlight(16)], **options)
-    starts = [at - service.came[0][0] for at, _ in service.came]
-    assert (service.most, starts[68], starts[-1]) == (16, 40, 190)
-
-
 @pytest.mark.parametrize("then", ["fail", "stop"])
 def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
     errors: list[BaseException | None] = []

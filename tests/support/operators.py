@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -15,7 +16,16 @@ import asyncwait.backends.emitter
 import asyncwait.backends.pool
 import asyncwait.reference
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import Element, Mode, OpenOperator, Record, ResultFuture
+from asyncwait.spec import (
+    Element,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    OperatorResults,
+    Record,
+    ResultFuture,
+    Snapshot,
+)
 from asyncwait.toolkit import PlainWait
 
 OPERATORS: dict[str, OpenOperator] = {
@@ -78,6 +88,26 @@ def in_threads(*jobs: Callable[[], object]) -> None:
         thread = threading.Thread(target=job)
         thread.start()
         thread.join()
+
+
+def in_a_row(first: OpenOperator, second: OpenOperator) -> Any:
+    """Return what opens two operators, the second behind the first, with a function for each."""
+
+    @asynccontextmanager
+    async def opened(
+        config: OperatorConfig,
+        functions: tuple[Any, Any],
+        elements: AsyncIterable[Element],
+        restore: Snapshot | None = None,
+    ) -> AsyncIterator[OperatorResults]:
+        upstream = None if restore is None else restore.upstream
+        async with (
+            first(config, functions[0], elements, upstream) as between,
+            second(config, functions[1], between, restore) as results,
+        ):
+            yield results
+
+    return opened
 
 
 async def turns(count: int) -> None:

@@ -5,7 +5,6 @@ from typing import assert_type
 
 from rich.console import Console
 
-from asyncwait.backends.chain import ChainResults
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.backends.watching import export_metrics, show_progress, statistics_of
 from asyncwait.spec import OperatorResults, Statistics
@@ -16,10 +15,10 @@ async def length(text: str) -> int:
     return len(text)
 
 
-async def every_form(chained: ChainResults, elements: OperatorResults) -> None:
+async def every_form(elements: OperatorResults) -> None:
     async with ordered_wait(["a"], length) as results, show_progress(results, 1):
         assert_type(results, PlainResults[int])
-    async with show_progress(chained, console=Console()), export_metrics(elements, {"n": 1}):
+    async with show_progress(elements, console=Console()), export_metrics(elements, {"n": 1}):
         assert_type(statistics_of(results), AsyncIterator[Statistics])
 
 
