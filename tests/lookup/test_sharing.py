@@ -8,12 +8,7 @@ import pytest
 from lookups import Scripted, come_in_turn, counts, outcome, outcomes
 
 from asyncwait.backends.lookup import open_table
-from asyncwait.spec import (
-    Batch,
-    Cache,
-    CallTimedOut,
-    Retry,
-)
+from asyncwait.spec import Batch, Cache, CallTimedOut, Retry
 
 pytestmark = pytest.mark.anyio
 

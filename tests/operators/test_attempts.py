@@ -22,7 +22,6 @@ from asyncwait.spec import (
     InvalidConfig,
     ResultRejected,
     Retry,
-    RetryAfter,
 )
 from asyncwait.toolkit import PlainWait, WrongFunction
 
@@ -76,33 +75,6 @@ def test_a_deadline_shows_the_error_of_the_attempt_before(wait: PlainWait) -> No
     assert isinstance(error, TimeoutError)
     assert error.__cause__ is denied
     assert (error.value, error.attempts, repr(denied) in str(error)) == ("u1", 2, True)
-
-
-def test_a_back_off_beyond_the_deadline_takes_no_place(wait: PlainWait) -> None:
-    """A service asks ten callers to come back in an hour; the other 990 go on at once."""
-
-    async def main() -> tuple[list[int], float, list[Any]]:
-        errors: list[Any] = []
-
-        async def ask(number: int) -> int:
-            if number < 10:
-                raise RetryAfter(3600)
-            return number
-
-        def note(_: int, error: Exception) -> int:
-            errors.append(error)
-            return -1
-
-        retry = Retry(max_attempts=3)
-        results = await given(
-            wait, range(1000), ask, capacity=10, timeout=30, retry=retry, on_error=note
-        )
-        return results, now(), errors
-
-    results, at, errors = run(main)
-    assert results == [-1] * 10 + [*range(10, 1000)]
-    assert at < 1
-    assert {(type(e), type(e.__cause__)) for e in errors} == {(CallFailed, RetryAfter)}
 
 
 @pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 import pytest
 from operators import EVERY, OPERATORS, PLAIN_FORMS
 
@@ -112,21 +111,3 @@ async def empty() -> Any:
     nothing: list[Any] = []
     for element in nothing:
         yield element
-
-
-@each_that_caches
-@pytest.mark.parametrize("capacity", [1, 3, 100])
-async def test_a_key_of_plain_values_has_one_call(name: str, capacity: int) -> None:
-    called: list[str] = []
-
-    async def fn(value: str) -> str:
-        called.append(value[0])
-        await anyio.sleep(len(called))
-        return value[0]
-
-    values = ["a1", "b1", "a2", "c1", "b2", "a3", "c2", "a4", "d1", "d2", "a5"]
-    cache = Cache(99, HELD, key=lambda value: value[0])
-    async with PLAIN_FORMS[name]["ordered"](values, fn, cache=cache, capacity=capacity) as results:
-        assert [each async for each in results] == [value[0] for value in values]
-
-    assert called == [*"abcd"]

@@ -1,62 +1,17 @@
 """The callback form: who completes what, when, from where, and what is raised besides."""
 
 import asyncio
-import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Callbacks, Source, failure_of, in_threads, read_all
+from operators import OPERATORS, Callbacks, Source, in_threads, read_all
 
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import (
-    CallFailed,
-    OpenOperator,
-    OperatorConfig,
-    Record,
-    ResultFuture,
-    Retry,
-)
+from asyncwait.spec import OpenOperator, OperatorConfig, Record, ResultFuture
 
 pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
-
-WAYS: dict[str, Callable[[ResultFuture], None]] = {
-    "complete": lambda result: result.complete(["completed"]),
-    "with": lambda result: result.complete_with(lambda: ["supplied"]),
-    "exceptionally": lambda result: result.complete_exceptionally(LookupError("given")),
-}
-ORDERS = list(itertools.permutations(WAYS))
-
-
-async def outcome_of(results: Any) -> Any:
-    try:
-        return (await anext(results)).value
-    except CallFailed as error:
-        return repr(error.__cause__)
-
-
-def expected(order: tuple[str, ...]) -> str:
-    outcomes = {"complete": "completed", "with": "supplied"}
-    return outcomes.get(order[0], "LookupError('given')")
-
-
-@pytest.mark.parametrize("order", ORDERS, ids="-".join)
-@pytest.mark.parametrize("threads", [False, True], ids=["on the loop", "from threads"])
-async def test_the_first_completion_counts_in_every_order_after_the_call(
-    open_operator: OpenOperator, order: tuple[str, ...], *, threads: bool
-) -> None:
-    fn = Callbacks()
-
-    async with open_operator(OperatorConfig(), fn, Source("a")) as results:
-        await anyio.sleep(1)
-        jobs = [lambda way=way: WAYS[way](fn.futures["a"]) for way in order]
-        if threads:
-            in_threads(*jobs)
-        else:
-            for job in jobs:
-                job()
-        assert await outcome_of(results) == expected(order)
 
 
 async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperator) -> None:
@@ -69,26 +24,6 @@ async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperato
 
     async with open_operator(OperatorConfig(), Callbacks(invoke), Source("a")) as results:
         assert await read_all(results) == ["outer"]
-
-
-async def test_a_call_that_raises_behind_results_that_stand_is_not_repeated(
-    open_operator: OpenOperator,
-) -> None:
-    def invoke(value: str, result: ResultFuture) -> None:
-        given.append(value)
-        result.complete(given[1:])
-        raise LookupError(value)
-
-    given: list[str] = []
-    retry = Retry(initial=1, on_result=lambda results: not results)
-    async with open_operator(
-        OperatorConfig(retry=retry), Callbacks(invoke), Source("a")
-    ) as results:
-        error = await failure_of(results)
-
-    assert given == ["a", "a"]
-    assert str(error) == "Record 'a': the call failed: LookupError('a') (after 2 attempts)"
-    assert anyio.current_time() == 1
 
 
 def test_completions_behind_the_end_of_the_loop_do_nothing(

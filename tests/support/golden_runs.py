@@ -6,15 +6,7 @@ from outside import SOUND
 
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.spec import Record, Snapshot, Watermark
-from asyncwait.spec.scenario import (
-    Crash,
-    Handler,
-    Plan,
-    Scenario,
-    SinkStep,
-    SnapshotRequest,
-    Step,
-)
+from asyncwait.spec.scenario import Crash, Handler, Plan, Scenario, SinkStep, SnapshotRequest, Step
 
 SCENARIO = (
     '[{"capacity": 4, "inputs": [{"at": 0, "element": {"type": "record", "value": "a"}},'

@@ -9,12 +9,7 @@ from typing import Any, Self
 from asyncwait.spec import Element, OperatorConfig, Snapshot, Statistics
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import check_arguments, join_errors, run_hook
-from odd.sound._contract import (
-    Entry,
-    Source,
-    put_first,
-    too_many_abandoned,
-)
+from odd.sound._contract import Entry, Source, put_first, too_many_abandoned
 
 
 class Shell(ABC):
