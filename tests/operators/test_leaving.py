@@ -19,11 +19,7 @@ SILENT = 10**6
 
 
 class Hooked(Sleeper):
-    """Notes its hooks, which take a second each.
-
-    Args:
-        log: where to.
-    """
+    """Notes its hooks, which take a second each."""
 
     def __init__(self, log: list[str]) -> None:
         super().__init__()

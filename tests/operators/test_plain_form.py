@@ -58,11 +58,7 @@ async def test_errors_are_plain_and_name_the_value(ordered_wait: PlainWait) -> N
 
 
 class Iterated:
-    """An iterable that is not its own iterator; notes what of it is closed.
-
-    Args:
-        error: raised where the iteration should begin.
-    """
+    """An iterable that is not its own iterator; notes what of it is closed."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.log: list[str] = []

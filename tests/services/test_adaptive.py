@@ -13,12 +13,7 @@ from asyncwait.toolkit._limits._meters import says_too_many
 
 
 class Service:
-    """Serves so many calls a second, in bursts of no more than 200 ms, and refuses the others.
-
-    Args:
-        rate: calls a second.
-        latency: seconds of a call that is served; one that is refused takes a fifth of it.
-    """
+    """Serves so many calls a second, in bursts of no more than 200 ms, and refuses the others."""
 
     def __init__(self, rate: float, latency: float) -> None:
         self.rate = self._allowance = rate

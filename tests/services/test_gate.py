@@ -121,14 +121,6 @@ def test_figures_count_no_call_that_waits(
     assert {name: getattr(told, name) for name in expected} == expected
 
 
-@LOOPS
-def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
-    service = Counting(works=lambda: 10)
-    run(service, range(20), loop, limits=[Limit(calls=5, per=1, latency=0.25)])
-    starts = [at - service.came[0][0] for at, _ in service.came]
-    assert starts == pytest.approx([1.25 * (number // 5) for number in range(20)])
-
-
 class Refused(Exception):
     status_code = 429
 
@@ -214,16 +206,6 @@ def test_an_error_with_an_invalid_cost_says_that_its_estimate_is_charged() -> No
     budget = Budget(6, "USD", cost=lambda _: 1)
     assert run(ask, range(1), limits=[budget], on_error="skip") == []
     assert [note.endswith("the estimate is charged") for note in error.__notes__] == [True]
-
-
-@LOOPS
-def test_a_busy_key_holds_no_permit(loop: str) -> None:
-    values = [("hot", number) for number in range(20)] + [(f"k{n}", 0) for n in range(64)]
-    service = Counting(works=lambda: 10)
-    options: dict[str, Any] = {"key": lambda value: value[0], "capacity": 1000}
-    run(service, values, loop, pool.key_ordered_wait, limits=[InFlight(16)], **options)
-    starts = [at - service.came[0][0] for at, _ in service.came]
-    assert (service.most, starts[68], starts[-1]) == (16, 40, 190)
 
 
 @pytest.mark.parametrize("then", ["fail", "stop"])
@@ -357,24 +339,6 @@ def test_a_line_that_leaves_a_meter_lets_the_lines_behind_it_go_on() -> None:
 
     began = run_virtual(main)
     assert dict(starts)["cheap"] - began == pytest.approx(25)
-
-
-def test_max_wait_counts_from_the_request_of_each_record_in_key_order() -> None:
-    ends: list[tuple[str, float]] = []
-
-    async def ask(value: str) -> str:
-        await anyio.sleep(50)
-        return value
-
-    def late(value: str, _: OperatorError) -> str:
-        ends.append((value, anyio.current_time()))
-        return value
-
-    limits = [Limit(calls=1, per=600, max_wait=60)]
-    options: dict[str, Any] = {"key": lambda value: value[0], "limits": limits, "on_error": late}
-    run(ask, ["a1", "a2", "b1"], "asyncio", pool.key_ordered_wait, **options)
-    assert [value for value, _ in ends] == ["b1", "a2"]
-    assert ends[1][1] - ends[0][1] == pytest.approx(50)
 
 
 def test_an_error_whose_properties_raise_leaves_its_permit() -> None:

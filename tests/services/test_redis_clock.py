@@ -40,13 +40,7 @@ def read_instead(monkeypatch: pytest.MonkeyPatch, clock: str) -> None:
 
 
 class World:
-    """Real time, the clock of the server, and programs that call as often as they may.
-
-    Attributes:
-        now: real seconds.
-        ahead: seconds by which the clock of the server is ahead of it.
-        calls: real times of all calls.
-    """
+    """Real time, the clock of the server, and programs that call as often as they may."""
 
     def __init__(self, server: RedisServer) -> None:
         self._server = server

@@ -46,23 +46,13 @@ is written by `python tests/support/flink_defects.py {name}`.
 
 
 class Operator(Struct, frozen=True):
-    """One of Flink's operators.
-
-    Args:
-        name: under which it is verified.
-        backend: plays scenarios on it.
-    """
+    """One of Flink's operators."""
 
     name: str
     backend: StreamBackend
 
     def departs(self, scenario: Scenario, flink: str) -> dict[str, Failure]:
-        """Return what a scenario shows broken as Flink departs so; by the rule and how it is.
-
-        Args:
-            scenario: to be played, as far as the operator can.
-            flink: id of the departure.
-        """
+        """Return what a scenario shows broken as Flink departs so; by the rule and how it is."""
         run = run_of(self.backend, scenario)
         return {
             f"{rule} {_kind(run.broken[rule])}": run.broken[rule]
@@ -76,14 +66,7 @@ def _kind(failure: Failure) -> str:
 
 
 class Defect(Struct, frozen=True):
-    """A departure, and the smallest scenario that was found to show it.
-
-    Args:
-        operator: whose it is.
-        known: the departure.
-        rule: id of the rule that is broken.
-        failure: how.
-    """
+    """A departure, and the smallest scenario that was found to show it."""
 
     operator: Operator
     known: Known
@@ -120,12 +103,7 @@ def section(defect: Defect) -> Iterator[str]:
 
 
 class Listed(Struct, frozen=True):
-    """An operator on a page, which is made when it is played.
-
-    Args:
-        backend: makes it.
-        known: what stands on the page of it.
-    """
+    """An operator on a page, which is made when it is played."""
 
     backend: Callable[[], StreamBackend]
     known: Sequence[Known]
@@ -137,15 +115,7 @@ class Listed(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """A page of defects.
-
-    Args:
-        name: of the page, and of what it begins with.
-        flink: what the page calls that.
-        operators: the sentence that it begins with.
-        run: what these do.
-        listed: the operators, by their names; what two of them do stands with the first.
-    """
+    """A page of defects."""
 
     name: str
     flink: str

@@ -34,12 +34,7 @@ _LATE = 1_000 * TICK
 
 
 def kept_by_flink(scenarios: Iterable[Scenario], can: frozenset[Capability]) -> Iterator[Scenario]:
-    """Yield those with a crash, without departures, and each with a barrier before its crash.
-
-    Args:
-        scenarios: any.
-        can: what the backends that play them are able to do.
-    """
+    """Yield those with a crash, without departures, and each with a barrier before its crash."""
     for scenario in scenarios:
         if scenario.crashes:
             fitting = _calm(_with_barrier(_without_statuses(scenario)))

@@ -58,13 +58,7 @@ ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Kind(Struct, frozen=True):
-    """Input of one kind.
-
-    Args:
-        sound: some that is right.
-        read: reads bytes, or raises an AsyncWaitError.
-        mutate: what becomes of them.
-    """
+    """Input of one kind."""
 
     sound: Sequence[bytes]
     read: Callable[[bytes], object]

@@ -183,11 +183,7 @@ class Sleeper:
 
 
 class Callbacks:
-    """A function in callback form; keeps each future by its value.
-
-    Args:
-        invoke: called with value and future.
-    """
+    """A function in callback form; keeps each future by its value."""
 
     def __init__(self, invoke: Callable[[Any, ResultFuture], object] = lambda *_: None) -> None:
         self.futures: dict[Any, ResultFuture] = {}

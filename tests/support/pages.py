@@ -17,14 +17,7 @@ LEFT_OUT = "..."
 
 @dataclass
 class Block:
-    """Something that is run, and what it prints.
-
-    Attributes:
-        language: "python" or "console".
-        code: what is run.
-        printed: the text block behind it; empty if there is none.
-        line: where it begins in its page.
-    """
+    """Something that is run, and what it prints."""
 
     language: str
     code: str

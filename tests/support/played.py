@@ -6,12 +6,7 @@ from asyncwait.spec import Statistics
 
 
 class Played:
-    """Its figures are those that it is given.
-
-    Attributes:
-        figures: what is read.
-        trouble: what reading them raises.
-    """
+    """Its figures are those that it is given."""
 
     def __init__(self, **figures: Any) -> None:
         self.figures: Any = Statistics(**figures)

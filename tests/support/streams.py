@@ -32,11 +32,7 @@ def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
 
 
 class Started:
-    """A stream that is started again whenever its own worker is late for Spark: that waits 10 s.
-
-    Args:
-        writer: of the stream.
-    """
+    """A stream that is started again whenever its own worker is late for Spark: that waits 10 s."""
 
     def __init__(self, writer: DataStreamWriter) -> None:
         self._writer = writer

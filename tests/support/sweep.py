@@ -67,13 +67,7 @@ def is_convicted(faulty: Faulty, loop: LoopName, seed: int) -> bool:
 
 
 def verdict_on(variation: Variation, *suites: Iterable[Case], until: str | None = None) -> Verdict:
-    """Play suites in this process, one after the other, and conclude.
-
-    Args:
-        variation: an operator that does not block.
-        suites: what is played.
-        until: id of a rule; no further suite is begun once it is broken.
-    """
+    """Play suites in this process, one after the other, and conclude."""
     can = variation.backend().capabilities
     checks = {name: CHECKS[name] for name, rule in rules().items() if rule.applies_to(can)}
     tally = Tally(checks, checks)

@@ -32,11 +32,7 @@ def error(request: pytest.FixtureRequest) -> BaseException:
 
 
 class Raising:
-    """A function whose call raises when it may.
-
-    Args:
-        error: what.
-    """
+    """A function whose call raises when it may."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
