@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from operators import EVERY, OPERATORS, PLAIN_FORMS
+from operators import OPERATORS, PLAIN_FORMS
 
 from asyncwait.spec import Cache, InvalidConfig, OperatorConfig, Statistics
 
@@ -97,14 +97,6 @@ def test_a_function_in_callback_form_is_not_cached(name: str) -> None:
 
     with pytest.raises(InvalidConfig, match=r"^fn must be in coroutine form, as what it gives is "):
         OPERATORS[name](OperatorConfig(cache=Cache(9, HELD)), Callbacks(), empty())
-
-
-def test_an_operator_without_a_cache_says_so() -> None:
-    async def fn(value: Any) -> list[Any]:
-        return [value]
-
-    with pytest.raises(InvalidConfig, match=r"^cache must be None: the emitter operator does not "):
-        EVERY["emitter"](OperatorConfig(cache=Cache(9, HELD)), fn, empty())
 
 
 async def empty() -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from asyncwait.backends import pool, threads
+from asyncwait.backends import pool
 from asyncwait.backends.services import (
     Budget,
     BudgetSpent,
@@ -211,12 +211,6 @@ def test_what_a_journal_answers_is_no_call_and_takes_no_time(
     hedges = 2 if after == 0.05 else 0
     assert len(service.begun) == 40 + hedges
     assert fn.figures() == HedgeFigures(calls=40, hedges=hedges)
-
-
-def test_what_takes_no_loop_has_no_stand_ins() -> None:
-    fn: Any = StandIns(Service(set()))
-    with pytest.raises(InvalidConfig, match="fn must be a plain function"):
-        list(threads.ordered_wait([1], fn))
 
 
 def test_limits_count_each_call_and_figures_one_for_a_value() -> None:
