@@ -14,8 +14,6 @@ pytestmark = pytest.mark.anyio
 
 
 class Hangs(Scripted):
-    """A table that never answers the first requests, so many of them."""
-
     def __init__(self, times: int) -> None:
         super().__init__()
         self._times = times

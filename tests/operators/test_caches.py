@@ -20,7 +20,6 @@ HELD = 60.0
 async def all_of(
     name: str, values: list[Any], key: Callable[[Any], Any] | None = None
 ) -> tuple[list[Any], list[Any], Statistics]:
-    """Run an operator to its end; return what came, what was called, and the figures."""
     called: list[Any] = []
 
     async def fn(value: Any) -> str:

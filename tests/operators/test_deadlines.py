@@ -16,8 +16,6 @@ MONTHS = 120 * 24 * 3600.0
 
 
 class Service:
-    """Never answers, but for values that are to be answered."""
-
     def __init__(self, answers: dict[Any, float]) -> None:
         self.answers = answers
 

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def error_of(open_operator: OpenOperator, fn: Any, *script: Any, **config: Any) -> Any:
-    """Run until the operator fails; return its error."""
     async with open_operator(OperatorConfig(**config), fn, Source(*script)) as results:
         return await failure_of(results)
 

@@ -33,8 +33,6 @@ PLACES = [
 
 
 class Program:
-    """An operator in which one place raises; notes what is closed."""
-
     def __init__(self, open_operator: OpenOperator, place: str, error: BaseException) -> None:
         self.open_operator = open_operator
         self.place = place

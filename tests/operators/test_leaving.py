@@ -19,8 +19,6 @@ SILENT = 10**6
 
 
 class Hooked(Sleeper):
-    """Notes its hooks, which take a second each."""
-
     def __init__(self, log: list[str]) -> None:
         super().__init__()
         self.log = log

@@ -23,8 +23,6 @@ from asyncwait.backends.services import (
 )
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import (
-    Batch,
-    Cache,
     CallFailed,
     OperatorConfig,
     OperatorError,
@@ -87,40 +85,6 @@ def test_operators_share_a_limit_object_and_no_equal_one() -> None:
     assert run(service, range(1), limits=[Budget(20)]) == [0]
 
 
-@LOOPS
-@pytest.mark.parametrize(
-    ("options", "values", "expected"),
-    [
-        (
-            {"batch": Batch(max_size=5, in_flight=8), "timeout": 1.5, "on_error": "skip"},
-            range(40),
-            {"batches": 4, "calls": 20},
-        ),
-        (
-            {"cache": Cache(99, ttl=60)},
-            [number % 20 for number in range(40)],
-            {"calls": 40, "loads": 20, "shared": 20},
-        ),
-    ],
-    ids=["batch", "cache"],
-)
-def test_figures_count_no_call_that_waits(
-    options: Any, values: Any, expected: dict[str, int], loop: str
-) -> None:
-    async def fn(values: Any) -> Any:
-        await anyio.sleep(1)
-        return values
-
-    async def main(_: object) -> Any:
-        options.update(limits=[InFlight(2)], capacity=40)
-        async with pool.ordered_wait(values, fn, **options) as results:
-            await anext(results)
-            return results.statistics()
-
-    told = run_virtual(main, loop)
-    assert {name: getattr(told, name) for name in expected} == expected
-
-
 class Refused(Exception):
     status_code = 429
 
@@ -151,16 +115,6 @@ def test_a_breaker_that_no_call_closes_ends_the_stream() -> None:
     options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
     with pytest.raises(BreakerOpen, match="down for"):
         run(is_down_for, range(1, 9), limits=[breaker], **options)
-
-
-def test_a_breaker_probes_after_a_quiet_time() -> None:
-    async def source() -> Any:
-        yield 1
-        await anyio.sleep(3600)
-        yield 0
-
-    breaker = Breaker(failures=1, over=10, rest=5, longest=20)
-    assert run(is_down_for, source(), limits=[breaker], on_error="skip") == [0]
 
 
 def test_the_longest_wait_of_a_limit_bounds_no_wait_for_another_one() -> None:

@@ -10,8 +10,6 @@ from asyncwait.conformance.harness import SpinWatch, run_virtual
 
 
 class Counting:
-    """A service that notes what reaches it, and when."""
-
     def __init__(
         self,
         works: Callable[[], float] = lambda: 0.01,

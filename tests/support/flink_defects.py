@@ -46,8 +46,6 @@ is written by `python tests/support/flink_defects.py {name}`.
 
 
 class Operator(Struct, frozen=True):
-    """One of Flink's operators."""
-
     name: str
     backend: StreamBackend
 
@@ -66,8 +64,6 @@ def _kind(failure: Failure) -> str:
 
 
 class Defect(Struct, frozen=True):
-    """A departure, and the smallest scenario that was found to show it."""
-
     operator: Operator
     known: Known
     rule: str
@@ -103,20 +99,15 @@ def section(defect: Defect) -> Iterator[str]:
 
 
 class Listed(Struct, frozen=True):
-    """An operator on a page, which is made when it is played."""
-
     backend: Callable[[], StreamBackend]
     known: Sequence[Known]
 
     @property
     def planned(self) -> list[tuple[Known, str]]:
-        """What is drawn: each departure, as often as it has examples."""
         return [(known, example) for known in self.known for example in known.examples]
 
 
 class Page(Struct, frozen=True):
-    """A page of defects."""
-
     name: str
     flink: str
     operators: str

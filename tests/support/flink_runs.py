@@ -18,8 +18,6 @@ SCENARIOS = {example.name: example.scenario for example in EXAMPLES}
 
 
 class Run(Struct, frozen=True):
-    """One run of a scenario."""
-
     broken: dict[str, Failure]
     said: Sorted
 

@@ -45,7 +45,6 @@ ENTRY = {"rule": "'ORD-1'", "reason": "'why'"}
 
 
 def entry(**changes: str) -> str:
-    """Return a file of one entry, with some keys changed; those that become empty are left out."""
     keys = {**ENTRY, **changes}
     return "\n".join(["[[expected-failure]]", *(f"{k} = {v}" for k, v in keys.items() if v), ""])
 

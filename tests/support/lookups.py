@@ -100,7 +100,6 @@ CLOSED = "the table is closed; look up while the context of open_table() is open
 
 
 def counts(opened: OpenTable) -> dict[str, int]:
-    """How rows were answered, all that is not 0; the sum is that of the rows."""
     figures = opened.statistics()
     names = ("hits", "shared", "loads", "stale", "null_keys")
     found = {name: value for name in names if (value := getattr(figures, name))}

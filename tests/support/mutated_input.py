@@ -58,8 +58,6 @@ ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Kind(Struct, frozen=True):
-    """Input of one kind."""
-
     sound: Sequence[bytes]
     read: Callable[[bytes], object]
     mutate: Callable[[Random, bytes], bytes] = mutated

@@ -17,8 +17,6 @@ LEFT_OUT = "..."
 
 @dataclass
 class Block:
-    """Something that is run, and what it prints."""
-
     language: str
     code: str
     printed: str = ""

@@ -14,8 +14,6 @@ LONGEST = 100
 def search(
     play: Callable[[Scenario], Mapping[str, Failure]], is_over: Callable[[], bool]
 ) -> Search:
-    """Return a search for smaller failures that plays one scenario after the other."""
-
     def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
         return map(play, candidates)
 

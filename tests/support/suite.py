@@ -49,7 +49,6 @@ def playing(examples: Sequence[Example]) -> Iterator[None]:
 
 
 def quick_cases(count: int = QUICK, seed: int = 0, about: str = "") -> Iterator[Case]:
-    """Yield what `asyncwait verify --count COUNT --seed SEED` plays, before it is adapted."""
     for example in sorted(EXAMPLES, key=lambda example: about not in example.rules):
         yield Case(example.name, example.scenario, example.scenario, about=example.rules)
     drawn = (*_whole(count, seed), *((str(n), each) for n, each in enumerate(_small(count, seed))))

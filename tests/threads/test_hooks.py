@@ -11,8 +11,6 @@ from asyncwait.backends.threads import ordered_wait
 
 
 class Client:
-    """A function with a resource; notes what happens to it, and where."""
-
     def __init__(
         self, opening: BaseException | None = None, closing: BaseException | None = None
     ) -> None:

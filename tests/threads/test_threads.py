@@ -62,8 +62,6 @@ async def test_the_loop_is_not_blocked_by_calls(fn: Gated) -> None:
 
 
 class Scarce:
-    """A system that gives no thread for calls, beyond so many."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 0
         self.name = "asyncwait-call"

@@ -13,11 +13,7 @@ from odd.sound._contract import Entry, Source, put_first, too_many_abandoned
 
 
 class Shell(ABC):
-    """An operator without its mechanism.
-
-    Attributes:
-        lacks: the profiles that it does not have.
-    """
+    """An operator without its mechanism."""
 
     lacks: tuple[str, ...] = (
         *("retry", "failure-handler", "max-held", "key-ordered", "statistics", "contexts"),
