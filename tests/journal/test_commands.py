@@ -22,7 +22,6 @@ from asyncwait.backends.journal._commands import journal as command
 
 
 def run(*arguments: str) -> str:
-    """Run the command in this process; return what it says on both streams."""
     return CliRunner().invoke(command, arguments).output
 
 

@@ -11,14 +11,7 @@ from typing import Any
 import pytest
 from journals import add_all, entries, found
 
-from asyncwait.backends.journal import (
-    Journal,
-    JournalError,
-    _local,
-    _local_writer,
-    key_of,
-    summary,
-)
+from asyncwait.backends.journal import Journal, JournalError, _local, _local_writer, key_of, summary
 
 
 class NoRoom:

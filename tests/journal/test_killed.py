@@ -43,14 +43,7 @@ class Killed(BaseException):
 
 
 class FailingOs:
-    """Stands for `os`: what changes files works so often, and then the process is dead.
-
-    Its descriptors are closed all the same, as the system does it.
-
-    Args:
-        steps: that work.
-        on_step: called before each of them.
-    """
+    """Stands for `os`: what changes files works so often, and then the process is dead."""
 
     CHANGING = frozenset({"open", "write", "rename", "unlink", "fsync", "ftruncate", "makedirs"})
 

@@ -197,7 +197,6 @@ def test_a_newer_format_is_named_as_such(on_disk: Journal, kind: str) -> None:
 
 
 def uses(path: str) -> list[Callable[[], object]]:
-    """All that can be done with a journal; the first one makes it."""
     journal = Journal(path, "job", "1")
     opened = partial(journal.attempt, "part")
     return [journal.prepare, opened, partial(summary, path), partial(compact, path)]

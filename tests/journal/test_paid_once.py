@@ -107,9 +107,6 @@ async def test_a_result_that_is_to_be_asked_for_again_is_not_kept(on_disk: Journ
 
     retry: Retry[Any] = Retry(initial=0.01, on_result=lambda result: result == "pending")
     with on_disk.attempt("run") as attempt:
-        with pytest.raises(InvalidConfig, match=r"Retry.on_result .*paid_once\(..., keeps="):
-            async with ordered_wait([0], kept(ask, attempt), retry=retry):
-                pass
         done = paid_once(
             ask, attempt, key_of, str.encode, bytes.decode, keeps=lambda text: text == "done"
         )
@@ -217,15 +214,6 @@ async def test_whatever_stands_round_the_function_a_lost_journal_ends_the_result
     assert other.calls == []
 
 
-async def test_batches_are_refused(on_disk: Journal) -> None:
-    with (
-        on_disk.attempt("run") as attempt,
-        pytest.raises(InvalidConfig, match=r"^batch must .*key"),
-    ):
-        async with ordered_wait([1], kept(Service().ask, attempt), batch=Batch(max_size=2)):
-            pass
-
-
 @pytest.mark.parametrize("error", [OSError("no route"), RuntimeError("busy"), EOFError()])
 def test_what_proves_nothing_of_the_next_call_is_not_kept(
     on_disk: Journal, error: Exception
@@ -289,9 +277,25 @@ async def test_a_helper_that_is_wrong_costs_one_call(on_disk: Journal, wrong: An
     assert service.calls == [1]
 
 
-def test_what_can_not_be_called_is_refused(on_disk: Journal) -> None:
-    with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match=r"^fn must .* 7 "):
-        kept(7, attempt)
+@pytest.mark.parametrize(
+    ("fn", "options", "said"),
+    [
+        (7, {}, "^fn must .* 7 "),
+        (Service().ask, {"batch": Batch(max_size=2)}, "^batch must .*key"),
+        (
+            Service().ask,
+            {"retry": Retry(on_result=len)},
+            r"Retry.on_result .*paid_once\(..., keeps=",
+        ),
+    ],
+    ids=["no function", "batch", "on_result"],
+)
+async def test_what_a_journal_rules_out_is_refused(
+    on_disk: Journal, fn: Any, options: Any, said: str
+) -> None:
+    with on_disk.attempt("run") as attempt, pytest.raises(InvalidConfig, match=said):
+        async with ordered_wait([1], kept(fn, attempt), **options):
+            pass
 
 
 @pytest.mark.parametrize("name", ["ask", "ask_plainly"])

@@ -23,7 +23,6 @@ from asyncwait.spec import InvalidConfig, MissingExtra
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Has writes fail, as many as it says, each after half of the data."""
     failing = {"writes": 0, "sent": 0}
     for kind in (MemoryFileSystem, LocalFileSystem):
         monkeypatch.setattr(kind, "pipe_file", failing_half_way(kind.pipe_file, failing))

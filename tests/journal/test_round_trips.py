@@ -9,14 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from journals import add_all, entries, fill, find_all, found, prepared
 
-from asyncwait.backends.journal import (
-    Journal,
-    JournalError,
-    _index,
-    compact,
-    key_of,
-    summary,
-)
+from asyncwait.backends.journal import Journal, JournalError, _index, compact, key_of, summary
 
 STEPS = st.lists(
     st.one_of(

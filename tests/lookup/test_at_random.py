@@ -24,13 +24,7 @@ BATCHES = (
 
 
 class Moody:
-    """A table that is slow or fails as chance has it, and never asked for a key twice at a time.
-
-    Attributes:
-        rows: by the repr of a key, which tells 1 from True.
-        asking: keys of the requests that are under way, those that are cancelled included.
-        again: keys that were asked for meanwhile.
-    """
+    """A table that is slow or fails as chance has it, and never asked for a key twice at a time."""
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance

@@ -7,11 +7,7 @@ from lookups import Scripted, counts, outcome
 from asyncwait.backends.lookup import LookupStatistics, open_table
 from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._open import kept_by, tabled
-from asyncwait.spec import (
-    Cache,
-    CallFailed,
-    Retry,
-)
+from asyncwait.spec import Cache, CallFailed, Retry
 
 pytestmark = pytest.mark.anyio
 

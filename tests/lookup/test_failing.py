@@ -1,6 +1,6 @@
 """What fails in a stream: what it is told by, and what becomes of its value."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -57,23 +57,6 @@ async def test_a_deadline_is_told_by_its_key() -> None:
         with pytest.raises(CallTimedOut, match=r"^key 'a': the table gave no answer within 3 s$"):
             await anext(results)
         assert seconds_now() == 3
-
-
-def _breaks_off() -> Iterator[str]:
-    yield "a"
-    yield "b"
-    raise OSError("no more")
-
-
-@pytest.mark.parametrize("is_async", [True, False])
-async def test_an_error_of_the_source_comes_behind_what_was_read(is_async: bool) -> None:  # noqa: FBT001
-    source: Any = Values("a", "b", OSError("no more")) if is_async else _breaks_off()
-    async with lookup(source, Scripted()) as results:
-        found = [await anext(results), await anext(results)]
-        with pytest.raises(OSError, match=r"^no more$"):
-            await anext(results)
-
-    assert [value for value, _ in found] == ["a", "b"]
 
 
 async def test_a_key_that_can_not_be_told_names_its_value() -> None:

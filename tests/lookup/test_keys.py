@@ -9,10 +9,7 @@ from lookups import Scripted, counts
 from operators import Odd
 
 from asyncwait.backends.lookup import open_table
-from asyncwait.spec import (
-    Cache,
-    CallFailed,
-)
+from asyncwait.spec import Cache, CallFailed
 
 pytestmark = pytest.mark.anyio
 

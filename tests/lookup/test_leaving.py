@@ -10,11 +10,7 @@ from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import (
-    Batch,
-    Cache,
-    Retry,
-)
+from asyncwait.spec import Batch, Cache, Retry
 
 pytestmark = pytest.mark.anyio
 

@@ -108,26 +108,6 @@ async def test_keys_gather_for_no_longer_than_there_is_room_for_more() -> None:
     assert [when for when, _ in table.asked] == [pytest.approx(0.1), pytest.approx(1.2)]
 
 
-@pytest.mark.parametrize(
-    ("mode", "expected"),
-    [("ordered", [(3, "a"), (3, "b"), (3, "c")]), ("unordered", [(1.5, "c"), (3, "a"), (3, "b")])],
-)
-async def test_results_come_in_input_order_unless_that_does_not_matter(
-    mode: Any, expected: Any
-) -> None:
-    table = Scripted()
-    table.takes = 3
-
-    def hurry() -> None:
-        table.takes = 1
-
-    source = Values("a", "b", 0.5, hurry, "c")
-    async with lookup(source, table, mode=mode) as results:
-        found = await read(results)
-
-    assert [(when, value) for when, value, _ in found] == expected
-
-
 @pytest.mark.parametrize("capacity", [1, 2, 7, 40])
 async def test_as_many_values_are_in_flight_as_the_capacity_says(capacity: int) -> None:
     table = Scripted()
@@ -156,24 +136,6 @@ async def test_a_slow_consumer_stops_the_source() -> None:
             await anyio.sleep(5)
             assert 10 < source.read + 2 <= 12 + taken
         assert [value async for value, _ in results] == list(range(29, 100))
-
-
-async def test_what_is_kept_comes_without_a_request() -> None:
-    table = Scripted()
-
-    async with lookup((n % 7 for n in range(500)), table, capacity=20, cache=Cache(99, 60)) as it:
-        found = await read(it)
-        assert it.statistics().hits > 400
-
-    assert found == [(1, n % 7, [n % 7]) for n in range(500)]
-    assert sorted(key for _, keys in table.asked for key in keys) == list(range(7))
-
-
-async def test_a_cancelled_wait_loses_nothing() -> None:
-    async with lookup([*"ab"], Scripted()) as results:
-        with anyio.move_on_after(0.5):
-            await anext(results)
-        assert [value for _, value, _ in await read(results)] == ["a", "b"]
 
 
 async def test_leaving_early_ends_all() -> None:

@@ -8,19 +8,12 @@ import pytest
 from lookups import Scripted, come_in_turn, counts, outcome, outcomes
 
 from asyncwait.backends.lookup import open_table
-from asyncwait.spec import (
-    Batch,
-    Cache,
-    CallTimedOut,
-    Retry,
-)
+from asyncwait.spec import Batch, Cache, CallTimedOut, Retry
 
 pytestmark = pytest.mark.anyio
 
 
 class Hangs(Scripted):
-    """A table that never answers the first requests, so many of them."""
-
     def __init__(self, times: int) -> None:
         super().__init__()
         self._times = times

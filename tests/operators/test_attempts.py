@@ -274,13 +274,10 @@ def test_a_failure_says_how_many_results_it_drops() -> None:
     assert any(note.startswith("8 ") for note in error.__notes__)
 
 
-def test_what_can_never_help_is_refused() -> None:
-    async def rows(value: int) -> list[int]:
-        return [value]
-
-    retry = Retry(on_result=lambda results: not results)
-    cache = Cache(9, 60, missing_ttl=5)
-    with pytest.raises(InvalidConfig, match=r"cache\.missing_ttl"):
-        run(lambda: given(ordered_wait, [1], rows, many=True, retry=retry, cache=cache))
+def test_the_reference_finishes_nothing_behind_a_failure() -> None:
     with pytest.raises(InvalidConfig, match="on_failure"):
-        run(lambda: given(PLAIN_FORMS["reference"]["ordered"], [1], rows, on_failure="finish"))
+        run(
+            lambda: given(
+                PLAIN_FORMS["reference"]["ordered"], [1], asyncio.sleep, on_failure="finish"
+            )
+        )

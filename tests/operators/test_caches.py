@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import anyio
 import pytest
-from operators import EVERY, OPERATORS, PLAIN_FORMS
+from operators import OPERATORS, PLAIN_FORMS
 
 from asyncwait.spec import Cache, InvalidConfig, OperatorConfig, Statistics
 
@@ -21,7 +20,6 @@ HELD = 60.0
 async def all_of(
     name: str, values: list[Any], key: Callable[[Any], Any] | None = None
 ) -> tuple[list[Any], list[Any], Statistics]:
-    """Run an operator to its end; return what came, what was called, and the figures."""
     called: list[Any] = []
 
     async def fn(value: Any) -> str:
@@ -100,33 +98,7 @@ def test_a_function_in_callback_form_is_not_cached(name: str) -> None:
         OPERATORS[name](OperatorConfig(cache=Cache(9, HELD)), Callbacks(), empty())
 
 
-def test_an_operator_without_a_cache_says_so() -> None:
-    async def fn(value: Any) -> list[Any]:
-        return [value]
-
-    with pytest.raises(InvalidConfig, match=r"^cache must be None: the emitter operator does not "):
-        EVERY["emitter"](OperatorConfig(cache=Cache(9, HELD)), fn, empty())
-
-
 async def empty() -> Any:
     nothing: list[Any] = []
     for element in nothing:
         yield element
-
-
-@each_that_caches
-@pytest.mark.parametrize("capacity", [1, 3, 100])
-async def test_a_key_of_plain_values_has_one_call(name: str, capacity: int) -> None:
-    called: list[str] = []
-
-    async def fn(value: str) -> str:
-        called.append(value[0])
-        await anyio.sleep(len(called))
-        return value[0]
-
-    values = ["a1", "b1", "a2", "c1", "b2", "a3", "c2", "a4", "d1", "d2", "a5"]
-    cache = Cache(99, HELD, key=lambda value: value[0])
-    async with PLAIN_FORMS[name]["ordered"](values, fn, cache=cache, capacity=capacity) as results:
-        assert [each async for each in results] == [value[0] for value in values]
-
-    assert called == [*"abcd"]

@@ -6,16 +6,10 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import OPERATORS, Callbacks, Source, failure_of, in_threads, read_all
+from operators import OPERATORS, Callbacks, Source, in_threads, read_all
 
 from asyncwait.conformance.harness import VirtualLoop
-from asyncwait.spec import (
-    OpenOperator,
-    OperatorConfig,
-    Record,
-    ResultFuture,
-    Retry,
-)
+from asyncwait.spec import OpenOperator, OperatorConfig, Record, ResultFuture
 
 pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
 
@@ -30,26 +24,6 @@ async def test_a_supplier_may_complete_its_own_record(open_operator: OpenOperato
 
     async with open_operator(OperatorConfig(), Callbacks(invoke), Source("a")) as results:
         assert await read_all(results) == ["outer"]
-
-
-async def test_a_call_that_raises_behind_results_that_stand_is_not_repeated(
-    open_operator: OpenOperator,
-) -> None:
-    def invoke(value: str, result: ResultFuture) -> None:
-        given.append(value)
-        result.complete(given[1:])
-        raise LookupError(value)
-
-    given: list[str] = []
-    retry = Retry(initial=1, on_result=lambda results: not results)
-    async with open_operator(
-        OperatorConfig(retry=retry), Callbacks(invoke), Source("a")
-    ) as results:
-        error = await failure_of(results)
-
-    assert given == ["a", "a"]
-    assert str(error) == "Record 'a': the call failed: LookupError('a') (after 2 attempts)"
-    assert anyio.current_time() == 1
 
 
 def test_completions_behind_the_end_of_the_loop_do_nothing(

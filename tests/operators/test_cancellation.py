@@ -1,7 +1,6 @@
 """Calls, consumers and their tasks are cancelled as their loop does it, and of no more."""
 
 import asyncio
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +9,7 @@ import anyio.lowlevel
 import pytest
 from operators import Sleeper, Source, read_all, read_timed, seconds_now, virtual_loop
 
-from asyncwait.spec import OpenOperator, OperatorConfig, Record
+from asyncwait.spec import OpenOperator, OperatorConfig
 
 pytestmark = pytest.mark.anyio
 
@@ -22,58 +21,6 @@ def present_task() -> asyncio.Task[Any]:
     task = asyncio.current_task()
     assert task is not None
     return task
-
-
-@pytest.mark.parametrize("capacity", [1, 2, 5])
-@pytest.mark.parametrize("number", range(0, 40, 6))
-async def test_a_scope_that_is_cancelled_while_results_are_there_is_left_by_its_cancellation(
-    open_operator: OpenOperator, capacity: int, number: int
-) -> None:
-    async def fn(value: int) -> list[int]:
-        if value == number:
-            scope.cancel()
-        if value % 3:
-            await anyio.lowlevel.checkpoint()
-        return [value]
-
-    source = Source(*map(Record, range(60)))
-    with anyio.CancelScope() as scope:
-        async with open_operator(OperatorConfig("ordered", capacity), fn, source) as results:
-            async for _ in results:
-                pass
-
-    assert scope.cancelled_caught
-    assert source.log == ["closed"]
-
-
-async def test_an_error_beside_the_operator_is_the_only_one(open_operator: OpenOperator) -> None:
-    reached = anyio.Event()
-
-    async def fn(value: int) -> list[int]:
-        if value == 20:
-            reached.set()
-        await anyio.lowlevel.checkpoint()
-        return [value]
-
-    async def read() -> None:
-        source = Source(*map(Record, range(60)))
-        async with open_operator(OperatorConfig("ordered", 3), fn, source) as results:
-            async for _ in results:
-                pass
-
-    async def fail() -> None:
-        await reached.wait()
-        raise ValueError("beside")
-
-    async def both() -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(read)
-            group.start_soon(fail)
-
-    with pytest.raises(ExceptionGroup) as caught:
-        await both()
-
-    assert [repr(error) for error in caught.value.exceptions] == ["ValueError('beside')"]
 
 
 @on_asyncio
@@ -119,45 +66,3 @@ async def test_a_cancelled_call_that_makes_up_a_cancellation_ends_nothing_else(
     config = OperatorConfig(timeout=2)
     async with open_operator(config, Stubborn(), Source("a9", 5, "b1")) as results:
         assert await read_timed(results) == [(2, "no a9"), (6, "b1")]
-
-
-@on_asyncio
-async def test_a_time_limit_fires_in_a_call_and_in_its_clean_up(
-    open_operator: OpenOperator,
-) -> None:
-    """It knows its own cancellation, also behind that of the call, as in a task of its own.
-
-    Python before 3.11.3 takes the call's for its own there, whoever awaits it.
-    """
-    counts: list[int] = []
-
-    async def limited() -> None:
-        try:
-            async with asyncio.timeout(1), asyncio.TaskGroup() as group:
-                group.create_task(asyncio.sleep(9))
-        except TimeoutError:
-            counts.append(present_task().cancelling())
-
-    async def fn(value: str) -> list[str]:
-        try:
-            if value == "late":
-                await anyio.sleep_forever()
-        finally:
-            await limited()
-        return [value]
-
-    alone = asyncio.create_task(fn("late"))
-    await asyncio.sleep(1)
-    alone.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await alone
-    expected = [*counts, 0]
-    counts.clear()
-
-    fn.timeout = lambda value: [f"{value}?"]  # type: ignore[attr-defined]
-    source = Source(Record("late"), 5, Record("b"), 5)
-    config = OperatorConfig("ordered", 1, 2)
-    async with open_operator(config, fn, source) as results:
-        assert await read_all(results) == ["late?", "b"]
-    assert counts == expected
-    assert counts == [1, 0] or sys.version_info < (3, 11, 3)

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.anyio
 
 
 async def error_of(open_operator: OpenOperator, fn: Any, *script: Any, **config: Any) -> Any:
-    """Run until the operator fails; return its error."""
     async with open_operator(OperatorConfig(**config), fn, Source(*script)) as results:
         return await failure_of(results)
 
@@ -155,22 +154,6 @@ async def test_a_failure_handler_may_raise_what_it_was_given(open_operator: Open
 
         assert error.__cause__ is reason
         assert "handler" not in str(error)
-
-
-@pytest.mark.all_profiles
-async def test_a_predicate_is_given_the_very_error(open_operator: OpenOperator) -> None:
-    errors = iter(raised := [KeyError("a"), RetryAfter(1), KeyError("b")])
-    given: list[BaseException] = []
-
-    async def fn(_: str) -> Any:
-        raise next(errors)
-
-    retry = Retry(max_attempts=3, on_error=lambda error: not given.append(error))
-    error = await error_of(open_operator, fn, "a", retry=retry)
-
-    # RetryAfter speaks for itself, and nothing is asked after the last attempt.
-    assert [each is raised[0] for each in given] == [True]
-    assert (error.__cause__, error.attempts) == (raised[2], 3)
 
 
 class Throttled(RetryAfter):

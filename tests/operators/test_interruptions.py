@@ -33,14 +33,6 @@ PLACES = [
 
 
 class Program:
-    """An operator in which one place raises; notes what is closed.
-
-    Args:
-        open_operator: of which operator.
-        place: that raises, one of `PLACES`.
-        error: what it raises.
-    """
-
     def __init__(self, open_operator: OpenOperator, place: str, error: BaseException) -> None:
         self.open_operator = open_operator
         self.place = place

@@ -19,12 +19,6 @@ SILENT = 10**6
 
 
 class Hooked(Sleeper):
-    """Notes its hooks, which take a second each.
-
-    Args:
-        log: where to.
-    """
-
     def __init__(self, log: list[str]) -> None:
         super().__init__()
         self.log = log
@@ -70,21 +64,6 @@ async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
     case.assert_over(2 + 3 + 1)
     with pytest.raises(StopAsyncIteration):
         await anext(results)
-
-
-@pytest.mark.parametrize("at", [0, 0.5], ids=["before", "in open"])
-async def test_a_cancellation_while_entering_closes_the_source(
-    open_operator: OpenOperator, at: float
-) -> None:
-    case = Case(open_operator, "a1")
-
-    with anyio.move_on_after(at) as scope:
-        async with case.context:
-            pytest.fail("the body must not run")
-
-    assert scope.cancelled_caught
-    assert case.source.log == ["closed"]
-    assert seconds_now() == at + 3
 
 
 async def test_what_closing_raises_is_a_note_on_a_native_cancellation(

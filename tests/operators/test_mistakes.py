@@ -203,6 +203,7 @@ WRONG_IN_THREADS: dict[str, tuple[Any, str]] = {
     "submitted": (future, "result"),
     "context manager": (contextmanager(one_by_one), "inside the function"),
     "object to be entered": (Locked(), "`open`"),
+    "fallbacks": (StandIns(ask), "a plain function"),
     "class": (Asking, "an object of that class"),
     "async mock": (AsyncMock(), "the pool"),
     "two arguments": (lambda _, value: value, "one value"),
@@ -310,6 +311,34 @@ def test_a_wrong_value_of_an_option_is_refused_by_name(form: str, name: str, wro
     error = refusal_of(FORMS[form], **right | {name: wrong})
     assert isinstance(error, InvalidConfig)
     assert str(error).startswith(name)
+
+
+PAIRS: dict[str, dict[str, Any]] = {
+    "batch.max_size must be at most the capacity": {"capacity": 4, "batch": Batch(max_size=5)},
+    "batch.split must be False, or a `retry` of more than one": {"batch": Batch(split=True)},
+    "batch.split must be False, or a `retry`": {
+        "batch": Batch(split=True),
+        "retry": Retry(max_attempts=1),
+    },
+    "limits[0].by must be None with a `batch`": {
+        "batch": Batch(max_size=2),
+        "limits": [InFlight(2, by=str)],
+    },
+    "cache must be None": {"batch": Batch(max_size=2), "cache": Cache(9, 60)},
+    "cache.missing_ttl must be None with `retry.on_result`": {
+        "cache": Cache(9, 60, missing_ttl=5),
+        "retry": Retry(on_result=plainly),
+    },
+}
+"""Options that rule each other out, by what is said of one of them."""
+
+
+@pytest.mark.parametrize("form", ONE_OF_EACH)
+@pytest.mark.parametrize("said", PAIRS)
+def test_options_that_rule_each_other_out_are_refused(form: str, said: str) -> None:
+    error = refusal_of(FORMS[form], VALUES, ask if form in ON_LOOP else plainly, **PAIRS[said])
+    assert isinstance(error, InvalidConfig)
+    assert str(error).startswith(said)
 
 
 TAKES_A_FUNCTION: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -10,15 +10,7 @@ import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, echo
 
 from asyncwait.backends import threads
-from asyncwait.backends.services import InFlight, Limit
-from asyncwait.spec import (
-    CallFailed,
-    CallTimedOut,
-    InvalidResult,
-    Mode,
-    OperatorConfig,
-    Retry,
-)
+from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, Mode, OperatorConfig, Retry
 from asyncwait.toolkit import PlainResults, PlainWait, plain_wait
 
 pytestmark = pytest.mark.anyio
@@ -33,11 +25,6 @@ def operator(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def ordered_wait(operator: str) -> PlainWait:
     return PLAIN_FORMS[operator]["ordered"]
-
-
-@pytest.fixture(params=["pool", "reference"])
-def limited_wait(request: pytest.FixtureRequest) -> PlainWait:
-    return PLAIN_FORMS[request.param]["ordered"]
 
 
 async def skipping(value: Any) -> Any:
@@ -71,11 +58,7 @@ async def test_errors_are_plain_and_name_the_value(ordered_wait: PlainWait) -> N
 
 
 class Iterated:
-    """An iterable that is not its own iterator; notes what of it is closed.
-
-    Args:
-        error: raised where the iteration should begin.
-    """
+    """An iterable that is not its own iterator; notes what of it is closed."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.log: list[str] = []
@@ -179,12 +162,6 @@ async def test_what_a_handler_gives_stands_for_what_the_function_gives(
             else:
                 with pytest.raises(expected):
                     await anext(results)
-
-
-def test_an_option_that_there_is_not_is_told_with_the_nearest(ordered_wait: PlainWait) -> None:
-    message = r"^ordered_wait\(\) has no option 'capcity'; did you mean 'capacity'\?$"
-    with pytest.raises(TypeError, match=message):
-        ordered_wait([1], skipping, capcity=3)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), OSError()])
@@ -293,26 +270,3 @@ async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainW
             assert [result async for result in results]
 
     assert given == [["a1"], ("a1",)]
-
-
-async def test_limits_hold(limited_wait: PlainWait) -> None:
-    begun: list[float] = []
-    running: list[int] = []
-    at_a_time: set[int] = set()
-
-    async def fn(value: int) -> int:
-        begun.append(anyio.current_time())
-        fails = len(begun) == 5
-        running.append(value)
-        at_a_time.add(len(running))
-        await anyio.sleep(0.1)
-        running.remove(value)
-        if fails:
-            raise LookupError(value)
-        return value
-
-    limits = [InFlight(2), Limit(calls=5, per=1)]
-    async with limited_wait(range(12), fn, retry=Retry(), limits=limits) as results:
-        assert [value async for value in results] == list(range(12))
-    assert (len(begun), max(at_a_time)) == (13, 2)
-    assert all(later - at >= 1 for at, later in zip(begun, begun[5:], strict=False))

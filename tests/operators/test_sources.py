@@ -24,29 +24,6 @@ from asyncwait.spec import (
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_scope_round_a_yield_that_times_out_while_nobody_asks_is_the_sources(
-    open_operator: OpenOperator,
-) -> None:
-    """The operator waits for room, and is cancelled by nobody; the source sees it when it goes on.
-
-    Whatever waits within the scope is cancelled with it, and that is the reading task.
-    """
-    caught: list[bool] = []
-
-    async def source() -> AsyncIterator[Element]:
-        with anyio.CancelScope(deadline=3) as scope:
-            for value in ("a2", "b2", "c2"):
-                yield Record(value)
-                await anyio.lowlevel.checkpoint()
-        caught.append(scope.cancelled_caught)
-
-    async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source()) as results:
-        out = await read_all(results)
-
-    assert out in (["a2", "b2"], ["a2", "b2", "c2"])
-    assert caught == [True]
-
-
 async def test_a_task_group_round_a_yield_fails_as_the_source(
     open_operator: OpenOperator,
 ) -> None:
@@ -66,22 +43,6 @@ async def test_a_task_group_round_a_yield_fails_as_the_source(
 
     assert out == [Record("a2"), Record("b2")]
     assert [repr(each) for each in error.exceptions] == ["OSError('child')"]
-
-
-@pytest.mark.all_profiles
-async def test_many_requested_snapshots_keep_no_reader_from_the_source(
-    open_operator: OpenOperator,
-) -> None:
-    source = Source("a1", 1, "b1", 1, "c1", 99)
-
-    async with open_operator(OperatorConfig("ordered", 2), Sleeper(), source) as results:
-        for number in range(20):
-            results.request_snapshot(number)  # type: ignore[attr-defined]
-        await anyio.sleep(5)
-        assert results.statistics().calls == 2
-        out = [await anext(results) for _ in range(23)]
-
-    assert out == [*(Snapshot(n, (), 0) for n in range(20)), *map(Record, ("a1", "b1", "c1"))]
 
 
 async def test_a_source_whose_iteration_does_not_begin_has_failed(

@@ -9,14 +9,7 @@ import anyio
 import pytest
 from operators import SIDE_BY_SIDE, Source
 
-from asyncwait.spec import (
-    Mode,
-    OpenOperator,
-    OperatorConfig,
-    Record,
-    Statistics,
-    Watermark,
-)
+from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record, Statistics, Watermark
 
 pytestmark = [pytest.mark.anyio, pytest.mark.all_profiles]
 

@@ -29,7 +29,6 @@ async def at_once(value: Any) -> Any:
 
 
 async def all_of(source: Any, fn: Any = at_once, wait: Any = ordered_wait, **options: Any) -> Any:
-    """Run to the end; return what came, and the figures."""
     async with wait(source, fn, **options) as results:
         return [value async for value in results], results.statistics()
 

@@ -60,56 +60,6 @@ async def test_calls_that_set_something_share_a_task_and_no_context() -> None:
     assert len(set(tasks[1:])) == 1
 
 
-async def test_each_step_of_a_call_runs_in_its_own_context() -> None:
-    seen: list[str] = []
-
-    async def look() -> None:
-        await anyio.lowlevel.checkpoint()
-        seen.append(PLACE.get())
-
-    async def fn(value: str) -> list[str]:
-        PLACE.set(value)
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(look)
-            if value == "late":
-                await anyio.sleep_forever()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(1)
-            seen.append(PLACE.get())
-        if value == "raises":
-            raise ValueError
-        return [value]
-
-    with_handlers: Any = fn
-    with_handlers.timeout = lambda value: [f"{value}?"]
-    with_handlers.failure = lambda value, error: [repr(error.__cause__)]
-    values = ["a", "late", "raises", "b"]
-    config = OperatorConfig("ordered", 1, timeout=5)
-
-    assert await values_of(config, with_handlers, *values) == ["a", "late?", "ValueError()", "b"]
-    assert sorted(seen) == sorted(values * 2)
-
-
-async def test_calls_in_contexts_of_their_own_are_closed_with_the_operator() -> None:
-    ended: list[str] = []
-
-    async def fn(value: str) -> list[str]:
-        PLACE.set(value)
-        try:
-            await anyio.sleep(0 if value == "a" else 9)
-        finally:
-            ended.append(PLACE.get())
-        return [value]
-
-    async with open_operator(OperatorConfig("ordered", 2), fn, feed("a", "b", "c")) as results:
-        assert (await anext(results)) == Record("a")
-        await anyio.sleep(1)
-
-    assert sorted(ended) == ["a", "b", "c"]
-
-
 async def test_a_function_that_is_none_is_told_in_any_context() -> None:
     def fn(value: str) -> Any:
         PLACE.set(value)

@@ -13,18 +13,6 @@ from asyncwait.spec import OperatorConfig, Record, Statistics
 pytestmark = pytest.mark.anyio
 
 
-async def test_calls_that_wait_begin_together() -> None:
-    source = Source(*["a2"] * 100)
-
-    async with open_operator(OperatorConfig("unordered", 50), Sleeper(), source) as results:
-        await anyio.sleep(3)
-        for _ in range(50):
-            await anext(results)
-        for _ in range(10):
-            await anyio.lowlevel.checkpoint()
-        assert results.statistics().calls == 100
-
-
 async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots() -> None:
     source = Source(*[f"{name}1" for name in "abcdef"])
 

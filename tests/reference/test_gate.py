@@ -99,14 +99,6 @@ def test_two_operators_share_a_limit_object() -> None:
     assert lasted == pytest.approx(0.1)
 
 
-def test_a_record_that_has_waited_for_its_key_goes_before_later_ones() -> None:
-    """It is not behind them because they came to the gate while its key was busy."""
-    records = [Record(value, key=value[0]) for value in ("a1", "a2", "b1")]
-    played = _played(records, _slow, limits=[InFlight(1)], mode="key-ordered")
-
-    assert played.starts == [("a1", 0), ("a2", 50), ("b1", 100)]
-
-
 def test_a_budget_stays_spent_for_the_next_operator() -> None:
     budget = Budget(2)
 

@@ -20,7 +20,6 @@ class HandClock:
         return Loop(lambda: self.now, lambda function: function(), self.call_at)
 
     def call_at(self, when: float, ring: Callable[[], object]) -> Any:
-        """Set the alarm; return what cancels it."""
         self.ring = ring
         self.rings_at.append(when)
         return self

@@ -13,13 +13,6 @@ from asyncwait.toolkit._limits._meters import says_too_many
 
 
 class Service:
-    """Serves so many calls a second, in bursts of no more than 200 ms, and refuses the others.
-
-    Args:
-        rate: calls a second.
-        latency: seconds of a call that is served; one that is refused takes a fifth of it.
-    """
-
     def __init__(self, rate: float, latency: float) -> None:
         self.rate = self._allowance = rate
         self._latency = latency
@@ -40,7 +33,6 @@ class Service:
         return value
 
     def come_again(self, now: float) -> float:
-        """In how many seconds to come again; 0 for a call that is served."""
         earned = (now - self._asked_at) * self.rate
         self._allowance = min(0.2 * self.rate, self._allowance + earned)
         if self._allowance < 1:
@@ -58,8 +50,6 @@ class WindowService(Service):
 
 
 def run(service: Any, limit: Adaptive, count: int) -> list[int]:
-    """Call `service` for so many values; return what comes out."""
-
     async def main(_: SpinWatch) -> list[int]:
         retry = Retry(max_attempts=30)
         async with unordered_wait(range(count), service, retry=retry, limits=[limit]) as results:

@@ -14,12 +14,7 @@ import pytest
 from counting import Counting, run
 
 from asyncwait.backends import pool
-from asyncwait.backends.services import (
-    Budget,
-    BudgetSpent,
-    Cost,
-    LedgerLost,
-)
+from asyncwait.backends.services import Budget, BudgetSpent, Cost, LedgerLost
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 from asyncwait.toolkit._limits import _spending

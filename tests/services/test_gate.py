@@ -23,8 +23,6 @@ from asyncwait.backends.services import (
 )
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import (
-    Batch,
-    Cache,
     CallFailed,
     OperatorConfig,
     OperatorError,
@@ -87,48 +85,6 @@ def test_operators_share_a_limit_object_and_no_equal_one() -> None:
     assert run(service, range(1), limits=[Budget(20)]) == [0]
 
 
-@LOOPS
-@pytest.mark.parametrize(
-    ("options", "values", "expected"),
-    [
-        (
-            {"batch": Batch(max_size=5, in_flight=8), "timeout": 1.5, "on_error": "skip"},
-            range(40),
-            {"batches": 4, "calls": 20},
-        ),
-        (
-            {"cache": Cache(99, ttl=60)},
-            [number % 20 for number in range(40)],
-            {"calls": 40, "loads": 20, "shared": 20},
-        ),
-    ],
-    ids=["batch", "cache"],
-)
-def test_figures_count_no_call_that_waits(
-    options: Any, values: Any, expected: dict[str, int], loop: str
-) -> None:
-    async def fn(values: Any) -> Any:
-        await anyio.sleep(1)
-        return values
-
-    async def main(_: object) -> Any:
-        options.update(limits=[InFlight(2)], capacity=40)
-        async with pool.ordered_wait(values, fn, **options) as results:
-            await anext(results)
-            return results.statistics()
-
-    told = run_virtual(main, loop)
-    assert {name: getattr(told, name) for name in expected} == expected
-
-
-@LOOPS
-def test_calls_longer_than_the_window_use_the_whole_rate(loop: str) -> None:
-    service = Counting(works=lambda: 10)
-    run(service, range(20), loop, limits=[Limit(calls=5, per=1, latency=0.25)])
-    starts = [at - service.came[0][0] for at, _ in service.came]
-    assert starts == pytest.approx([1.25 * (number // 5) for number in range(20)])
-
-
 class Refused(Exception):
     status_code = 429
 
@@ -159,16 +115,6 @@ def test_a_breaker_that_no_call_closes_ends_the_stream() -> None:
     options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
     with pytest.raises(BreakerOpen, match="down for"):
         run(is_down_for, range(1, 9), limits=[breaker], **options)
-
-
-def test_a_breaker_probes_after_a_quiet_time() -> None:
-    async def source() -> Any:
-        yield 1
-        await anyio.sleep(3600)
-        yield 0
-
-    breaker = Breaker(failures=1, over=10, rest=5, longest=20)
-    assert run(is_down_for, source(), limits=[breaker], on_error="skip") == [0]
 
 
 def test_the_longest_wait_of_a_limit_bounds_no_wait_for_another_one() -> None:
@@ -347,24 +293,6 @@ def test_a_line_that_leaves_a_meter_lets_the_lines_behind_it_go_on() -> None:
 
     began = run_virtual(main)
     assert dict(starts)["cheap"] - began == pytest.approx(25)
-
-
-def test_max_wait_counts_from_the_request_of_each_record_in_key_order() -> None:
-    ends: list[tuple[str, float]] = []
-
-    async def ask(value: str) -> str:
-        await anyio.sleep(50)
-        return value
-
-    def late(value: str, _: OperatorError) -> str:
-        ends.append((value, anyio.current_time()))
-        return value
-
-    limits = [Limit(calls=1, per=600, max_wait=60)]
-    options: dict[str, Any] = {"key": lambda value: value[0], "limits": limits, "on_error": late}
-    run(ask, ["a1", "a2", "b1"], "asyncio", pool.key_ordered_wait, **options)
-    assert [value for value, _ in ends] == ["b1", "a2"]
-    assert ends[1][1] - ends[0][1] == pytest.approx(50)
 
 
 def test_an_error_whose_properties_raise_leaves_its_permit() -> None:

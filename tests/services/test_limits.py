@@ -16,9 +16,12 @@ from asyncwait.backends.services import (
     Cost,
     CostTooLarge,
     CostUnknown,
+    Hedge,
     InFlight,
     Limit,
     Limits,
+    RedisLimits,
+    StandIns,
 )
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry
 
@@ -130,6 +133,14 @@ def test_an_error_says_why_a_call_never_begins(limit: Any, cause: type, said: st
     assert (raised.value.attempts, service.came) == (1, [])
 
 
+SOUND: dict[Any, dict[str, Any]] = {
+    run: {"fn": Counting(), "values": []},
+    StandIns: {"fn": Counting()},
+    RedisLimits: {"url": "redis://x", "name": "model", "limits": [Limit(calls=1, per=1)]},
+}
+"""Arguments that are right, where some are needed."""
+
+
 @pytest.mark.parametrize(
     ("kind", "given", "name"),
     [
@@ -150,15 +161,25 @@ def test_an_error_says_why_a_call_never_begins(limit: Any, cause: type, said: st
         (Budget, {"amount": 1, "then": "go on"}, "Budget.then"),
         (Budget, {"amount": 1, "exists": 1}, "Budget.exists"),
         (Limits, {"limits": []}, "limits"),
+        (StandIns, {"fn": len}, "fn"),
+        (StandIns, {"hedge": 0.5}, "hedge"),
+        (Hedge, {"after": 0}, "Hedge.after"),
+        (Hedge, {"after": "p100"}, "Hedge.after"),
+        (Hedge, {"after": "95"}, "Hedge.after"),
+        (Hedge, {"after": True}, "Hedge.after"),
+        (Hedge, {"at_most": 0}, "Hedge.at_most"),
+        (Hedge, {"at_most": 2}, "Hedge.at_most"),
+        (RedisLimits, {"url": "here"}, "url"),
+        (RedisLimits, {"name": ""}, "name"),
+        (RedisLimits, {"limits": []}, "limits"),
+        (RedisLimits, {"limits": [Budget(1, path="/nowhere/budget")]}, "Budget.path"),
+        (RedisLimits, {"limits": [Budget(1, "USD")]}, "Budget.cost"),
         (run, {"limits": []}, "limits"),
         (run, {"limits": InFlight(1)}, "limits"),
         (run, {"limits": [Retry()]}, r"limits\[0\]"),
         (run, {"limits": [Budget(9, exists=True)]}, "Budget.exists"),
     ],
 )
-def test_an_argument_that_is_no_limit_is_refused(
-    kind: Any, given: dict[str, Any], name: str
-) -> None:
-    values = {"fn": Counting(), "values": []} if kind is run else {}
+def test_a_wrong_argument_is_refused_by_name(kind: Any, given: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
-        kind(**values, **given)
+        kind(**SOUND.get(kind, {}) | given)

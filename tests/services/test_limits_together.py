@@ -150,8 +150,6 @@ AGAIN = Retry(max_attempts=9, initial=0.001)
 
 
 class Failing:
-    """A service that is never there."""
-
     def __init__(self) -> None:
         self.asked: list[Any] = []
         self.was_asked = asyncio.Event()

@@ -40,14 +40,6 @@ def read_instead(monkeypatch: pytest.MonkeyPatch, clock: str) -> None:
 
 
 class World:
-    """Real time, the clock of the server, and programs that call as often as they may.
-
-    Attributes:
-        now: real seconds.
-        ahead: seconds by which the clock of the server is ahead of it.
-        calls: real times of all calls.
-    """
-
     def __init__(self, server: RedisServer) -> None:
         self._server = server
         self.now = self.ahead = 1000.0
@@ -75,7 +67,6 @@ class World:
         return granted
 
     def run(self, seconds: float, *clients: Ledger) -> int:
-        """Let real time pass while these clients call; return the number of their calls."""
         end, made = self.now + seconds, 0
         while self.now < end:
             self.now += 0.2

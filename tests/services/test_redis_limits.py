@@ -302,23 +302,6 @@ def test_what_a_killed_program_had_in_flight_is_spent_when_its_lease_is_over(
     other.close()
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"url": "here"}, "url"),
-        ({"name": ""}, "name"),
-        ({"limits": []}, "limits"),
-        ({"limits": [Budget(1, path="/nowhere/budget")]}, "Budget.path"),
-        ({"limits": [Budget(1, "USD")]}, "Budget.cost"),
-    ],
-    ids=str,
-)
-def test_limits_that_can_not_be_kept_there_are_refused(given: dict[str, Any], name: str) -> None:
-    good: dict[str, Any] = {"url": "redis://x", "name": "model", "limits": [Limit(calls=1, per=1)]}
-    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
-        RedisLimits(**{**good, **given})
-
-
 def test_who_leaves_as_a_turn_comes_gives_it_back(redis_server: RedisServer) -> None:
     limits = RedisLimits(redis_server.url, "leaving", [InFlight(1), Budget(100)])
     asked: list[int] = []

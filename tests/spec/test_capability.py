@@ -6,10 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from asyncwait.conformance.evidence import scenario_of
-from asyncwait.spec import (
-    InvalidConfig,
-    Mode,
-)
+from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     PROFILES,

@@ -119,26 +119,6 @@ def test_a_configuration_from_json_is_checked_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "refusal"),
-    [
-        (
-            {"capacity": 4, "batch": Batch(max_size=5)},
-            "batch.max_size must be at most the capacity",
-        ),
-        ({"batch": Batch(split=True)}, "batch.split must be False, or a `retry` of more than one"),
-        (
-            {"batch": Batch(split=True), "retry": Retry(max_attempts=1)},
-            "batch.split must be False, or a `retry` of more than one",
-        ),
-    ],
-    ids=["room", "no retry", "one attempt"],
-)
-def test_a_batch_fits_what_it_is_for(settings: dict[str, Any], refusal: str) -> None:
-    with pytest.raises(InvalidConfig, match=f"^{refusal}"):
-        OperatorConfig(**settings)
-
-
-@pytest.mark.parametrize(
     "setting",
     [{"retry": Retry()}, {"max_held": 2}, {"batch": Batch(max_size=2)}, {"cache": Cache(9, 1)}],
     ids=["retry", "max_held", "batch", "cache"],
@@ -150,12 +130,6 @@ def test_an_operator_refuses_what_it_does_not_support(setting: dict[str, Any]) -
 
     OperatorConfig(**setting).require_only("pool", name)
     OperatorConfig().require_only("pool")
-
-
-def test_batches_and_a_cache_are_refused_together() -> None:
-    refusal = r"^cache must be None with a `batch`: a lookup has both, got "
-    with pytest.raises(InvalidConfig, match=refusal):
-        OperatorConfig(batch=Batch(max_size=2), cache=Cache(9, 1))
 
 
 def test_a_time_beyond_all_floats_is_for_ever() -> None:

@@ -68,6 +68,10 @@ BEYOND: dict[str, tuple[Callable[[], object], str]] = {
     "inputs": (lambda: Scenario(inputs=records(1) * TOO_MANY), f"inputs .* got {TOO_MANY}"),
     "crashes": (lambda: Scenario(crashes=(Crash(1),) * LIMITS.legs), f"crashes .*{LIMITS.legs}"),
     "read": (lambda: SinkStep("read", LIMITS.count + 1), f"n .* got {LIMITS.count + 1} "),
+    "mode": (lambda: Scenario("sorted"), "mode .* got 'sorted'"),  # type: ignore[arg-type]
+    "error of an answer": (lambda: Step(error="ValueError"), "error .* 'reply'"),
+    "odd answer": (lambda: Step("misreturn", error="gold"), "error .*'text'"),
+    "odd error": (lambda: Handler("raise", error="OS"), "error .*'ValueError'"),
     "all together": (
         lambda: Scenario(inputs=records(3), timeout=10**12, plans=(Plan(0, (Step("never"),)),)),
         f"the longest legal duration .*{LIMITS.duration} ms.* got 4000000000000 ",
@@ -125,7 +129,6 @@ def test_a_trace_that_is_too_deep_is_refused() -> None:
 
 
 def reads(read: Callable[[bytes], object], data: bytes) -> bool:
-    """Whether `data` is read; nothing but InvalidConfig may be raised if not."""
     try:
         read(data)
     except InvalidConfig:
@@ -134,7 +137,6 @@ def reads(read: Callable[[bytes], object], data: bytes) -> bool:
 
 
 def late(count: int, timeout: int) -> Scenario:
-    """So many calls that never answer, one after the other, each up to its deadline."""
     plans = tuple(Plan(n, (Step("never"),), Handler(results=(n,))) for n in range(count))
     return Scenario(
         "ordered", 1, timeout, inputs=records(count), plans=plans, handled=True, name="late"

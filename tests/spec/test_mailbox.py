@@ -8,13 +8,7 @@ from msgspec.structs import replace
 
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.mailbox import MailboxClosedError
-from asyncwait.spec.mailbox.program import (
-    Post,
-    Program,
-    Step,
-    program_id,
-    require_program,
-)
+from asyncwait.spec.mailbox.program import Post, Program, Step, program_id, require_program
 from asyncwait.spec.rules import mailbox_rules
 
 FLINK_ID = re.compile(r"\b(?!FLINK|MBX)[A-Z]{2}-\d+")

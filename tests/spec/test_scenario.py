@@ -134,22 +134,6 @@ def test_a_broken_file_says_what_is_wrong_and_where(
     assert str(caught.value).endswith(str(caught.value.__cause__))
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "told"),
-    [
-        (Scenario, {"mode": "sorted"}, "mode .* got 'sorted'"),
-        (Step, {"error": "ValueError"}, "error .* 'reply'"),
-        (Step, {"does": "misreturn", "error": "gold"}, "error .*'text'"),
-        (Handler, {"does": "raise", "error": "OS"}, "error .*'ValueError'"),
-    ],
-)
-def test_a_part_that_cannot_be_played_is_refused(
-    kind: Callable[..., object], fields: dict[str, object], told: str
-) -> None:
-    with pytest.raises(InvalidConfig, match=f"^{told}"):
-        kind(**fields)
-
-
 def test_calls_of_a_value_follow_its_steps_and_stay_at_the_last() -> None:
     assert [FULL.step("a", ordinal).does for ordinal in (0, 1, 2)] == ["raise", "reply", "reply"]
     assert FULL.step(["b"], 0).does == "never"

@@ -16,14 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from asyncwait.spec import (
-    Barrier,
-    InvalidConfig,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-)
+from asyncwait.spec import Barrier, InvalidConfig, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.snapshots import (
     NotPortable,
     SnapshotCorrupt,

@@ -300,11 +300,7 @@ def lost(told: Any, found: Any, where: str = "") -> Iterator[str]:
 
 
 def write(folder: Path) -> None:
-    """Write all formats, and what is read of them.
-
-    Raises:
-        FileExistsError: it is there: what users have is not written anew.
-    """
+    """Write all formats, and what is read of them."""
     folder.mkdir()
     for name, (writes, _) in FORMATS.items():
         (folder / name).mkdir()

@@ -42,7 +42,6 @@ def played_by(backend: StreamBackend) -> PlayLeg:
 
 
 def play_between(first: PlayLeg, others: PlayLeg, scenario: Scenario) -> Trace:
-    """Play the first leg on one backend and all others on another; snapshots travel as bytes."""
     plan: LegStart | None = LegStart.first(scenario)
     legs: list[Leg] = []
     while plan is not None:

@@ -29,7 +29,6 @@ class Collected:
         ]
 
     def figures(self, **attributes: Any) -> dict[str, float]:
-        """Collect; return the figures with these attributes, by the names of their metrics."""
         return {
             metric.name: point.value
             for metric in self.metrics()
@@ -38,7 +37,6 @@ class Collected:
         }
 
     def told(self, **attributes: Any) -> str:
-        """Collect; return in the order of metrics all figures that are not 0."""
         figures = self.figures(**attributes)
         assert figures.keys() == OF_OPERATORS
         told = (metric.name for metric in METRICS if metric.name in figures)

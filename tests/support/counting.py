@@ -10,13 +10,6 @@ from asyncwait.conformance.harness import SpinWatch, run_virtual
 
 
 class Counting:
-    """A service that notes what reaches it, and when.
-
-    Args:
-        works: gives the seconds that it works on the next call.
-        costs: what a call for a value costs.
-    """
-
     def __init__(
         self,
         works: Callable[[], float] = lambda: 0.01,

@@ -93,7 +93,6 @@ class _Drawing:
 
 
 def drawn(seed: int, changed: int | None = None) -> Program:
-    """A program; `changed` says which of its spots has its other text."""
     drawing = _Drawing(seed, changed)
     random = drawing.random
     expression = drawing.layer(random.choice(HELD), "")

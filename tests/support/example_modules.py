@@ -15,7 +15,6 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 @contextmanager
 def modules_of(name: str) -> Iterator[None]:
-    """Let those in a folder be imported; their names are free before, and again afterwards."""
     folder = EXAMPLES / name
     names = [path.stem for path in folder.glob("*.py")]
     with pytest.MonkeyPatch.context() as patch:

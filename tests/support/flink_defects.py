@@ -46,23 +46,11 @@ is written by `python tests/support/flink_defects.py {name}`.
 
 
 class Operator(Struct, frozen=True):
-    """One of Flink's operators.
-
-    Args:
-        name: under which it is verified.
-        backend: plays scenarios on it.
-    """
-
     name: str
     backend: StreamBackend
 
     def departs(self, scenario: Scenario, flink: str) -> dict[str, Failure]:
-        """Return what a scenario shows broken as Flink departs so; by the rule and how it is.
-
-        Args:
-            scenario: to be played, as far as the operator can.
-            flink: id of the departure.
-        """
+        """Return what a scenario shows broken as Flink departs so; by the rule and how it is."""
         run = run_of(self.backend, scenario)
         return {
             f"{rule} {_kind(run.broken[rule])}": run.broken[rule]
@@ -76,15 +64,6 @@ def _kind(failure: Failure) -> str:
 
 
 class Defect(Struct, frozen=True):
-    """A departure, and the smallest scenario that was found to show it.
-
-    Args:
-        operator: whose it is.
-        known: the departure.
-        rule: id of the rule that is broken.
-        failure: how.
-    """
-
     operator: Operator
     known: Known
     rule: str
@@ -120,33 +99,15 @@ def section(defect: Defect) -> Iterator[str]:
 
 
 class Listed(Struct, frozen=True):
-    """An operator on a page, which is made when it is played.
-
-    Args:
-        backend: makes it.
-        known: what stands on the page of it.
-    """
-
     backend: Callable[[], StreamBackend]
     known: Sequence[Known]
 
     @property
     def planned(self) -> list[tuple[Known, str]]:
-        """What is drawn: each departure, as often as it has examples."""
         return [(known, example) for known in self.known for example in known.examples]
 
 
 class Page(Struct, frozen=True):
-    """A page of defects.
-
-    Args:
-        name: of the page, and of what it begins with.
-        flink: what the page calls that.
-        operators: the sentence that it begins with.
-        run: what these do.
-        listed: the operators, by their names; what two of them do stands with the first.
-    """
-
     name: str
     flink: str
     operators: str

@@ -18,13 +18,6 @@ SCENARIOS = {example.name: example.scenario for example in EXAMPLES}
 
 
 class Run(Struct, frozen=True):
-    """One run of a scenario.
-
-    Args:
-        broken: the failures, by the id of the rule.
-        said: what they say of the operator.
-    """
-
     broken: dict[str, Failure]
     said: Sorted
 
@@ -48,13 +41,7 @@ def said_of(backend: StreamBackend) -> dict[str, Sorted]:
 def assert_departures(
     known: Sequence[Known], said: Mapping[str, Sorted], kept: Iterable[str]
 ) -> None:
-    """What is known is each a departure and shows in an example, and no example shows more.
-
-    Args:
-        known: what an operator is known to break.
-        said: of each example.
-        kept: names of examples in which nothing is broken, not even what is known.
-    """
+    """What is known is each a departure and shows in an example, and no example shows more."""
     assert {each.flink for each in known} <= {departure.flink for departure in departures()}
     assert {r for each in known for r in (*each.rules, *each.seldom)} <= rules().keys()
     assert len({each.flink for each in known}) == len(known)

@@ -6,15 +6,7 @@ from outside import SOUND
 
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.spec import Record, Snapshot, Watermark
-from asyncwait.spec.scenario import (
-    Crash,
-    Handler,
-    Plan,
-    Scenario,
-    SinkStep,
-    SnapshotRequest,
-    Step,
-)
+from asyncwait.spec.scenario import Crash, Handler, Plan, Scenario, SinkStep, SnapshotRequest, Step
 
 SCENARIO = (
     '[{"capacity": 4, "inputs": [{"at": 0, "element": {"type": "record", "value": "a"}},'
@@ -53,7 +45,6 @@ ENTRY = {"rule": "'ORD-1'", "reason": "'why'"}
 
 
 def entry(**changes: str) -> str:
-    """Return a file of one entry, with some keys changed; those that become empty are left out."""
     keys = {**ENTRY, **changes}
     return "\n".join(["[[expected-failure]]", *(f"{k} = {v}" for k, v in keys.items() if v), ""])
 

@@ -81,7 +81,6 @@ def verdicts() -> tuple[Verdict, ...]:
 
 
 def told() -> Report:
-    """Return a report on all of them; one was verified again later, and one is missing."""
     few = [each for each in verdicts() if each.backend != "wholly-broken"]
     now = report_of(few, THEN, {"spark": "pyarrow is not installed"})
     mended = report_of((Verdict("broken", (result("ORD-4", "pass"),), 2, 2),), LATER)

@@ -29,7 +29,6 @@ def entries(*numbers: int, size: int = 20) -> dict[bytes, bytes]:
 def fill(
     journal: Journal, added: dict[bytes, bytes], *, name: str = "part", is_closed: bool = True
 ) -> None:
-    """Add entries in an attempt, which is closed; or else left as a killed process leaves it."""
     attempt = journal.attempt(name)
     add_all(attempt, added)
     if is_closed:

@@ -34,12 +34,6 @@ _LATE = 1_000 * TICK
 
 
 def kept_by_flink(scenarios: Iterable[Scenario], can: frozenset[Capability]) -> Iterator[Scenario]:
-    """Yield those with a crash, without departures, and each with a barrier before its crash.
-
-    Args:
-        scenarios: any.
-        can: what the backends that play them are able to do.
-    """
     for scenario in scenarios:
         if scenario.crashes:
             fitting = _calm(_with_barrier(_without_statuses(scenario)))
@@ -71,7 +65,6 @@ def _without_statuses(scenario: Scenario) -> Scenario:
 
 
 def _with_barrier(scenario: Scenario) -> Scenario:
-    """Put a barrier a tick before the first crash: few snapshots would hold anything else."""
     at = max(0, scenario.crashes[0].at - TICK)
     before = sum(timed.at <= at for timed in scenario.inputs)
     barrier = Timed(at, Barrier(_BARRIER))

@@ -66,12 +66,7 @@ class Scripted:
 
 
 class Values:
-    """Gives values, and sleeps for a float; calls a function, raises an exception.
-
-    Attributes:
-        read: values that were taken.
-        closed: how often it was closed.
-    """
+    """Gives values, and sleeps for a float; calls a function, raises an exception."""
 
     def __init__(self, *script: Any) -> None:
         self._script = iter(script)
@@ -105,7 +100,6 @@ CLOSED = "the table is closed; look up while the context of open_table() is open
 
 
 def counts(opened: OpenTable) -> dict[str, int]:
-    """How rows were answered, all that is not 0; the sum is that of the rows."""
     figures = opened.statistics()
     names = ("hits", "shared", "loads", "stale", "null_keys")
     found = {name: value for name in names if (value := getattr(figures, name))}
@@ -147,11 +141,7 @@ async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any
 
 
 class RedisServer:
-    """A server of its own, with nothing on disk, on a socket that nobody else knows.
-
-    Args:
-        options: of `redis-server`, further ones.
-    """
+    """A server of its own, with nothing on disk, on a socket that nobody else knows."""
 
     def __init__(self, *options: str) -> None:
         beside = str(Path(sys.executable).parent)

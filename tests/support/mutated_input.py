@@ -58,14 +58,6 @@ ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Kind(Struct, frozen=True):
-    """Input of one kind.
-
-    Args:
-        sound: some that is right.
-        read: reads bytes, or raises an AsyncWaitError.
-        mutate: what becomes of them.
-    """
-
     sound: Sequence[bytes]
     read: Callable[[bytes], object]
     mutate: Callable[[Random, bytes], bytes] = mutated

@@ -120,7 +120,6 @@ async def read_all(results: AsyncIterator[Element]) -> list[Any]:
 
 
 async def read_timed(results: AsyncIterator[Element]) -> list[tuple[float, Any]]:
-    """Read to the end; return the same with the time at which each came."""
     return [(seconds_now(), shown(element)) async for element in results]
 
 
@@ -129,7 +128,6 @@ def shown(element: Element) -> Any:
 
 
 async def failure_of(results: AsyncIterator[Element]) -> BaseException:
-    """Read until something is raised that is not the end; return it."""
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - the tests look at it closely
         async for _ in results:
             pass
@@ -213,12 +211,6 @@ class Sleeper:
 
 
 class Callbacks:
-    """A function in callback form; keeps each future by its value.
-
-    Args:
-        invoke: called with value and future.
-    """
-
     def __init__(self, invoke: Callable[[Any, ResultFuture], object] = lambda *_: None) -> None:
         self.futures: dict[Any, ResultFuture] = {}
         self._invoke = invoke

@@ -75,7 +75,6 @@ class Folder:
         return self._run(command, *arguments, stdin=stdin, env=env)
 
     def here(self, *arguments: str) -> Done:
-        """Run the command in this process, which starts in no time; its children play."""
         known, folder = set(sys.modules), str(self.search or self.path)
         sys.path.insert(0, folder)
         try:
@@ -89,7 +88,6 @@ class Folder:
         return Done(done.exit_code, done.stdout, done.stderr)
 
     def pytest(self, *arguments: str) -> Done:
-        """Run pytest, which knows a development installation only if told that it is one."""
         namespace = ("-o", "consider_namespace_packages=true")
         return self._run(sys.executable, "-P", "-m", "pytest", "-q", *namespace, *arguments)
 

@@ -17,15 +17,6 @@ LEFT_OUT = "..."
 
 @dataclass
 class Block:
-    """Something that is run, and what it prints.
-
-    Attributes:
-        language: "python" or "console".
-        code: what is run.
-        printed: the text block behind it; empty if there is none.
-        line: where it begins in its page.
-    """
-
     language: str
     code: str
     printed: str = ""

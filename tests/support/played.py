@@ -6,13 +6,6 @@ from asyncwait.spec import Statistics
 
 
 class Played:
-    """Its figures are those that it is given.
-
-    Attributes:
-        figures: what is read.
-        trouble: what reading them raises.
-    """
-
     def __init__(self, **figures: Any) -> None:
         self.figures: Any = Statistics(**figures)
         self.trouble: Exception | None = None

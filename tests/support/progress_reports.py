@@ -39,8 +39,6 @@ def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) 
 
 
 class Played:
-    """Stands for the operator in a task; what its figures are, a test says."""
-
     def __init__(self, **figures: int) -> None:
         self.figures = TaskFigures(**figures)
         self.asked, self.may_answer = threading.Event(), threading.Event()

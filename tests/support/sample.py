@@ -30,13 +30,7 @@ SEED = os.environ.get(VARIABLE) or _commit_or_day()
 
 
 def some(things: Sequence[T], one_in: int, of: str) -> list[T]:
-    """Return one in so many, at least one, in their order; or all, if all are to be played.
-
-    Args:
-        things: what there is.
-        one_in: how many there are for each that is drawn.
-        of: what this is the sample of; another name draws others.
-    """
+    """Return one in so many, at least one, in their order; or all, if all are to be played."""
     if SEED == WHOLE:
         return list(things)
     places = Random(f"{SEED} {of}").sample(range(len(things)), -(-len(things) // one_in))

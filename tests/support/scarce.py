@@ -50,10 +50,6 @@ def sound(seed: int, number: int, can: frozenset[Capability], loop: str) -> int:
 
 
 def finds(faulty: Faulty, seed: int) -> bool:
-    """Return whether some scenario of the seed convicts the operator by its rule.
-
-    What does in a scenario what the reference does can't be convicted there, and is not judged.
-    """
     can = faulty.backend().capabilities
     for number, planned in enumerate(scenarios(seed)):
         scenario = adapted(planned, can)

@@ -14,13 +14,6 @@ LONGEST = 100
 def search(
     play: Callable[[Scenario], Mapping[str, Failure]], is_over: Callable[[], bool]
 ) -> Search:
-    """Return a search for smaller failures that plays one scenario after the other.
-
-    Args:
-        play: gives what a scenario shows broken, each under a name that stays when it is smaller.
-        is_over: whether the search has to end; asked whenever something was played.
-    """
-
     def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
         return map(play, candidates)
 

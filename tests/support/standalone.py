@@ -31,13 +31,6 @@ exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"
 
 
 class Cluster:
-    """A running cluster.
-
-    Args:
-        url: of its master.
-        workers: the processes of its workers, each with a group of its own.
-    """
-
     def __init__(self, url: str, workers: list[subprocess.Popen[bytes]]) -> None:
         self.url = url
         self._workers = workers
@@ -54,12 +47,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def standalone(folder: Path, workers: int = 2) -> Generator[Cluster]:
-    """Start a master and workers of one slot each; end them all.
-
-    Args:
-        folder: for their files.
-        workers: how many.
-    """
     environment = os.environ | {
         "JAVA_HOME": str(_java_home(folder)),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),

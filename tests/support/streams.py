@@ -32,11 +32,7 @@ def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
 
 
 class Started:
-    """A stream that is started again whenever its own worker is late for Spark: that waits 10 s.
-
-    Args:
-        writer: of the stream.
-    """
+    """A stream that is started again whenever its own worker is late for Spark: that waits 10 s."""
 
     def __init__(self, writer: DataStreamWriter) -> None:
         self._writer = writer
@@ -72,8 +68,6 @@ SLOW = {3, 5}
 
 
 class Stream:
-    """A stream of a folder, with a call for each row; slow ones wait for a file."""
-
     def __init__(self, spark: EmbeddedSpark, home: Path, restore: str | None = None) -> None:
         self.spark, self.home, self.goes = spark, home, home / "goes"
         self.source, self.out, self.kept = home / "in", home / "out", home / "kept"

@@ -21,11 +21,7 @@ def few_examples() -> tuple[Example, ...]:
 
 
 def each_rule_once(can: Iterable[Capability] = ALL_CAPABILITIES) -> tuple[Example, ...]:
-    """Return an example about each rule, for verdicts that are green with nothing untested.
-
-    Args:
-        can: capabilities; where there is an example of a rule that needs no others, it is that.
-    """
+    """Return an example about each rule, for verdicts that are green with nothing untested."""
     first: dict[str, str] = {}
     for example in sorted(EXAMPLES, key=lambda example: len(needs(example.scenario) - {*can})):
         for rule in example.rules:
@@ -53,13 +49,6 @@ def playing(examples: Sequence[Example]) -> Iterator[None]:
 
 
 def quick_cases(count: int = QUICK, seed: int = 0, about: str = "") -> Iterator[Case]:
-    """Yield what `asyncwait verify --count COUNT --seed SEED` plays, before it is adapted.
-
-    Args:
-        count: of generated scenarios.
-        seed: of those and of the shapes.
-        about: id of a rule whose examples come first.
-    """
     for example in sorted(EXAMPLES, key=lambda example: about not in example.rules):
         yield Case(example.name, example.scenario, example.scenario, about=example.rules)
     drawn = (*_whole(count, seed), *((str(n), each) for n, each in enumerate(_small(count, seed))))

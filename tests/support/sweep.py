@@ -52,10 +52,6 @@ def played(
 
 
 def is_convicted(faulty: Faulty, loop: LoopName, seed: int) -> bool:
-    """Whether some scenario of a quick suite shows the rule broken that it is listed for.
-
-    As where that rule is asked for, what can't convict by it is not played.
-    """
     rule = rules()[faulty.rule]
     suite = (
         case.scenario
@@ -67,13 +63,6 @@ def is_convicted(faulty: Faulty, loop: LoopName, seed: int) -> bool:
 
 
 def verdict_on(variation: Variation, *suites: Iterable[Case], until: str | None = None) -> Verdict:
-    """Play suites in this process, one after the other, and conclude.
-
-    Args:
-        variation: an operator that does not block.
-        suites: what is played.
-        until: id of a rule; no further suite is begun once it is broken.
-    """
     can = variation.backend().capabilities
     checks = {name: CHECKS[name] for name, rule in rules().items() if rule.applies_to(can)}
     tally = Tally(checks, checks)

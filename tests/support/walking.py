@@ -17,13 +17,7 @@ def without_figures(text: str) -> str:
 
 
 def put_in_place(code: str, file: str) -> str:
-    """Return a file in which definitions of `code` take the place of those with their names.
-
-    Args:
-        code: imports, which take the place of all imports; or definitions, of which those that are
-            new stand where the first that is not did.
-        file: a module.
-    """
+    """Return a file in which definitions of `code` take the place of those with their names."""
     new = ast.parse(code).body
     if all(isinstance(node, ast.Import | ast.ImportFrom) for node in new):
         replaced = [

@@ -1,15 +1,13 @@
 """Time limits: they decide, and the call that nobody can end runs on."""
 
 import asyncio
-import time
 from typing import Any
 
 import anyio
 import pytest
 from blocking import Clock, Gated
-from remains import wait_until
 
-from asyncwait.backends.threads import ordered_wait, unordered_wait
+from asyncwait.backends.threads import ordered_wait
 from asyncwait.spec import CallTimedOut, Retry, Statistics, TooManyAbandonedCalls
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
@@ -81,23 +79,3 @@ async def test_deadlines_hold_on_every_loop(fn: Gated) -> None:
         with pytest.raises(CallTimedOut):
             await anext(results)
         assert anyio.current_time() - began < 5
-
-
-def test_an_answer_in_time_is_not_too_late_because_the_loop_was_blocked(fn: Gated) -> None:
-    gated: Any = fn
-    fn.open_for("b")
-
-    def handler(_: str, __: Exception) -> str:
-        fn.open_for("a")  # on the loop, which goes on when the deadline of the other is over
-        wait_until(lambda: "a" in fn.ended)
-        time.sleep(0.25)  # blocks the loop beyond the deadline: threads know no virtual clock
-        return "handled"
-
-    def call(value: str) -> str:
-        if fn(value) == "b":
-            raise OSError
-        return value
-
-    with unordered_wait([*"ab"], call, timeout=0.2, on_error=handler) as results:
-        assert sorted(results) == ["a", "handled"]
-    assert gated.ended == ["b", "a"]

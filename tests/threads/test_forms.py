@@ -10,7 +10,6 @@ from blocking import WAITS, Gated, ours
 from remains import wait_until
 
 from asyncwait.backends import pool
-from asyncwait.backends.services import Budget, InFlight
 from asyncwait.backends.threads import LoopThread, OperatorHost, ordered_wait
 from asyncwait.spec import CallFailed, Statistics
 
@@ -192,9 +191,3 @@ def test_a_host_tells_its_figures_where_its_loop_is_asked() -> None:
         loop.ask(host.close())
     finally:
         loop.stop()
-
-
-def test_limits_hold_where_there_is_no_loop() -> None:
-    fn = Gated(*range(20))
-    assert list(ordered_wait(range(20), fn, limits=[InFlight(2), Budget(20)])) == list(range(20))
-    assert fn.most <= 2

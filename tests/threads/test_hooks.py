@@ -6,19 +6,11 @@ import threading
 from typing import Any
 
 import pytest
-from blocking import await_event
 
 from asyncwait.backends.threads import ordered_wait
 
 
 class Client:
-    """A function with a resource; notes what happens to it, and where.
-
-    Args:
-        opening: what `open` raises.
-        closing: what `close` raises.
-    """
-
     def __init__(
         self, opening: BaseException | None = None, closing: BaseException | None = None
     ) -> None:
@@ -57,27 +49,6 @@ def test_hooks_run_before_and_after_all_calls() -> None:
         "call of 2 in asyncwait-call",
         "close in asyncwait-loop",
     ]
-
-
-def test_a_function_is_closed_when_its_last_call_is_over() -> None:
-    log: list[str] = []
-    began, may_end = threading.Event(), threading.Event()
-
-    class Slow:
-        def __call__(self, value: int) -> int:
-            began.set()
-            await_event(may_end)
-            log.append("call")
-            return value
-
-        def close(self) -> None:
-            log.append("close")
-
-    with ordered_wait([1], Slow()):
-        await_event(began)
-        threading.Timer(0.01, may_end.set).start()
-
-    assert log == ["call", "close"]
 
 
 @pytest.mark.parametrize("kind", [OSError, SystemExit, KeyboardInterrupt])
@@ -136,12 +107,3 @@ async def test_hooks_run_on_the_loop_of_the_caller() -> None:
 
     here = threading.current_thread()
     assert places == [here, "asyncwait-call", here]
-
-
-def test_what_closing_raises_is_a_note_on_the_error_of_the_body() -> None:
-    client = Client(closing=OSError("no line"))
-
-    with pytest.raises(KeyError) as caught, ordered_wait([1], client):
-        raise KeyError
-
-    assert "OSError('no line')" in caught.value.__notes__[0]

@@ -32,12 +32,6 @@ def error(request: pytest.FixtureRequest) -> BaseException:
 
 
 class Raising:
-    """A function whose call raises when it may.
-
-    Args:
-        error: what.
-    """
-
     def __init__(self, error: BaseException) -> None:
         self.error = error
         self.began, self.may_raise = threading.Event(), threading.Event()

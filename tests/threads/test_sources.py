@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-import anyio.lowlevel
 import pytest
 from blocking import WAITS, Gated, await_event, ours
 from remains import wait_until
@@ -215,19 +214,6 @@ def test_a_source_may_read_another_stream(fn: Gated) -> None:
         ordered_wait(first, str.upper) as second,
     ):
         assert list(second) == ["A", "B"]
-
-
-@pytest.mark.anyio
-async def test_an_async_source_is_read_on_the_loop(fn: Gated) -> None:
-    fn.open_all()
-
-    async def values() -> Any:
-        for value in "ab":
-            await anyio.lowlevel.checkpoint()
-            yield value
-
-    async with ordered_wait(values(), fn) as results:
-        assert [result async for result in results] == ["a", "b"]
 
 
 @pytest.mark.parametrize("error", [SystemExit(4), KeyboardInterrupt()])

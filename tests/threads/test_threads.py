@@ -62,13 +62,6 @@ async def test_the_loop_is_not_blocked_by_calls(fn: Gated) -> None:
 
 
 class Scarce:
-    """A system that gives no thread for calls, beyond so many.
-
-    Attributes:
-        left: how many it still gives.
-        name: what the names of those begin with that are counted.
-    """
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 0
         self.name = "asyncwait-call"

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from asyncwait.spec import CallFailed, InvalidConfig, InvalidResult, Record
-from asyncwait.toolkit import (
-    FunctionParts,
-    call_failed,
-    collect_results,
-)
+from asyncwait.toolkit import FunctionParts, call_failed, collect_results
 
 RECORD = Record("a", 12)
 

@@ -1,6 +1,6 @@
 """How an operator is configured: modes, capacity, times; whether a call is repeated, and when."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -127,6 +127,12 @@ class Retry(Struct, frozen=True, kw_only=True):
         predicate = self.on_result
         return replace(self, on_result=lambda results: predicate(results[0]))
 
+    def wants(self, error: BaseException) -> Any:
+        """Return the answer of `on_error` about `error`: for classes, whether it is an instance."""
+        if isinstance(self.on_error, type | tuple):
+            return isinstance(error, self.on_error)
+        return self.on_error(error)
+
     def back_off(self, attempts: int) -> float:
         """Return the seconds to wait after `attempts` calls of one record, jitter aside.
 
@@ -208,12 +214,11 @@ class OperatorConfig(Struct, frozen=True):
             require_whole("max_held", self.max_held)
         if self.copy is not None and not is_plain_function(self.copy, 1):
             raise InvalidConfig.of("copy", self.copy, "a plain function of a value, or None")
-        if self.batch is not None:
-            _require_batch(self, self.batch)
-        if self.cache is not None:
-            _require_cache(self, self.cache)
-        if self.limits is not None:
-            _require_limits(self, self.limits)
+        for name, kind in (("batch", Batch), ("cache", Cache)):
+            if not isinstance(value := getattr(self, name), kind | None):
+                raise InvalidConfig.of(name, value, f"a {kind.__name__} or None")
+        for refused in _refused_pairs(self):
+            raise InvalidConfig.of(*refused)
 
     @property
     def most_calls(self) -> int:
@@ -240,27 +245,21 @@ class OperatorConfig(Struct, frozen=True):
                 raise InvalidConfig.of(name, value, f"None: {operator} does not support it")
 
 
-def _require_batch(config: OperatorConfig, batch: Any) -> None:
-    if not isinstance(batch, Batch):
-        raise InvalidConfig.of("batch", batch, "a Batch or None")
+def _refused_pairs(config: OperatorConfig) -> Iterator[tuple[str, Any, str]]:
+    """Yield each option that another option rules out: its name, its value, what is expected."""
+    batch, retry = config.batch, config.retry
+    limits = () if config.limits is None else require_limits(config.limits)
+    if batch is None:
+        return
     if batch.max_size > config.capacity:
         expected = f"at most the capacity, {config.capacity}: no batch holds more than is in flight"
-        raise InvalidConfig.of("batch.max_size", batch.max_size, expected)
-    if batch.split and (config.retry is None or config.retry.max_attempts == 1):
+        yield "batch.max_size", batch.max_size, expected
+    if batch.split and (retry is None or retry.max_attempts == 1):
         expected = "False, or a `retry` of more than one attempt: it is the others that it splits"
-        raise InvalidConfig.of("batch.split", True, expected)
-
-
-def _require_cache(config: OperatorConfig, cache: Any) -> None:
-    if not isinstance(cache, Cache):
-        raise InvalidConfig.of("cache", cache, "a Cache or None")
-    if config.batch is not None:
-        raise InvalidConfig.of("cache", cache, "None with a `batch`: a lookup has both")
-
-
-def _require_limits(config: OperatorConfig, limits: Any) -> None:
-    for number, each in enumerate(require_limits(limits)):
-        by = each.by if isinstance(each, Limit | InFlight) else None
-        if by is not None and config.batch is not None:
+        yield "batch.split", True, expected
+    if config.cache is not None:
+        yield "cache", config.cache, "None with a `batch`: a lookup has both"
+    for number, each in enumerate(limits):
+        if isinstance(each, Limit | InFlight) and each.by is not None:
             expected = "None with a `batch`, which holds values of several keys"
-            raise InvalidConfig.of(f"limits[{number}].by", by, expected)
+            yield f"limits[{number}].by", each.by, expected

@@ -356,10 +356,7 @@ class BackOffs:
     def _answer(
         self, error: BaseException, record: Record | None, attempts: int
     ) -> bool | RetryAfter:
-        wanted = self._retry.on_error
-        if isinstance(wanted, type | tuple):
-            return isinstance(error, wanted)
-        predicate = isolated(wanted, self.context)
+        predicate = isolated(self._retry.wants, self.context)
         return _asked("on_error", predicate, error, record, attempts)
 
     def _begin(

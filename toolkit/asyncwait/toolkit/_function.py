@@ -1,6 +1,6 @@
 """The user's function taken apart, and what an operator looks at when it is opened and left."""
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable, Iterator
 from contextvars import Context
 from functools import partial
 from typing import Any, TypeAlias
@@ -129,12 +129,17 @@ def _part(fn: Any, name: str, *kinds: FunctionKind) -> Callable[..., Any] | None
     return part
 
 
-def _refuse_to_keep_what_is_repeated(on_result: object, fn: object) -> None:
-    if part_of(fn, "keeps_all", False):
+def _refused_with(config: OperatorConfig, fn: Any, invoke: Any) -> Iterator[tuple[str, Any, str]]:
+    """Yield what a function rules out, or is ruled out by: name, value, what is expected."""
+    on_result = None if config.retry is None else config.retry.on_result
+    if on_result is not None and part_of(fn, "keeps_all", False):
         expected = "None where paid_once keeps each result, so that it is never called for again"
-        raise InvalidConfig.of(
-            "Retry.on_result", on_result, f"{expected}; or paid_once(..., keeps=...)"
-        )
+        yield "Retry.on_result", on_result, f"{expected}; or paid_once(..., keeps=...)"
+    if invoke is not None and config.batch is not None:
+        called = "called in batches: a function of a list of values"
+        yield "fn", fn, f"in coroutine form, as it is {called}"
+    if invoke is not None and config.cache is not None:
+        yield "fn", fn, "in coroutine form, as what it gives is cached"
 
 
 def check_arguments(
@@ -163,13 +168,8 @@ def check_arguments(
         raise InvalidConfig.of("elements", elements, "an async iterable of elements")
     check_restore(restore)
     parts = FunctionParts.of(fn)
-    if config.retry is not None and config.retry.on_result is not None:
-        _refuse_to_keep_what_is_repeated(config.retry.on_result, fn)
-    if config.batch is not None and parts.invoke is not None:
-        expected = "in coroutine form, as it is called in batches: a function of a list of values"
-        raise InvalidConfig.of("fn", fn, expected)
-    if config.cache is not None and parts.invoke is not None:
-        raise InvalidConfig.of("fn", fn, "in coroutine form, as what it gives is cached")
+    for refused in _refused_with(config, fn, parts.invoke):
+        raise InvalidConfig.of(*refused)
     return parts.with_copies(config.copy, batched=config.batch is not None)
 
 

@@ -64,7 +64,7 @@ def strategy(
         error = error_of(thrown)
         return not isinstance(error, InvalidResult) and bool(turns.ask(lambda: wants(error)))
 
-    wants = _within(context, _predicate(retry.on_error))
+    wants = _within(context, retry.wants)
     builder.ifException(_java_predicate(tokens, is_reason))
     if (refuses := retry.on_result) is not None:
         asked = _within(context, refuses)
@@ -74,12 +74,6 @@ def strategy(
 
         builder.ifResult(_java_predicate(tokens, is_refused))
     return builder.build()
-
-
-def _predicate(on_error: Any) -> Callable[[BaseException], Any]:
-    if isinstance(on_error, type | tuple):
-        return lambda error: isinstance(error, on_error)
-    return on_error  # type: ignore[no-any-return]
 
 
 def _within(context: Context, predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:

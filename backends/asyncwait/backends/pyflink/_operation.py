@@ -40,11 +40,8 @@ def _at_once(repetitions: int, predicates: tuple[Any, Any]) -> Any:
 
 
 def _on_error(retry: Retry) -> Callable[[BaseException], bool]:
-    wanted = retry.on_error
-    if isinstance(wanted, type | tuple):
-        return lambda error: not isinstance(error, InvalidResult) and isinstance(error, wanted)
     return lambda error: (
-        not isinstance(error, InvalidResult) and bool(asked_within(lambda: wanted(error)))
+        not isinstance(error, InvalidResult) and bool(asked_within(lambda: retry.wants(error)))
     )
 
 

@@ -12,11 +12,7 @@ T = TypeVar("T")
 
 
 class Shell(ABC):
-    """A mailbox without what keeps its mails, and wakes its owner.
-
-    Args:
-        loop: of the task that takes; it runs the caller.
-    """
+    """A mailbox without what keeps its mails, and wakes its owner."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop

@@ -75,11 +75,7 @@ class Entry:
 
 
 class Handle:
-    """The `ResultFuture` of a call.
-
-    Args:
-        put: takes an answer, on any thread.
-    """
+    """The `ResultFuture` of a call."""
 
     def __init__(self, put: Callable[[Answer], object]) -> None:
         self._put = put
@@ -107,11 +103,7 @@ def raising(error: BaseException) -> Answer:
 
 
 def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:
-    """Return what comes out of `record`.
-
-    Raises:
-        OperatorError: the answer is an error, or no collection of results.
-    """
+    """Return what comes out of `record`."""
     try:
         results = collect_results(record, answer())
     except BaseException as error:
@@ -124,11 +116,7 @@ def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:
 def outputs_at_deadline(
     record: Record, parts: FunctionParts, config: OperatorConfig
 ) -> tuple[Record, ...]:
-    """Return what comes out of `record` in place of a late answer.
-
-    Raises:
-        OperatorError: the handler gives nothing, or something that is no collection of results.
-    """
+    """Return what comes out of `record` in place of a late answer."""
     return _outputs(record, results_at_deadline(record, parts.timeout, config.timeout or 0))
 
 
@@ -159,12 +147,7 @@ def put_first(ahead: deque[Element], snapshot: Snapshot) -> None:
 
 
 class Source:
-    """The input, read and closed in one task.
-
-    Args:
-        elements: as they were given to the operator.
-        is_over: whether nobody wants more: what a read raises then, the source's closing raised.
-    """
+    """The input, read and closed in one task."""
 
     def __init__(self, elements: AsyncIterable[Element], is_over: Callable[[], bool]) -> None:
         self._elements = elements
@@ -181,12 +164,7 @@ class Source:
         take_in: Callable[[Element], Awaitable[None]],
         is_cancelled: Callable[[BaseException], bool],
     ) -> BaseException | None:
-        """Read to the end; return what the source raised, or None.
-
-        Args:
-            take_in: takes an element; the next is read when that is through.
-            is_cancelled: whether an error is a cancellation that somebody asked for.
-        """
+        """Read to the end; return what the source raised, or None."""
         try:
             self._iterator = aiter(self._elements)
         except Exception as error:

@@ -9,20 +9,11 @@ from typing import Any, Self
 from asyncwait.spec import Element, OperatorConfig, Snapshot, Statistics
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import check_arguments, join_errors, run_hook
-from odd.sound._contract import (
-    Entry,
-    Source,
-    put_first,
-    too_many_abandoned,
-)
+from odd.sound._contract import Entry, Source, put_first, too_many_abandoned
 
 
 class Shell(ABC):
-    """An operator without its mechanism.
-
-    Attributes:
-        lacks: the profiles that it does not have.
-    """
+    """An operator without its mechanism."""
 
     lacks: tuple[str, ...] = (
         *("retry", "failure-handler", "max-held", "key-ordered", "statistics", "contexts"),
