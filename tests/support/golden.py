@@ -27,9 +27,10 @@ from rich.console import Console
 from suite import few_examples, playing
 
 from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import FORMS, describe_scenario, draw, print_report
+from asyncwait.conformance.report import FORMS, draw, print_report
 from asyncwait.reference import open_operator
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"

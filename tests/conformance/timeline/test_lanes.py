@@ -9,7 +9,7 @@ from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.report import draw
 from asyncwait.conformance.timeline import Lane, draw_svg, figures, lay_out
 from asyncwait.reference import open_operator
 from asyncwait.spec.scenario import (
@@ -140,54 +140,5 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
 
 
-def test_a_plan_says_how_results_are_kept() -> None:
-    scenario = scenario_of(
-        "cache max_keys=1 ttl=100 missing_ttl=60 refresh_ahead=50 stale_if_error=90; 0: a a"
-    )
-
-    (first,) = describe_scenario(scenario)
-
-    assert first.endswith(
-        ", results of 1 key kept for 100 ms, empty ones for 60 ms, loaded ahead after 50 %, "
-        "given 90 ms longer where a load fails"
-    )
-
-
 def test_a_figure_that_no_float_can_hold_is_told() -> None:
     assert figures(FiguresRead(0, 10**400, 2)) == f"in_flight {10**400}, waiting 2"
-
-
-def test_a_plan_says_how_calls_are_batched() -> None:
-    scenario = scenario_of(
-        "retry; batch max_size=3 max_wait=80 answers=mapping split; 0: a b;"
-        "a: 40 raises with whole; b: 40 gives with whole"
-    )
-
-    first, repeated, of_a, of_b = describe_scenario(scenario)
-
-    assert first.endswith(
-        ", batches of 3, after 80 ms, 2 at a time, answered by a mapping, split when they fail"
-    )
-    assert repeated == "  retry: 3 attempts, back-off 40 ms, 2 times as long each time"
-    assert of_a.endswith("(all of its batch)")
-    assert of_b.endswith("(left out of the answers of its batch)")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "the source is a",
-        "the source raises",
-        "closing the source takes",
-        "the function is a",
-        "open and close take",
-        "is cancelled by a scope",
-        "shields its reads",
-        "keys that are texts",
-        "a list of results is filled",
-        "is opened with a text",
-        "another operator runs",
-    ],
-)
-def test_what_is_unusual_in_a_scenario_is_told_of_it(words: str) -> None:
-    assert any(words in line for e in EXAMPLES for line in describe_scenario(e.scenario))

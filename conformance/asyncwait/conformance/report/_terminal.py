@@ -13,7 +13,7 @@ from rich.text import Text
 
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.report._plan import describe_scenario
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.report._words import (
     ADAPTED,
