@@ -20,10 +20,10 @@ from asyncwait.backends.faulty import FAULTY, Faulty
 from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
 from asyncwait.backends.faulty.hedge import FAULTY_HEDGES, FaultyHedge
 from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
-from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, notation_of
-from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.report import draw
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import areas
 

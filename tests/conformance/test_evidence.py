@@ -2,12 +2,15 @@
 
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 from msgspec import ValidationError
+from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import (
+    describe_scenario,
     examples,
     near_misses,
     scenario_of,
@@ -15,11 +18,15 @@ from asyncwait.conformance.evidence import (
     witnesses,
 )
 from asyncwait.conformance.generation import TICK
+from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     GRID,
+    Plan,
     PlannedRetry,
     Scenario,
+    Step,
+    Timed,
     scenarios_from_json,
     scenarios_to_json,
 )
@@ -45,6 +52,32 @@ def test_names_of_examples_are_unique() -> None:
 def test_examples_are_data() -> None:
     scenarios = tuple(example.scenario for example in EXAMPLES)
     assert scenarios_from_json(scenarios_to_json(scenarios)) == scenarios
+
+
+def test_a_scenario_is_shown_in_the_words_that_examples_are_written_in(
+    quick_scenarios: tuple[Scenario, ...],
+) -> None:
+    shown = [(each, describe_scenario(each)) for each in (*quick_scenarios, *_examples())]
+    whole = [(each, lines) for each, lines in shown if not any(" more) " in line for line in lines)]
+
+    assert len(whole) > len(shown) - 10
+    for scenario, lines in whole:
+        assert scenario_of("; ".join(lines)) == replace(scenario, name=""), lines
+
+
+def _examples() -> list[Scenario]:
+    return [example.scenario for example in EXAMPLES]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a b", "a/b@5*c", "x, y; z: 1%", "7", "null", "with", "", "grün", 1.5, [1, "b c"], {"k": 1}],
+)
+def test_a_value_that_is_no_word_is_shown_as_json(value: Any) -> None:
+    steps = (Step(results=(value,)),) * 2
+    scenario = Scenario(inputs=(Timed(0, Record(value, 5, "k")),), plans=(Plan(value, steps),))
+
+    assert scenario_of("; ".join(describe_scenario(scenario))) == scenario
 
 
 def test_scenarios_fit_a_clock_with_coarse_steps(quick_scenarios: tuple[Scenario, ...]) -> None:

@@ -36,7 +36,7 @@ from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.report._markdown import to_badge, to_row, to_summary
 from asyncwait.conformance.report.page import html_of
 from asyncwait.conformance.running import Broken
-from asyncwait.conformance.timeline import draw_lanes, draw_svg
+from asyncwait.conformance.timeline import draw_svg
 from asyncwait.conformance.verdict import Case, Cause, Failure
 from asyncwait.reference import open_operator
 from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
@@ -149,8 +149,6 @@ def shown_runs(texts: Texts) -> None:
     failure = forged(FAILURE, texts)
     _play.show_run(failure.case, failure.trace, rules(), {})
     _play._show_broken(Broken(next(texts), next(texts)))
-    for line in draw_lanes(failure.case.scenario, failure.trace, failure.violation):
-        print(line)
     picture = draw_svg(failure.case.scenario, failure.trace, failure.violation, title=next(texts))
     ET.fromstring(picture)  # noqa: S314 - of our own
     print(picture)

@@ -27,10 +27,10 @@ from rich.console import Console
 from suite import few_examples, playing
 
 from asyncwait.conformance._commands import asyncwait
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import FORMS, describe_scenario, draw, print_report
-from asyncwait.conformance.timeline import draw_lanes
+from asyncwait.conformance.report import FORMS, draw, print_report
 from asyncwait.reference import open_operator
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"
@@ -143,9 +143,8 @@ def timelines() -> str:
     lines: list[str] = []
     for title, scenario in DRAWN.items():
         trace, wrong = play(open_operator, scenario), Violation("it is wrong", 40)
-        drawn = (draw(scenario, trace, wrong), draw_lanes(scenario, trace, wrong, width=90))
-        lines += [f"# {title}", "", *describe_scenario(scenario), ""]
-        lines += [line for each in drawn for line in (*each, "")]
+        drawn = draw(scenario, trace, wrong)
+        lines += [f"# {title}", "", *describe_scenario(scenario), "", *drawn, ""]
     return "\n".join(lines)
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from asyncwait.conformance._shrink import Search
-from asyncwait.conformance.report import describe_scenario, draw, excerpt
+from asyncwait.conformance.evidence import describe_scenario
+from asyncwait.conformance.report import draw, excerpt
 from asyncwait.conformance.verdict import Failure
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 

@@ -1,4 +1,4 @@
-"""Timelines as data, and as text: a lane for each record."""
+"""Timelines as data: a lane for each record."""
 
 from xml.etree import ElementTree as ET
 
@@ -8,18 +8,16 @@ from sample import some
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import Violation, judge
-from asyncwait.conformance.report import describe_scenario, draw
-from asyncwait.conformance.timeline import Lane, draw_lanes, draw_svg, figures, lay_out
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.report import draw
+from asyncwait.conformance.timeline import Lane, draw_svg, figures, lay_out
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallEnded,
     Ending,
     FiguresRead,
     Leg,
     Scenario,
-    Timed,
     Trace,
 )
 from asyncwait.spec.texts import one_line
@@ -58,20 +56,24 @@ def test_which_records_share_a_call_and_when_one_leaves_it_is_seen() -> None:
     scenario = scenario_of(LEAVING)
 
     trace = play(open_operator, scenario)
-    drawn = draw_lanes(scenario, trace)
+    (chart,) = lay_out(scenario, trace)
 
-    assert lines_of("abc", drawn) == [
-        "'a'                     t.1AA!~~~~~~~2BT#*___g   :",
-        "'b'                             t..1BBBBBBBg#*   :",
-        "'c'                             t..1BBBBBBBg###* :",
-    ]
-    assert "A, B its call runs, shared by a batch" in " ".join(drawn)
+    shared = {
+        lane.label: [
+            (span.batch, chart.columns[span.since].at, chart.columns[span.until].at)
+            for span in lane.spans
+            if span.batch is not None
+        ]
+        for lane in chart.lanes
+        if lane.kind == "record"
+    }
+    assert shared == {
+        "'a'": [(0, 40, 60), (1, 100, 160)],
+        "'b'": [(1, 100, 200)],
+        "'c'": [(1, 100, 200)],
+    }
     called = [line.split()[-4:] for line in draw(scenario, trace) if " called in batch " in line]
     assert called[:2] == [["called", "in", "batch", "A"], ["called", "in", "batch", "B"]]
-
-
-def lines_of(values: str, drawn: list[str]) -> list[str]:
-    return [line for line in drawn for value in values if line.startswith(f"'{value}'")]
 
 
 def test_the_letters_of_batches_come_again_in_time() -> None:
@@ -106,25 +108,11 @@ def spans(lane: Lane) -> list[str]:
     return [span.kind for span in lane.spans]
 
 
-def test_of_a_long_run_the_beginning_what_is_wrong_and_the_end_are_drawn() -> None:
-    inputs = tuple(Timed(number // 10 * 40, Record(number)) for number in range(400))
-    scenario = Scenario(mode="unordered", capacity=8, inputs=inputs)
-
-    drawn = draw_lanes(scenario, play(open_operator, scenario), Violation("it is wrong", 400))
-
-    assert max(map(len, drawn)) <= 98
-    assert len(drawn) <= 40
-    assert drawn[1].split() == ["ms", "0", "//", "360", "400", "440", "//", "1560"]
-    assert {"100", "105", "109"} <= {line.split()[0] for line in drawn if ".1=g" in line}
-    assert ">>> at 400 ms: it is wrong" in drawn
-    assert any(line.startswith("not shown: 8") for line in drawn)
-
-
 def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
     trace = Trace((Leg(Ending("finished"), (CallEnded(0, 7),)),))
 
     with pytest.raises(ValueError, match=r"^call 7 was cancelled or ended, and never started$"):
-        draw_lanes(Scenario(), trace)
+        lay_out(Scenario(), trace)
 
 
 def test_each_rule_can_be_seen_broken() -> None:
@@ -132,12 +120,10 @@ def test_each_rule_can_be_seen_broken() -> None:
         run = witness.violating
         found = dict(judge(run.scenario, run.trace, CHECKS).violations())[witness.rule]
         wrong = [c for c in lay_out(run.scenario, run.trace, found) if c.wrong]
-        lanes = draw_lanes(run.scenario, run.trace, found)
         told = draw(run.scenario, run.trace, found)
 
         assert [chart.wrong for chart in wrong] == [found.text]
         assert any(column.offends and column.at == found.at for column in wrong[0].columns)
-        assert max(map(len, lanes)) <= 100
         assert any(line.endswith(f">>> {one_line(found.text)}") for line in told)
         picture = ET.fromstring(draw_svg(run.scenario, run.trace, found))  # noqa: S314 - of our own
         assert [each for each in picture.iter() if "wrong" in each.get("class", "").split()]
@@ -154,54 +140,5 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
 
 
-def test_a_plan_says_how_results_are_kept() -> None:
-    scenario = scenario_of(
-        "cache max_keys=1 ttl=100 missing_ttl=60 refresh_ahead=50 stale_if_error=90; 0: a a"
-    )
-
-    (first,) = describe_scenario(scenario)
-
-    assert first.endswith(
-        ", results of 1 key kept for 100 ms, empty ones for 60 ms, loaded ahead after 50 %, "
-        "given 90 ms longer where a load fails"
-    )
-
-
 def test_a_figure_that_no_float_can_hold_is_told() -> None:
     assert figures(FiguresRead(0, 10**400, 2)) == f"in_flight {10**400}, waiting 2"
-
-
-def test_a_plan_says_how_calls_are_batched() -> None:
-    scenario = scenario_of(
-        "retry; batch max_size=3 max_wait=80 answers=mapping split; 0: a b;"
-        "a: 40 raises with whole; b: 40 gives with whole"
-    )
-
-    first, repeated, of_a, of_b = describe_scenario(scenario)
-
-    assert first.endswith(
-        ", batches of 3, after 80 ms, 2 at a time, answered by a mapping, split when they fail"
-    )
-    assert repeated == "  retry: 3 attempts, back-off 40 ms, 2 times as long each time"
-    assert of_a.endswith("(all of its batch)")
-    assert of_b.endswith("(left out of the answers of its batch)")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "the source is a",
-        "the source raises",
-        "closing the source takes",
-        "the function is a",
-        "open and close take",
-        "is cancelled by a scope",
-        "shields its reads",
-        "keys that are texts",
-        "a list of results is filled",
-        "is opened with a text",
-        "another operator runs",
-    ],
-)
-def test_what_is_unusual_in_a_scenario_is_told_of_it(words: str) -> None:
-    assert any(words in line for e in EXAMPLES for line in describe_scenario(e.scenario))

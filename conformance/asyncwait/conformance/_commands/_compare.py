@@ -24,8 +24,9 @@ from asyncwait.conformance._comparing import SHRINK_SECONDS, Comparing, Comparis
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.generation import QUICK
-from asyncwait.conformance.report import describe_scenario, draw, excerpt
+from asyncwait.conformance.report import draw, excerpt
 from asyncwait.conformance.running import open_backend
 from asyncwait.spec.texts import name_of, one_line
 

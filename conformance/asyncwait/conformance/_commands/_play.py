@@ -26,11 +26,12 @@ from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import chosen
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
 from asyncwait.conformance.expected_failures.file import Held, settle
 from asyncwait.conformance.harness import heard_by
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import besides, describe_scenario, draw, printed
+from asyncwait.conformance.report import besides, draw, printed
 from asyncwait.conformance.running import Broken, Served, adapted, checked, open_backend
 from asyncwait.conformance.verdict import EXIT_CODES, Case, Failure, Word, failures_of, worst
 from asyncwait.spec import InvalidConfig

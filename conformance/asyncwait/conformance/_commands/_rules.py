@@ -13,7 +13,7 @@ from asyncwait.conformance._commands._shared import BOOKS, any_case, console, us
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import nearest
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
-from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.mailbox import (
     MAILBOX_EXAMPLES,
@@ -24,7 +24,7 @@ from asyncwait.conformance.mailbox import (
     notation_of,
     trace_lines,
 )
-from asyncwait.conformance.report import describe_scenario, draw, excerpt
+from asyncwait.conformance.report import draw, excerpt
 from asyncwait.conformance.running import (
     REAL_SECONDS,
     Broken,

@@ -12,7 +12,7 @@ from asyncwait.conformance.evidence._examples import (
 )
 from asyncwait.conformance.evidence._notation import told
 from asyncwait.conformance.evidence._runs import Run
-from asyncwait.conformance.evidence._scenarios import scenario_of
+from asyncwait.conformance.evidence._scenarios import describe_scenario, scenario_of
 from asyncwait.conformance.evidence._witness import NearMiss, Witness, near_misses, witnesses
 from asyncwait.spec.exports import claim_exports
 
@@ -21,6 +21,7 @@ __all__ = [
     "NearMiss",
     "Run",
     "Witness",
+    "describe_scenario",
     "entries",
     "example",
     "examples",

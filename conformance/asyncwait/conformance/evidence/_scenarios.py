@@ -1,10 +1,11 @@
-"""Scenarios in few words, for examples and witnesses.
+"""Scenarios in few words: in examples and witnesses, and wherever a scenario is shown.
 
 Statements are apart by semicolons; what comes in stands behind its time, a plan behind its value:
 
     unordered; capacity 2; 0: a b@5/k ~9; 40: ^1; a: 80 gives a1; b: never, late gives b?; handled
 
-    0: a b 9*c                 these elements come in at 0; see `_words`
+    0: a b 9*c d%40            these elements come in at 0, see `_words`; before d comes in, the
+                               source blocks the loop for 40 ms
     a: 40 gives x y            each call of a gives these results, 40 ms after it began
     a: 40 raises, raises own   the first raises a ValueError then, all others an error of the
                                harness's own, and at once
@@ -28,12 +29,21 @@ others stand in their order, or by name:
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from asyncwait.conformance.evidence._words import element_of, options_of, value_of
+from asyncwait.conformance.evidence._words import (
+    element_of,
+    options_in,
+    options_of,
+    value_of,
+    word_for,
+    word_of,
+)
 from asyncwait.spec.scenario import (
     Crash,
     Handler,
@@ -45,6 +55,7 @@ from asyncwait.spec.scenario import (
     Step,
     Timed,
 )
+from asyncwait.spec.texts import printable, shortened
 
 _MODES = {"ordered", "unordered", "key-ordered"}
 _LISTS = {"limits": PlannedLimit, "sink": SinkStep, "crashes": Crash, "requests": SnapshotRequest}
@@ -68,10 +79,10 @@ def scenario_of(text: str = "", /, **fields: Any) -> Scenario:
 
 
 def _tell(told: dict[str, Any], statement: str) -> None:
-    head, colon, rest = statement.partition(":")
+    head, colon, rest = statement.partition(": ")
     name, *words = statement.split()
     if colon and head.isdecimal():
-        told["inputs"] += tuple(Timed(int(head), element_of(word)) for word in _each(rest.split()))
+        told["inputs"] += tuple(_timed(int(head), word) for word in _each(rest.split()))
     elif colon:
         values = head.removeprefix("plan ").split()
         told["plans"] += tuple(_plan(value_of(each), rest.replace("*", each)) for each in values)
@@ -83,6 +94,11 @@ def _tell(told: dict[str, Any], statement: str) -> None:
         raise ValueError("that has been told already")
     else:
         told[name] = _field(name, words)
+
+
+def _timed(at: int, word: str) -> Timed:
+    element, _, blocks = word.partition("%")
+    return Timed(at, element_of(element), int(blocks or 0))
 
 
 def _each(words: list[str]) -> Iterator[str]:
@@ -161,3 +177,87 @@ def _act(words: list[str]) -> dict[str, Any]:
             return {"does": verb[:-1], "error": error, "results": values[1:], **options}
         case _:
             raise ValueError(f"{' '.join(words)!r} is nothing that a call or a handler does")
+
+
+LONGEST = 1_000
+"""Characters of a line."""
+
+
+def describe_scenario(scenario: Scenario) -> list[str]:
+    """Return a scenario in lines that `scenario_of` reads, if `; ` joins them."""
+    inputs = groupby(scenario.inputs, attrgetter("at"))
+    lines = [
+        "; ".join(_settings(scenario)),
+        "; ".join(f"{at}: {' '.join(_repeated('*', map(_input, timed)))}" for at, timed in inputs),
+        *map(_told_plan, scenario.plans),
+    ]
+    return [
+        shortened(printable(f"{'  ' if number else ''}{line}"), LONGEST)
+        for number, line in enumerate(lines)
+        if line
+    ]
+
+
+def _settings(scenario: Scenario) -> Iterator[str]:
+    yield scenario.mode
+    yield f"capacity {scenario.capacity}"
+    for each in msgspec.structs.fields(scenario):
+        value = getattr(scenario, each.name)
+        told_elsewhere = each.name in {"mode", "capacity", "inputs", "plans", "name"}
+        if not told_elsewhere and value != each.default:
+            yield f"{each.name} {_setting(each.name, value)}".rstrip()
+
+
+def _setting(name: str, value: Any) -> str:
+    if value is True:
+        return ""
+    if name in _LISTS:
+        return ", ".join(_told_part(part) for part in value)
+    if name == "restore":
+        return word_for(value)
+    if name in {"retry", "batch", "cache"}:
+        return " ".join(options_in(value, value.__struct_fields__))
+    return " ".join(map(str, value)) if name == "figures_at" else str(value)
+
+
+_PLACED = {PlannedLimit: 3, SinkStep: 2, Crash: 1, SnapshotRequest: 2}
+
+
+def _told_part(part: Any) -> str:
+    names, count = part.__struct_fields__, _PLACED[type(part)]
+    placed = " ".join(str(getattr(part, name)) for name in names[:count])
+    placed = placed.removesuffix(" 0") if isinstance(part, SinkStep) else placed
+    return " ".join([placed, *options_in(part, names[count:])])
+
+
+def _repeated(sign: str, words: Iterable[str]) -> Iterator[str]:
+    for word, same in groupby(words):
+        count = len(list(same))
+        yield f"{count}{sign}{word}" if count > 1 else word
+
+
+def _input(timed: Timed) -> str:
+    return f"{word_for(timed.element)}{f'%{timed.blocks}' if timed.blocks else ''}"
+
+
+def _told_plan(plan: Plan) -> str:
+    head = word_of(plan.value)
+    clauses = [*_repeated(" times ", map(_told_step, plan.steps))]
+    handlers = {"late": plan.handler, "failed": plan.failure}
+    clauses += [f"{name} {_told_act(h)}" for name, h in handlers.items() if h != Handler("none")]
+    clauses += ["uncopied"] * plan.uncopied
+    clauses += [f"costs {plan.cost}"] * (plan.cost != 1)
+    clauses += [f"of {word_of(plan.group)}"] * bool(plan.group)
+    return f"{head if head == plan.value else f'plan {head}'}: {', '.join(clauses)}"
+
+
+def _told_step(step: Step) -> str:
+    return f"{f'{step.after} ' if step.after else ''}{_told_act(step)}"
+
+
+def _told_act(act: Step | Handler) -> str:
+    error = {"raise": f"raises {act.error or 'own'}", "misreturn": f"misreturns {act.error}"}
+    verb = error.get(act.does) or {"reply": "gives"}.get(act.does, act.does)
+    told = {"does", "after", "results", "error"}
+    options = [*options_in(act, [name for name in act.__struct_fields__ if name not in told])]
+    return " ".join([verb, *map(word_of, act.results), *(["with", *options] if options else [])])

@@ -8,13 +8,17 @@
     |1(a+~9+b@5/k)=2       a snapshot of these, with what was read
     |1(a)<|1(b)            one that carries another, of the operator upstream
 
-An option is `name=value`, in which `_` stands for a blank, or a name alone, which is true.
+An option is `name=value`, in which `_` stands for a blank, or a name alone, which is true. Where a
+scenario is shown, JSON writes the signs above as numbers, such as 002f for a slash.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from asyncwait.spec import (
     Barrier,
@@ -40,6 +44,15 @@ def options_of(words: Iterable[str]) -> dict[str, Any]:
     return {name: value.replace("_", " ") if equals else True for name, equals, value in found}
 
 
+def options_in(part: Struct, names: Iterable[str]) -> Iterator[str]:
+    """Yield the options that say in what `part` differs from its defaults."""
+    defaults = {each.name: each.default for each in fields(part)}
+    for name in names:
+        value = getattr(part, name)
+        if value != defaults[name]:
+            yield f"{name}={'true' if value is True else str(value).replace(' ', '_')}"
+
+
 def value_of(word: str) -> Any:
     """Return what `word` is as JSON, or else the text that it is."""
     if word[0] not in _JSON and word not in {"null", "true", "false"}:
@@ -48,6 +61,39 @@ def value_of(word: str) -> Any:
         return json.loads(word)
     except ValueError:
         return word
+
+
+def word_of(value: Any) -> str:
+    """Return the word for a value, which `value_of` reads."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _TAKEN:
+        return value
+    told = json.dumps(value, separators=(",", ":"))
+    return _SIGNS.sub(lambda found: f"\\u{ord(found[0]):04x}", told)
+
+
+_PLAIN = re.compile(r"[^\W\d][\w.?-]*")
+_TAKEN = {"null", "true", "false", "with"}
+_SIGNS = re.compile(r"[\s;@/+#()<=*%]")
+
+
+def word_for(element: Element) -> str:
+    """Return the word for an element, which `element_of` reads."""
+    match element:
+        case Record(value, timestamp, key):
+            stamp = "" if timestamp is None else f"@{timestamp}"
+            return f"{word_of(value)}{stamp}{'' if key is None else f'/{word_of(key)}'}"
+        case Watermark(timestamp):
+            return f"~{timestamp}"
+        case WatermarkStatus(idle):
+            return "~idle" if idle else "~active"
+        case LatencyMarker(marked_at, source):
+            return f"!{marked_at}{f'/{source}' if source else ''}"
+        case Barrier(number):
+            return f"^{number}"
+        case Snapshot(number, in_flight, read, upstream):
+            stored = f"({'+'.join(map(word_for, in_flight))})" if in_flight else ""
+            carried = "" if upstream is None else f"<{word_for(upstream)}"
+            return f"|{number}{stored}{'' if read is None else f'={read}'}{carried}"
 
 
 def element_of(word: str) -> Element:

@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from asyncwait.conformance.areas import CHECKS
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.generation._generate import LAYERS
 from asyncwait.conformance.generation._random import scenario
-from asyncwait.conformance.report import describe_scenario, draw
+from asyncwait.conformance.report import draw
 from asyncwait.conformance.running import Backend, Broken, adapted, checked
 from asyncwait.conformance.verdict import Case, Tally
 from asyncwait.spec.rules import rules_for

@@ -20,7 +20,6 @@ from asyncwait.conformance.report._model import (
     titles,
 )
 from asyncwait.conformance.report._of_verdicts import header_of, report_of
-from asyncwait.conformance.report._plan import describe_scenario
 from asyncwait.conformance.report._terminal import (
     STYLES,
     area_cell,
@@ -76,7 +75,6 @@ __all__ = [
     "changes",
     "clear_folder",
     "count_of",
-    "describe_scenario",
     "draw",
     "entry_lines",
     "event_line",

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from asyncwait.conformance._words import counted
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.report._json_lines import readable, size_of
 from asyncwait.conformance.report._model import (
     FORMAT,
@@ -22,7 +23,6 @@ from asyncwait.conformance.report._model import (
     RunFooter,
     RunHeader,
 )
-from asyncwait.conformance.report._plan import describe_scenario
 from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.report._words import again_anywhere, again_here, besides, excerpt
 from asyncwait.conformance.verdict import EXIT_CODES, Failure, RuleResult, Status, Verdict

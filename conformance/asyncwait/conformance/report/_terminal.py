@@ -13,7 +13,7 @@ from rich.text import Text
 
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.report._plan import describe_scenario
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.report._words import (
     ADAPTED,
@@ -24,7 +24,6 @@ from asyncwait.conformance.report._words import (
     hint,
     rule_text_lines,
 )
-from asyncwait.conformance.timeline import draw_lanes
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of
 from asyncwait.spec.rules import areas
 from asyncwait.spec.texts import name_of
@@ -111,7 +110,6 @@ def _drawn(failure: Failure) -> Iterator[str]:
     if failure.case.scenario != failure.case.planned:
         yield ADAPTED
     yield from excerpt(describe_scenario(failure.case.scenario))
-    yield from draw_lanes(failure.case.scenario, failure.trace, failure.violation)
     yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
     yield from besides(failure.trace)
 

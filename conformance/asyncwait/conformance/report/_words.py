@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from asyncwait.conformance._words import counted
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.report._model import (
     Changed,
     Evidence,
@@ -19,7 +20,6 @@ from asyncwait.conformance.report._model import (
     RuleText,
     Run,
 )
-from asyncwait.conformance.report._plan import describe_scenario
 from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.timeline import MARK
 from asyncwait.conformance.verdict import Case

@@ -1,9 +1,8 @@
-"""Timelines: a lane for each record, as data, as text, and as a picture."""
+"""Timelines: a lane for each record, as data and as a picture."""
 
 from asyncwait.conformance.timeline._chart import Lane
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import PATTERNS, STYLE, draw_svg, svg_of
-from asyncwait.conformance.timeline._text import draw_lanes
 from asyncwait.conformance.timeline._words import (
     MARK,
     ending_of,
@@ -20,7 +19,6 @@ __all__ = [
     "PATTERNS",
     "STYLE",
     "Lane",
-    "draw_lanes",
     "draw_svg",
     "ending_of",
     "figures",

@@ -1,4 +1,4 @@
-"""What stands in a timeline, in words, and what its signs mean."""
+"""Words of a timeline, and the legend of its signs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -84,19 +84,19 @@ def figures(event: FiguresRead) -> str:
     return ", ".join(there) or "all 0"
 
 
-SPANS: Mapping[SpanKind, tuple[str, str]] = {
-    "waiting": (".", "waits for its call"),
-    "running": ("=", "its call runs"),
-    "shared": ("A, B", "its call runs, shared by a batch"),
-    "back-off": ("~", "back-off"),
-    "held": ("#", "decided and held"),
-    "late": ("_", "runs on though decided"),
-    "passing": ("-", "on its way"),
-    "unread": ("%", "source not read"),
-    "away": ("%", "consumer does not read"),
-    "blocked": ("%", "the loop is blocked"),
+SPANS: Mapping[SpanKind, str] = {
+    "waiting": "waits for its call",
+    "running": "its call runs",
+    "shared": "its call runs, shared by a batch",
+    "back-off": "back-off",
+    "held": "decided and held",
+    "late": "runs on though decided",
+    "passing": "on its way",
+    "unread": "source not read",
+    "away": "consumer does not read",
+    "blocked": "the loop is blocked",
 }
-"""The character that each kind of span is drawn with as text, and what it means."""
+"""Meaning of each kind of span."""
 
 MARKS: Mapping[MarkKind, tuple[str, str]] = {
     "taken": ("t", "comes in"),
@@ -116,13 +116,10 @@ MARKS: Mapping[MarkKind, tuple[str, str]] = {
     "left": ("L", "consumer leaves"),
     "noted": ("i", "hooks, figures, misuse"),
 }
-"""The character that stands for each kind of mark where there is room for one, and its meaning."""
+"""Character and meaning of each kind of mark."""
 
-WAYS: Mapping[Way, tuple[str, str]] = {
-    "in": (":", "a signal comes in"),
-    "out": ("|", "it goes out"),
-}
-"""The same for verticals."""
+WAYS: Mapping[Way, str] = {"in": "a signal comes in", "out": "it goes out"}
+"""Meaning of each way of a vertical."""
 
 
 class Entry(NamedTuple):
@@ -140,6 +137,6 @@ def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
     spans = {span.kind for lane in lanes for span in lane.spans}
     marks = {mark.kind for lane in lanes for mark in lane.seen}
     ways = {v.way for chart in charts for v in chart.verticals if v.kind != "end"}
-    yield from (Entry("span", kind, *said) for kind, said in SPANS.items() if kind in spans)
+    yield from (Entry("span", kind, "", said) for kind, said in SPANS.items() if kind in spans)
     yield from (Entry("mark", kind, *said) for kind, said in MARKS.items() if kind in marks)
-    yield from (Entry("vertical", way, *said) for way, said in WAYS.items() if way in ways)
+    yield from (Entry("vertical", way, "", said) for way, said in WAYS.items() if way in ways)
