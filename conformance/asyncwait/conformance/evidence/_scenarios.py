@@ -220,7 +220,7 @@ def _setting(name: str, value: Any) -> str:
     return " ".join(map(str, value)) if name == "figures_at" else str(value)
 
 
-_PLACED = {PlannedLimit: 3, SinkStep: 2, Crash: 1, SnapshotRequest: 2}
+_PLACED: dict[type[Any], int] = {PlannedLimit: 3, SinkStep: 2, Crash: 1, SnapshotRequest: 2}
 
 
 def _told_part(part: Any) -> str:
