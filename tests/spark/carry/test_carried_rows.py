@@ -52,9 +52,9 @@ def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -
 def test_event_times_are_those_of_a_watermark() -> None:
     schema = pa.schema([pa.field("t", pa.timestamp("us", tz="UTC"))])
     times = pa.array([1_999, -1, None], schema.field("t").type)
-    batch = pa.RecordBatch.from_arrays([times, pa.array([0, 0, 0])], names=["t", "lane"])
+    batch = pa.RecordBatch.from_arrays([times, pa.array([0, 0, 0])], names=["t", "hash"])
 
-    (out,) = Packing(schema, time=0).run(iter([batch]))
+    out = Packing(schema, time=0).packed(batch, [3])
 
     assert [row.time for row in unpacked(out.column("rows")[0].as_py())] == [1, -1, None]
 
@@ -77,9 +77,9 @@ def test_instants_are_given_in_the_zone_of_the_session() -> None:
 
 def test_rows_are_packed_by_their_lanes() -> None:
     schema = pa.schema([pa.field("a", pa.int64())])
-    batch = pa.RecordBatch.from_pydict({"_0": [1, 2, 3, 4], "_1": [7, 9, 7, 9]})
+    batch = pa.RecordBatch.from_pydict({"_0": [1, 2, 3, 4], "_1": [6, 9, 6, -9]})
 
-    (out,) = Packing(schema, [0], ("a", "lane")).run(iter([batch]))
+    out = Packing(schema, key=[0]).packed(batch, [7, 9])
 
     codec = RowCodec(schema)
     rows = {lane: [*unpacked(data)] for lane, data in zip(*out.to_pydict().values(), strict=True)}

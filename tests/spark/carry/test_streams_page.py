@@ -18,7 +18,10 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "streams.md"
 
 
 @pytest.mark.timeout(400)
-def test_the_page_on_streams_shows_what_runs(streams: EmbeddedSpark, tmp_path: Path) -> None:
+def test_the_page_on_streams_shows_what_runs(
+    streams: EmbeddedSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # A block writes a file.
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     feed(tmp_path / "in", 0, range(5))
