@@ -7,18 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archive import (
-    CONFIG,
-    FOLDER,
-    FORMATS,
-    VALUES,
-    blocks,
-    goes,
-    in_the_keys_of_now,
-    lost,
-    read,
-    write,
-)
+from archive import CONFIG, FOLDER, FORMATS, VALUES, blocks, goes, lost, read, write
 from operators import in_a_row
 
 from asyncwait.backends import emitter, pool, threads
@@ -43,7 +32,6 @@ def version(request: pytest.FixtureRequest) -> Path:
 
 def test_every_file_is_read_and_says_what_it_said(version: Path) -> None:
     told = json.loads((version / "told.json").read_text(encoding="utf-8"))
-    told["expected-failures"] = [*map(in_the_keys_of_now, told["expected-failures"])]
 
     found = read(version)
 

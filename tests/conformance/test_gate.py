@@ -19,7 +19,6 @@ reason = "we promise no order"
 
 [[expected-failure]]
 rule = "END-4"
-backend = "a:two"
 reason = "with 2.0"
 """
 
@@ -49,7 +48,6 @@ def test_without_names_the_project_says_all(project: Path) -> None:
     assert gate.names == ("a:one", "a:two")
     assert gate.terms("a:one") == Terms(entries, "known.toml", TODAY, "0.1")
     assert (gate.folder("a:one"), gate.seed, gate.count) == (str(project), 3, None)
-    assert gate.is_whole
     assert gate.taken() == (
         f"{project / 'pyproject.toml'} [tool.asyncwait]: backend a:one, a:two, spec 0.1, "
         "expected-failures known.toml, seed 3"
@@ -60,7 +58,6 @@ def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path)
     gate = gate_of(["a:two"], project)
 
     assert gate.terms("a:two").spec == "0.1"
-    assert not gate.is_whole
     assert gate.taken("seed") == (
         f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1, expected-failures known.toml"
     )
@@ -100,30 +97,6 @@ def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
 
     assert gate.terms("pool-asyncio").spec == "0.1"
     assert gate_of([], tmp_path).names == ()
-
-
-def test_entries_of_other_backends_are_strays(project: Path) -> None:
-    assert gate_of([], project).strays == ()
-    (stray,) = gate_of(["a:one"], project).strays
-    assert stray.startswith("known.toml: entry 2 (END-4): the backend 'a:two' ")
-
-
-def test_entries_whose_how_has_no_effect_are_told(project: Path) -> None:
-    assert gate_of([], project).ignored == ""
-
-    says_how = 'rule = "END-4"\nhow = [{ finding = "late" }]'
-    (project / "known.toml").write_text(ENTRIES.replace('rule = "END-4"', says_how))
-    assert gate_of([], project).ignored.startswith("known.toml: END-4: the key 'how' ")
-    assert gate_of(["a:one"], project).ignored == ""
-
-
-def test_an_entry_of_no_backend_of_the_project_is_refused(project: Path) -> None:
-    (project / "known.toml").write_text(ENTRIES.replace("a:two", "a:too"))
-
-    for named in ((), ("a:two", "a:one")):
-        with pytest.raises(InvalidConfig) as caught:
-            gate_of(named, project)
-        assert str(caught.value).startswith("known.toml: entry 2 (END-4): the backend 'a:too' ")
 
 
 def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:

@@ -109,16 +109,6 @@ def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(ga
     assert f" {len(written)} expected-fail in " in last(second)
 
 
-def test_an_expected_failure_for_a_backend_that_is_not_verified_is_told(gate: Folder) -> None:
-    gate.write("known.toml", ENTRY.replace("rule", "backend = 'gate:other'\nrule"))
-
-    done = verify(gate, "gate:backend", *KNOWN, *RULES[2:], "--report", "report")
-
-    assert done.code == 0
-    assert "known.toml: entry 1 (ORD-1): the backend 'gate:other' " in done.err
-    assert '"message":"conformant: ' in (gate.path / "report" / "badge.json").read_text()
-
-
 OUT_OF_ORDER = """
 [{"capacity": 4, "inputs": [{"at": 0, "element": {"type": "record", "value": "a"}},
                             {"at": 0, "element": {"type": "record", "value": "b"}}],
@@ -152,7 +142,7 @@ def test_single_runs_are_judged_with_the_expected_failures_of_the_project(
 def test_a_program_may_have_expected_failures_too(outside: Folder) -> None:
     program = f"exec:{sys.executable} program.py"
     outside.write("program.py", PROGRAM)
-    outside.write("known.toml", ENTRY.replace("rule", f"backend = '{program}'\nrule"))
+    outside.write("known.toml", ENTRY)
 
     done = verify(outside, "--exec", program.removeprefix("exec:"), *KNOWN, *RULES[:2])
 

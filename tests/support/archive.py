@@ -61,7 +61,6 @@ rule = "SNAP-4"
 reason = "restored in a set"
 scenarios = ["none", "0123456789ab"]
 until = 2027-01-31
-backend = "mypkg.gate:backend"
 
 [[expected-failure]]
 rule = "KEY-9"
@@ -221,24 +220,6 @@ def write_expected_failures(folder: Path) -> None:
 
 def read_expected_failures(folder: Path) -> Any:
     return msgspec.to_builtins(read_entries(folder / "known.toml"))
-
-
-def in_the_keys_of_now(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what 1.0.0rc1 told of an expected failure, in the keys that stand for that now.
-
-    What it told by `kind` and `how` has no effect any more.
-    """
-    if "kind" not in entry:
-        return entry
-    link = f" ({entry['link']})" if entry["link"] else ""
-    return {
-        "rule": entry["rule"],
-        "reason": f"{entry['reason']}{link}",
-        "until": entry["expires"],
-        "strict": not entry["seldom"],
-        "backend": entry["backend"],
-        "says_how": bool(entry["how"]),
-    }
 
 
 def write_streams(folder: Path) -> None:

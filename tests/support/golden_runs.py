@@ -63,7 +63,6 @@ WRONG_FILES = {
     "date-with-time.toml": entry(until="2027-01-31T00:00:00"),
     "number-for-truth.toml": entry(strict="1"),
     "two-entries.toml": entry() + entry(),
-    "two-of-one-backend.toml": entry() + entry(backend="'a'"),
     "unknown-rule.toml": entry() + entry(rule="'ORD-1111'"),
     "rule-of-mailboxes.toml": entry(rule="'MBX-1'"),
 }

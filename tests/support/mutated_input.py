@@ -184,11 +184,7 @@ strict = false
 
 [[expected-failure]]
 rule = "CAP-5"
-kind = "future"
 reason = "comes with 2.0"
-link = "https://example.org/issues/7"
-expires = 2027-01-31
-seldom = true
 """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from asyncwait.conformance._bounded import file_bytes
-from asyncwait.conformance._words import Key, is_text, nearest, slips_in_table
+from asyncwait.conformance._words import Key, is_text, slips_in_table
 from asyncwait.conformance.expected_failures.file import Entry, Terms, read_entries
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_whole
@@ -153,12 +153,6 @@ class Gate(Struct, frozen=True):
         return Terms(self.entries, self.file.name, self.day, spec)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether these are all the backends that the project names, and it names some."""
-        ours = self.settings.backends if self.settings else ()
-        return bool(ours) and set(self.names) == set(ours)
-
-    @property
     def seed(self) -> int | None:
         """The seed of the project, if it is about all of these backends."""
         return self.settings.seed if self.settings and self._are_ours else None
@@ -171,30 +165,6 @@ class Gate(Struct, frozen=True):
     @property
     def _are_ours(self) -> bool:
         return self.settings is not None and all(map(self.settings.speaks_of, self.names))
-
-    @property
-    def strays(self) -> tuple[str, ...]:
-        """A line on each entry that is about a backend that is not among these."""
-        file = self.file.name if self.file else ""
-        whose = "is none of the project's" if self.is_whole else "is not verified here"
-        return tuple(
-            f"{file}: entry {place} ({each.rule}): the backend {each.backend!r} {whose}"
-            f"{nearest(each.backend, self.names)}"
-            for place, each in enumerate(self.entries, 1)
-            if each.backend not in {"", *self.names}
-        )
-
-    @property
-    def ignored(self) -> str:
-        """A line on the entries here whose `how` has no effect any more; empty if none has it."""
-        here = [entry for entry in self.entries if any(map(entry.speaks_of, self.names))]
-        rules = ", ".join(entry.rule for entry in here if entry.says_how)
-        if self.file is None or not rules:
-            return ""
-        return (
-            f"{self.file.name}: {rules}: the key 'how' has no effect any more, and any failure of "
-            "the rule is expected; --update-expected-failures lists scenarios in place of it"
-        )
 
     def taken(self, *others: str) -> str:
         """Return a line on what comes from the project's file; empty if nothing does."""
@@ -227,8 +197,7 @@ def gate_of(
         creates: a file that is not there is as good as an empty one.
 
     Raises:
-        InvalidConfig: the project's file or that of the expected failures is wrong, or they don't
-            fit: an entry is about a backend that is not among the project's, which are all here.
+        InvalidConfig: the project's file, or that of the expected failures, is wrong.
     """
     settings = find_settings(folder)
     names = tuple(dict.fromkeys(named)) or (settings.backends if settings else ())
@@ -236,7 +205,7 @@ def gate_of(
         settings = None
     file = expected_failures or (settings.expected_failures if settings else None)
     is_there = file is not None and (not creates or file.exists())
-    gate = Gate(
+    return Gate(
         names,
         folder,
         today(),
@@ -246,6 +215,3 @@ def gate_of(
         expected_failures is not None,
         bool(named),
     )
-    if gate.is_whole and gate.strays:  # nothing will ever show it
-        raise InvalidConfig(gate.strays[0])
-    return gate

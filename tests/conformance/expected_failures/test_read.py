@@ -15,7 +15,6 @@ reason = "a queue too many"
 scenarios = ["the-last-finishes-first", "0123456789ab"]
 strict = false
 until = 2027-01-31
-backend = "mine"
 
 [[expected-failure]]
 rule = "CAP-5"
@@ -31,27 +30,8 @@ def test_an_entry_says_what_is_broken_why_and_for_how_long() -> None:
             scenarios=("the-last-finishes-first", "0123456789ab"),
             strict=False,
             until=date(2027, 1, 31),
-            backend="mine",
         ),
         Entry(rule="CAP-5", reason="comes with 2.0"),
-    )
-
-
-def test_the_keys_of_earlier_versions_are_read() -> None:
-    text = """
-    [[expected-failure]]
-    rule = "ORD-1"
-    kind = "regression"
-    reason = "a queue too many"
-    link = "https://example.org/issues/7"
-    expires = 2027-01-31
-    seldom = true
-    how = [{ finding = "stored in the order", needs = ["a barrier"] }]
-    """
-    said = "a queue too many (https://example.org/issues/7)"
-
-    assert entries_of(text, "file.toml") == (
-        Entry(rule="ORD-1", reason=said, strict=False, until=date(2027, 1, 31), says_how=True),
     )
 
 

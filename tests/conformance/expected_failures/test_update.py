@@ -104,17 +104,14 @@ reason = "with 3.0"
 """
 
 ALL = ("ORD-1", "CAP-1", "END-4")
-OF_THEIRS = OLD.replace("rule = 'ORD-1'", "rule = 'ORD-1'\nbackend = 'theirs'")
 
 
 @pytest.mark.parametrize(
     ("text", "broken"),
     [
         (OLD, ALL),
-        # A rule that does not bind needs no entry: it does not decide without one either;
+        # A rule that does not bind needs no entry: it does not decide without one either.
         (OLD, (*ALL, "CAP-5")),
-        # of a backend that was not played nothing is known.
-        (OF_THEIRS, ("CAP-1", "END-4")),
     ],
 )
 def test_what_is_right_stays_as_it_is(text: str, broken: tuple[str, ...]) -> None:
@@ -145,39 +142,15 @@ def test_the_scenarios_that_break_a_rule_are_added() -> None:
     assert any_.scenarios == ()
 
 
-def test_the_keys_of_earlier_versions_are_replaced() -> None:
-    earlier = "kind = 'future'\nlink = 'https://example.org/7'\nhow = [{ finding = 'late' }]"
-
-    found = update(OLD.replace('scenarios = ["late"]', earlier), *ALL)
-
-    first = entries_of(found.text, "file.toml")[0]
-    assert (first.scenarios, first.says_how) == (("late",), False)
-    assert first.reason == "by design (https://example.org/7)"
-    assert found.lines == ("ORD-1 fails in 1 more scenario",)
-
-
 def test_an_entry_whose_rule_was_not_judged_stays() -> None:
     run = played(OLD, "ORD-1", "SNAP-4", untested=("CAP-1",))
 
     found = updated(OLD, "file.toml", [run], TODAY)
 
     assert [*reasons_of(found)] == ["ORD-1", "CAP-1", "SNAP-4"]
-    assert told(found)[:3] == ["CAP-1 kept", "END-4 dropped", "SNAP-4 added"]
-    assert found.lines[3].startswith("mine stays inconclusive, ")
-
-
-def test_an_entry_stays_for_whom_it_is_not_known_whether_it_is_needed() -> None:
-    mine = played(OLD, "ORD-1", "END-4", backend="mine", untested=("CAP-1",))
-    yours = played(OLD, "ORD-1", "END-4", backend="yours")
-
-    found = updated(OLD, "file.toml", [mine, yours], TODAY)
-    other = updated(OLD, "file.toml", [yours], TODAY, {"theirs": "not installed"})
-
-    assert backends_of(found) == {"ORD-1": [""], "CAP-1": ["mine"], "END-4": [""]}
-    assert found.lines[1].startswith("CAP-1 kept for mine: ")
-    assert found.lines[2].startswith("mine stays inconclusive, ")
-    assert backends_of(other) == {"ORD-1": [""], "CAP-1": ["theirs"], "END-4": [""]}
-    assert "(not installed)" in other.lines[2]
+    assert told(found) == ["CAP-1 kept", "END-4 dropped", "SNAP-4 added"]
+    (kept, *_) = updated(OLD, "file.toml", [], TODAY, {"theirs": "not installed"}).lines
+    assert kept.endswith("(not installed)")
 
 
 def test_what_only_generated_scenarios_show_is_not_strict() -> None:
@@ -200,36 +173,15 @@ def of_two(text: str, **broken: tuple[str, ...]) -> Update:
     return updated(text, "file.toml", each, TODAY)
 
 
-def backends_of(update: Update) -> Mapping[str, list[str]]:
-    entries = entries_of(update.text, "file.toml")
-    return {
-        entry.rule: [each.backend for each in entries if each.rule == entry.rule]
-        for entry in entries
-    }
+def test_an_entry_is_strict_only_if_each_backend_breaks_its_rule() -> None:
+    found = of_two(OLD, mine=("ORD-1", "CAP-1", "SNAP-4"), yours=("CAP-1", "END-4", "SNAP-4"))
+    again = of_two(found.text, mine=("ORD-1",), yours=())
 
-
-def test_new_entries_of_several_backends_name_theirs() -> None:
-    found = of_two("", mine=("ORD-1",), yours=("ORD-1", "END-4"))
-
-    assert backends_of(found) == {"ORD-1": ["mine", "yours"], "END-4": ["yours"]}
-    assert found.lines[1].startswith("ORD-1 added for yours: ")
-
-
-def test_an_entry_that_only_some_need_becomes_theirs() -> None:
-    found = of_two(OLD, mine=("ORD-1", "CAP-1"), yours=("CAP-1", "END-4"))
-
-    assert backends_of(found) == {"ORD-1": ["mine"], "CAP-1": [""], "END-4": ["yours"]}
-    assert told(found) == ["ORD-1 kept", "END-4 kept"]
-
-
-def test_a_rule_that_is_broken_behind_what_is_expected_is_told_as_untested() -> None:
-    run = played("", "ORD-1", "END-4")
-    run.tally.broken[:] = [(CASE, {"ORD-1": Violation(WRONG, 0), "END-4": Violation(WRONG, 5)})]
-
-    found = updated("", "file.toml", [run], TODAY)
-
-    assert [entry.rule for entry in entries_of(found.text, "file.toml")] == ["ORD-1"]
-    assert found.lines[-1].endswith("nothing shows these rules: END-4")
+    strict = {each.rule: each.strict for each in entries_of(found.text, "file.toml")}
+    assert strict == {"ORD-1": False, "CAP-1": True, "END-4": False, "SNAP-4": True}
+    assert told(found) == ["ORD-1 is", "END-4 is", "SNAP-4 added"]
+    assert told(again) == ["CAP-1 dropped", "SNAP-4 dropped"]
+    assert not entries_of(of_two("", mine=("ORD-1",), yours=()).text, "file.toml")[0].strict
 
 
 @given(

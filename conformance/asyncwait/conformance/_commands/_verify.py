@@ -65,15 +65,6 @@ def tell_of_project(gate: Gate, *others: str) -> None:
         say(line, err=True)
 
 
-def tell_strays(gate: Gate) -> None:
-    """Say which entries are of no backend that is verified, and which say what has no effect.
-
-    The former may be slips; but who verifies one of several backends has entries for the others.
-    """
-    for line in (*gate.strays, *filter(None, [gate.ignored])):
-        say(line, err=True)
-
-
 def update_expected_failures(
     gate: Gate, played: Sequence[Played], left_out: Mapping[str, str]
 ) -> None:
@@ -88,9 +79,11 @@ def update_expected_failures(
         so = "is left as it is" if gate.file.exists() else "is not written"
         say(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
         return
+    ours = gate.settings.backends if gate.settings and not gate.is_given else ()
+    unseen = {each: "not verified here" for each in ours if each not in gate.names}
     try:
         text = file_bytes(gate.file).decode() if gate.file.exists() else ""
-        update = updated(text, name, played, gate.day, left_out)
+        update = updated(text, name, played, gate.day, {**left_out, **unseen})
         if update.text != text:
             gate.file.write_bytes(update.text.encode())
     except OSError as error:
@@ -180,7 +173,7 @@ MOST_GENERATED = 1_000_000
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Rules that are known to be broken, in TOML: tables [[expected-failure]] with rule, "
-    "reason, and perhaps scenarios, strict, until, backend.",
+    "reason, and perhaps scenarios, strict, until.",
 )
 @click.option(
     "--update-expected-failures",
@@ -289,7 +282,7 @@ def verify_command(
             )
         if updates:
             update_expected_failures(gate, list(played.values()), lineup.left_out)
-    _report([one.verdict for one in played.values()], lineup.left_out, gate, folder)
+    _report([one.verdict for one in played.values()], lineup.left_out, folder)
 
 
 def _refuse_beside_a_mailbox(context: click.Context) -> None:
@@ -357,7 +350,7 @@ class _Lineup:
 
 
 def _report(
-    verdicts: Sequence[Verdict], left_out: Mapping[str, str], gate: Gate, folder: Path | None
+    verdicts: Sequence[Verdict], left_out: Mapping[str, str], folder: Path | None
 ) -> NoReturn:
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
@@ -368,7 +361,6 @@ def _report(
         say(f"{name_of(name)}: not verified: {why}", out, style="bold magenta")
     with usage_errors():
         _write(verdicts, left_out, folder)
-    tell_strays(gate)
     words: list[Word] = [verdict.word for verdict in verdicts]
     if left_out:
         words.append("inconclusive")

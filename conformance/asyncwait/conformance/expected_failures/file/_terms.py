@@ -21,37 +21,19 @@ from asyncwait.spec.rules import Rule, version_key
 from asyncwait.spec.scenario import Capability
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(ExpectedFailure, frozen=True, kw_only=True):
     """A rule that is known to be broken.
 
     Args:
-        scenarios: the names and ids of the scenarios that may break it; empty for any.
-        strict: the entry is wrong if no scenario breaks the rule.
         until: the last day on which the entry counts; None where it always does.
-        backend: name of the only backend that it is about; empty for each that is verified.
-        says_how: it has the key `how` of earlier versions, which has no effect any more.
     """
 
     rule: str
-    reason: str
-    scenarios: tuple[str, ...] = ()
-    strict: bool = True
     until: date | None = None
-    backend: str = ""
-    says_how: bool = False
-
-    def speaks_of(self, backend: str) -> bool:
-        """Whether it is about the backend of that name."""
-        return self.backend in {"", backend}
 
     def is_over(self, today: date) -> bool:
         """Whether it counts no more."""
         return self.until is not None and self.until < today
-
-    @property
-    def expected_failures(self) -> tuple[ExpectedFailure, ...]:
-        """The same, as a backend says it of itself."""
-        return (ExpectedFailure(self.reason, strict=self.strict, scenarios=self.scenarios),)
 
 
 TABLE = "expected-failure"
@@ -109,33 +91,14 @@ def _entry(table: Mapping[str, Any], name: str, place: int) -> Entry:
     where = f"{name}: entry {place} ({table.get('rule', 'of no rule')})"
     for problem in _problems(table):
         raise InvalidConfig(f"{where}: {problem}"[:LONGEST])
-    return Entry(**_in_the_keys_of_now(table))
+    return Entry(**{**table, "scenarios": tuple(table.get("scenarios", ()))})
 
 
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
-    old = {key: value for key, value in table.items() if key in _EARLIER}
-    yield from slips_in_table({key: table[key] for key in table if key not in old}, _KEYS)
-    yield from slips_in_table(old, _EARLIER)
+    yield from slips_in_table(table, _KEYS)
     for key in REQUIRED:
         if key not in table:
             yield f"it needs a {key}: {_KEYS[key].expected}"
-
-
-def _in_the_keys_of_now(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an entry says; a key of earlier versions that has no effect any more is left out.
-
-    `kind` and `how` have none. A `link` stands behind the reason, as it was printed.
-    """
-    now = {key: table[key] for key in table if key not in _EARLIER}
-    now["scenarios"] = tuple(now.get("scenarios", ()))
-    now["says_how"] = "how" in table
-    if "expires" in table:
-        now.setdefault("until", table["expires"])
-    if "seldom" in table:
-        now.setdefault("strict", not table["seldom"])
-    if "link" in table:
-        now["reason"] += f" ({table['link']})"
-    return now
 
 
 def _is_day(value: object) -> bool:
@@ -146,9 +109,6 @@ def _are_names(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(map(is_text, value))
 
 
-_TRUTH = Key(lambda value: isinstance(value, bool), "true or false")
-_LAST_DAY = Key(_is_day, "a date without quotes, like 2027-01-31: the last day on which it counts")
-
 _KEYS: Mapping[str, Key] = {
     "rule": Key(is_text, "the id of one; see: asyncwait rules"),
     "reason": Key(is_text, "why the rule is broken, in a sentence"),
@@ -157,33 +117,22 @@ _KEYS: Mapping[str, Key] = {
         "a list of names of examples and of ids, like ['the-last-finishes-first']; leave it out "
         "for any scenario",
     ),
-    "strict": _TRUTH,
-    "until": _LAST_DAY,
-    "backend": Key(is_text, "the name of the only backend that it is about"),
+    "strict": Key(lambda value: isinstance(value, bool), "true or false"),
+    "until": Key(
+        _is_day, "a date without quotes, like 2027-01-31: the last day on which it counts"
+    ),
 }
-
-_EARLIER: Mapping[str, Key] = {
-    "kind": Key(lambda _: True, ""),
-    "link": Key(is_text, "a text that is not empty, like 'https://.../issues/7'"),
-    "expires": _LAST_DAY,
-    "seldom": _TRUTH,
-    "how": Key(lambda _: True, ""),
-}
-"""The keys of earlier files that have another name now, or no effect."""
 
 
 def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:
-    """Refuse two entries of a rule that are about one backend; one without a name is about all."""
-    backends: dict[str, dict[str, None]] = {}
+    known = set[str]()
     for place, entry in enumerate(entries, 1):
-        known = backends.setdefault(entry.rule, {})
-        if entry.backend in known or "" in known or (known and not entry.backend):
-            of = entry.backend or next(iter(known))
+        if entry.rule in known:
             raise InvalidConfig(
-                f"{name}: entry {place} ({entry.rule}): the rule has an entry already"
-                f"{f' for backend {of!r}' if of else ''}; keep one of them"
+                f"{name}: entry {place} ({entry.rule}): the rule has an entry already; keep one of "
+                "them"
             )
-        known[entry.backend] = None
+        known.add(entry.rule)
 
 
 def newer_than(spec: str, rules: Mapping[str, Rule]) -> frozenset[str]:
@@ -256,51 +205,39 @@ def settle(
     """Bring together what a backend says of itself and what is said of it.
 
     Raises:
-        InvalidConfig: the two say different things of the same, or name an unknown version; or an
-            entry, be it of another backend, names a rule that there is not.
+        InvalidConfig: the two claim different versions, or an unknown one; or an entry names a
+            rule that there is not.
     """
-    _refuse_slips(terms, known)
-    own = {entry.rule: entry for entry in terms.entries if entry.speaks_of(backend.name)}
-    for rule in own.keys() & backend.expected_failures.keys():
-        reason = backend.expected_failures[rule][0].reason
-        raise InvalidConfig(
-            f"{terms.file}: {rule} is an expected failure of the backend {backend.name!r} itself "
-            f"already ({reason!r}); keep one of them"
-        )
-    stale = {rule: why for rule in own if (why := _idle(rule, backend, known))}
-    judged = {rule: own[rule] for rule in own if rule not in stale and rule in chosen}
+    for place, entry in enumerate(terms.entries, 1):
+        if slip := slip_in("rule", entry.rule, known):
+            raise InvalidConfig(f"{terms.file}: entry {place}: {slip}")
+    said = {entry.rule: entry for entry in terms.entries if entry.rule in chosen}
+    lacking = {rule: known[rule].missing(backend.capabilities) for rule in said}
+    judged = {rule: entry for rule, entry in said.items() if not lacking[rule]}
     today = terms.today
     expired = {
         rule: entry.until
         for rule, entry in judged.items()
         if today and entry.until and entry.is_over(today)
     }
+    own = backend.expected_failures
     counting = {
-        rule: entry.expected_failures for rule, entry in judged.items() if rule not in expired
+        rule: (*own.get(rule, ()), entry) for rule, entry in judged.items() if rule not in expired
     }
     spec = _spec(terms, backend, known)
     return Settled(
-        {**backend.expected_failures, **counting},
+        {**own, **counting},
         judged,
         expired,
-        # Whoever asks for some rules only is not told of entries for others.
-        {rule: why for rule, why in stale.items() if rule in chosen},
+        {
+            rule: f"the rule does not apply: it needs {', '.join(lacking[rule])}"
+            for rule, entry in said.items()
+            if lacking[rule] and entry.strict
+        },
         newer_than(spec, known),
         spec,
         terms.file,
     )
-
-
-def _refuse_slips(terms: Terms, known: Mapping[str, Rule]) -> None:
-    for place, entry in enumerate(terms.entries, 1):
-        if slip := slip_in("rule", entry.rule, known):
-            raise InvalidConfig(f"{terms.file}: entry {place}: {slip}")
-
-
-def _idle(rule: str, backend: Held, known: Mapping[str, Rule]) -> str:
-    """Return why an entry for `rule` can match nothing; empty if it can."""
-    lacking = known[rule].missing(backend.capabilities)
-    return f"the rule does not apply: it needs {', '.join(lacking)}" if lacking else ""
 
 
 def _spec(terms: Terms, backend: Held, known: Mapping[str, Rule]) -> str:

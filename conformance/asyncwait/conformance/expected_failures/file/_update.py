@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import chain
 from types import MappingProxyType
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from asyncwait.conformance.expected_failures import (
 )
 from asyncwait.conformance.expected_failures.file._terms import Entry, Settled, entries_of
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.verdict import Case, RuleResult, Tally, Verdict
+from asyncwait.conformance.verdict import Tally, Verdict
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario
 
@@ -52,20 +54,8 @@ class Update(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class Shown(Struct, frozen=True):
-    """Results of one run of a backend, by the ids of rules.
-
-    Args:
-        broken: the scenarios that break each rule which needs an entry.
-        unjudged: why nothing is known of a rule.
-    """
-
-    broken: Mapping[str, tuple[str, ...]]
-    unjudged: Mapping[str, str]
-
-    def keeps(self, rule: str) -> bool:
-        """Whether an entry of the rule stays."""
-        return rule in self.broken or rule in self.unjudged
+Shown: TypeAlias = Mapping[str, tuple[str, ...]]
+"""For each rule that needs an entry, the scenarios in which one backend broke it."""
 
 
 def updated(
@@ -79,7 +69,8 @@ def updated(
 
     Entries that are still needed, and those whose rules were not judged, keep what they say; but
     the scenarios that break their rules are added. Entries whose rules hold, or that match nothing,
-    are dropped. A rule that is broken besides gets an entry.
+    are dropped. A rule that is broken besides gets an entry. An entry is strict only if each
+    backend that was verified breaks its rule.
 
     Args:
         text: of the file so far; empty if there is none.
@@ -92,20 +83,17 @@ def updated(
         InvalidConfig: the file is wrong.
     """
     entries = entries_of(text, name)
-    shown = {one.verdict.backend: _shown(one) for one in played}
-    shown |= {backend: Shown({}, dict.fromkeys(rules(), why)) for backend, why in left_out.items()}
-    asked = [{b: each for b, each in shown.items() if entry.speaks_of(b)} for entry in entries]
-    pairs = list(zip(entries, asked, strict=True))
-    kept = [each for entry, of in pairs for each in _kept(entry, of, today)]
-    lines = [line for entry, of in pairs for line in _fate(entry, of, today)]
-    new = [
-        _new(one, rule, scenarios, today, is_alone=len(played) == 1)
-        for one in played
-        for rule, scenarios in shown[one.verdict.backend].broken.items()
-        if rule not in one.settled.entries
-    ]
-    lines += [f"{entry.rule} added{of_backend(entry.backend)}: {entry.reason}" for entry in new]
-    lines += [line for one in played for line in _untested(one, shown[one.verdict.backend].broken)]
+    shown = [_shown(one) for one in played]
+    unjudged = {rule: why for why in left_out.values() for rule in rules()}
+    for one in played:
+        unjudged |= {r.rule.id: f"{r.status}: {r.note}" for r in one.verdict.results if r.is_open}
+    fates = [_fate(entry, shown, unjudged, today) for entry in entries]
+    kept = [entry for entry, _ in fates if entry is not None]
+    known = {entry.rule for entry in entries}
+    wanted = dict.fromkeys(rule for each in shown for rule in each if rule not in known)
+    new = [_new(rule, played, shown, today) for rule in wanted]
+    lines = [line for _, line in fates if line]
+    lines += [f"{entry.rule} added: {entry.reason}" for entry in new]
     if text and (*kept, *new) == entries:
         return Update(text, tuple(lines))
     beginning = _BEGINNING.match(text)
@@ -121,14 +109,9 @@ def _shown(played: Played) -> Shown:
     for case, broken in played.tally.broken:
         said = sort_out(case.scenario, broken, expected_failures, case.called)
         for rule in said.known.keys() & found.keys():
-            found[rule][_listed(case)] = None
-    broken_in = {rule: tuple(scenarios) for rule, scenarios in found.items()}
-    return Shown(broken_in, unjudged_in(played.verdict))
-
-
-def _listed(case: Case) -> str:
-    """Return what an entry calls a scenario: a generated one has another name with each seed."""
-    return case.id if case.generated else case.name
+            # A generated scenario has another name with each seed.
+            found[rule][case.id if case.generated else case.name] = None
+    return {rule: tuple(scenarios) for rule, scenarios in found.items()}
 
 
 def _wanted(played: Played) -> tuple[str, ...]:
@@ -162,102 +145,52 @@ def needed(
     return tuple(sorted(found))
 
 
-def unjudged_in(verdict: Verdict) -> dict[str, str]:
-    """Return why nothing is known of a rule, by its id."""
-    return {r.rule.id: f"{r.status}: {r.note}" for r in verdict.results if r.is_open}
+def _few(scenarios: Iterable[str]) -> tuple[str, ...]:
+    few = tuple(dict.fromkeys(scenarios))
+    return few if len(few) <= MOST_SCENARIOS else ()
 
 
-def _kept(entry: Entry, asked: Mapping[str, Shown], today: date) -> Iterator[Entry]:
-    """Yield an entry as it stays: once for all backends, or once for each that needs it."""
-    staying = [backend for backend, shown in asked.items() if shown.keeps(entry.rule)]
-    if entry.says_how or entry.scenarios:
-        entry = replace(entry, scenarios=_scenarios(entry, asked, today), says_how=False)
-    if len(staying) == len(asked):
-        yield entry
-    else:
-        yield from (replace(entry, backend=backend) for backend in staying)
-
-
-def _scenarios(entry: Entry, asked: Mapping[str, Shown], today: date) -> tuple[str, ...]:
-    if not (entry.scenarios or entry.says_how) or entry.is_over(today):
-        return entry.scenarios
-    seen = (each for shown in asked.values() for each in shown.broken.get(entry.rule, ()))
-    return _few(tuple(dict.fromkeys((*entry.scenarios, *seen))))
-
-
-def _few(scenarios: tuple[str, ...]) -> tuple[str, ...]:
-    return scenarios if len(scenarios) <= MOST_SCENARIOS else ()
-
-
-def _fate(entry: Entry, asked: Mapping[str, Shown], today: date) -> Iterator[str]:
-    """Yield what becomes of an entry, for people; nothing where all is as it was."""
-    rule, of = entry.rule, of_backend(entry.backend)
-    staying = [backend for backend, shown in asked.items() if shown.keeps(rule)]
-    if asked and not staying:
-        yield f"{rule} dropped{of}: nothing shows it any more"
-    elif len(staying) < len(asked):
-        yield f"{rule} kept for {', '.join(staying)} only"
-    elif asked and entry.is_over(today):
-        yield f"{rule} left as it is{of}: it expired on {entry.until}"
-    scenarios = _scenarios(entry, asked, today)
-    if staying and scenarios != entry.scenarios:
+def _fate(
+    entry: Entry, shown: Sequence[Shown], unjudged: Mapping[str, str], today: date
+) -> tuple[Entry | None, str]:
+    """Return an entry as it stays, None if nothing needs it, and a line on what is different."""
+    rule = entry.rule
+    broken = [each[rule] for each in shown if rule in each]
+    if rule in unjudged and not broken:
+        return entry, f"{rule} kept: it was not judged ({unjudged[rule]})"
+    if not broken:
+        return None, f"{rule} dropped: nothing shows it any more"
+    if entry.is_over(today):
+        return entry, f"{rule} left as it is: it expired on {entry.until}"
+    scenarios = entry.scenarios and _few(chain(entry.scenarios, *broken))
+    strict = entry.strict and (rule in unjudged or len(broken) == len(shown))
+    changes = ["is no longer strict: not every backend breaks it"] * (strict != entry.strict)
+    if scenarios != entry.scenarios:
         more = counted(len(scenarios) - len(entry.scenarios), "more scenario")
-        yield f"{rule} fails{of} in {more if scenarios else f'over {MOST_SCENARIOS} scenarios'}"
-    for backend, shown in asked.items():
-        if rule in shown.unjudged and rule not in shown.broken:
-            whose = of_backend(backend) if len(asked) > 1 else of
-            yield f"{rule} kept{whose}: it was not judged ({shown.unjudged[rule]})"
+        changes.append(f"fails in {more if scenarios else f'over {MOST_SCENARIOS} scenarios'}")
+    line = f"{rule} {', and '.join(changes)}" if changes else ""
+    return replace(entry, scenarios=scenarios, strict=strict), line
 
 
-def of_backend(name: str) -> str:
-    """Return whose an entry is, to be put behind its rule; nothing for everybody's."""
-    return f" for {name}" if name else ""
-
-
-def _untested(played: Played, wanted: Collection[str]) -> Iterator[str]:
-    """Yield a line on the rules of which the next run will say that they are untested.
-
-    Some never applied. Some were broken behind what is expected now, where nothing counts.
-    """
-    open_ = [
-        result.rule.id
-        for result in played.verdict.results
-        if result.status in {"untested", "fail"}
-        and not result.is_forgiven
-        and result.rule.id not in wanted
-        and played.tally.counts[result.rule.id].held == 0
-    ]
-    if open_:
-        backend = played.verdict.backend
-        yield f"{backend} stays inconclusive, as nothing shows these rules: {', '.join(open_)}"
-
-
-def _new(
-    played: Played, rule: str, scenarios: tuple[str, ...], today: date, *, is_alone: bool
-) -> Entry:
-    (result,) = [r for r in played.verdict.results if r.rule.id == rule]
-    return Entry(
-        rule=rule,
-        reason=_seen(result),
-        scenarios=_few(scenarios),
-        # The generated scenarios of another seed may not show it.
-        strict=not result.failures[0].case.generated,
-        until=today + timedelta(DAYS),
-        backend="" if is_alone else played.verdict.backend,
-    )
-
-
-def _seen(result: RuleResult) -> str:
+def _new(rule: str, played: Sequence[Played], shown: Sequence[Shown], today: date) -> Entry:
+    breaking = [one for one, each in zip(played, shown, strict=True) if rule in each]
+    (result,) = [r for r in breaking[0].verdict.results if r.rule.id == rule]
     first = result.failures[0]
     seen = counted(result.broken, "scenario")
-    return f"seen in {seen}: {first.violation.text}, in {first.case.label}"
+    return Entry(
+        rule=rule,
+        reason=f"seen in {seen}: {first.violation.text}, in {first.case.label}",
+        scenarios=_few(chain.from_iterable(each.get(rule, ()) for each in shown)),
+        # The generated scenarios of another seed may not show it.
+        strict=not first.case.generated and len(breaking) == len(played),
+        until=today + timedelta(DAYS),
+    )
 
 
 def _written(entry: Entry) -> str:
     lines = [
         "[[expected-failure]]",
         f"rule = {_quoted(entry.rule)}",
-        *([f"backend = {_quoted(entry.backend)}"] if entry.backend else []),
         f"reason = {_quoted(entry.reason)}",
         *(["strict = false"] if not entry.strict else []),
         *([f"until = {entry.until}"] if entry.until else []),
