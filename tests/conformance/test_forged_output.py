@@ -25,9 +25,10 @@ from asyncwait.backends.threads._operator import _run_on
 from asyncwait.conformance import mailbox, report
 from asyncwait.conformance._commands import _compare, _mailbox, _play, _report, _vectors
 from asyncwait.conformance._commands._progress import Board
-from asyncwait.conformance._comparing import Comparison, Difference, Pair
+from asyncwait.conformance._comparing import Comparison, Difference, Pair, Side
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._vectors import Found
+from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.mailbox._verify import MailboxCase, MailboxFailure
@@ -41,7 +42,15 @@ from asyncwait.conformance.verdict import Case, Cause, Failure
 from asyncwait.reference import open_operator
 from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
 from asyncwait.spec.rules import Rule, mailbox_rules, rules
-from asyncwait.spec.scenario import Ending, Leg, Scenario, Timed, Trace, scenarios_from_json
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Ending,
+    Leg,
+    Scenario,
+    Timed,
+    Trace,
+    scenarios_from_json,
+)
 from asyncwait.spec.snapshots import NotPortable, encode_snapshot
 from asyncwait.spec.texts import joined
 from asyncwait.spec.vectors import Vector
@@ -156,12 +165,13 @@ def shown_runs(texts: Texts) -> None:
 
 def shown_comparison(texts: Texts) -> None:
     failure = forged(FAILURE, texts)
-    compared = Comparison((next(texts), next(texts)))
+    known = {"ORD-1": tuple(ExpectedFailure(text) for text in islice(texts, 60))}
+    sides = [Side(next(texts), ALL_CAPABILITIES, known) for _ in range(2)]
     at = Difference(0, 0, tuple(islice(texts, 2)), tuple(islice(texts, 2)))
-    both = (failure.trace, failure.trace)
-    compared.add(Pair(failure.case, *both, "unexplained", tuple(islice(texts, 4)), at=at))
-    compared.add(Pair(failure.case, *both, "explained", tuple(islice(texts, 60))))
-    compared.fail(failure.case, next(texts))
+    compared = Comparison(*sides)
+    compared.unexplained.append(Pair(failure.case, (failure.trace, failure.trace), at))
+    sides[0].tally.counts["ORD-1"].known.add(failure)
+    sides[1].tally.fail(failure.case, next(texts))
     _compare._print(compared, Console(width=120))
 
 

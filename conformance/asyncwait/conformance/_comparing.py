@@ -8,21 +8,21 @@ not compared; nor is what an error says, beside its class and what it names.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, tee, zip_longest
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from asyncwait.conformance._shrink import Search
+from asyncwait.conformance._shrink import Search, trials
 from asyncwait.conformance._verify import each_once, generated_cases
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expected_failures import ExpectedFailures, moment_of, sort_out
+from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.generation import generate
-from asyncwait.conformance.judging import Checks, Violation, judge
+from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.running import Broken, Served, adapted, lost
-from asyncwait.conformance.verdict import Case, Failure
+from asyncwait.conformance.verdict import Case, Tally
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import (
     Blocked,
@@ -41,9 +41,6 @@ from asyncwait.spec.scenario import (
     Trace,
 )
 
-Moment: TypeAlias = tuple[int, float]
-"""The number of a leg, from 0 on, and ms since it began."""
-
 _UNSEEN = (Blocked, Closed, FiguresRead, SinkWaits, SourceAsked)
 
 
@@ -59,11 +56,6 @@ class Difference(Struct, frozen=True):
     at: float
     first: tuple[str, ...]
     second: tuple[str, ...]
-
-    @property
-    def moment(self) -> Moment:
-        """When it is."""
-        return self.leg, self.at
 
 
 def differences(first: Trace, second: Trace) -> Iterator[Difference]:
@@ -136,139 +128,94 @@ def _said(event: Event) -> Iterator[str]:
             yield f"{name} {value!r}"
 
 
-class Said(Struct, frozen=True):
-    """What the rules say of a run.
-
-    Args:
-        known: why the run departs from the rules, as the backend is known for; empty if it is not.
-        error: why the run can't be judged; empty if it can.
-    """
-
-    findings: Mapping[str, Violation] = {}
-    known: tuple[str, ...] = ()
-    since: Moment | None = None
-    error: str = ""
-
-
-class Side(Struct, frozen=True):
-    """One of the two backends."""
-
-    name: str
-    checks: Checks
-    expected_failures: ExpectedFailures
-
-    @classmethod
-    def of(
-        cls, name: str, capabilities: frozenset[Capability], expected_failures: ExpectedFailures
-    ) -> "Side":
-        """Return what a backend with these capabilities is held to."""
-        checks = {rule: CHECKS[rule] for rule in rules_for(capabilities)}
-        return cls(name, checks, expected_failures)
-
-    def judge(self, case: Case, trace: Trace) -> Said:
-        """Judge a run of this side."""
-        judged = judge(case.scenario, trace, self.checks)
-        broken = dict(judged.violations())
-        errors = [judged.error, *(each.error for each in judged.by_rule.values())]
-        said = sort_out(case.scenario, broken, self.expected_failures, case.called)
-        return Said(
-            {rule: broken[rule] for rule in broken if rule in said.findings},
-            tuple(dict.fromkeys(why for reasons in said.known.values() for why in reasons)),
-            min((moment_of(broken[rule]) for rule in said.known), default=None),
-            next(filter(None, errors), ""),
-        )
-
-
 Kind: TypeAlias = Literal["equal", "tie", "explained", "unexplained", "in error"]
-"""What two runs of a scenario are; the worst of their differences."""
+"""What two runs of a scenario are."""
+
+
+class Side:
+    """One of the two backends, with the judgements of its runs that differ from the other's."""
+
+    def __init__(
+        self, name: str, capabilities: frozenset[Capability], expected: ExpectedFailures
+    ) -> None:
+        self.name = name
+        self.expected = expected
+        checks = {rule: CHECKS[rule] for rule in rules_for(capabilities)}
+        self.tally = Tally(checks, checks, expected)
 
 
 class Pair(Struct, frozen=True):
-    """Two runs of one scenario."""
+    """Two runs of one scenario, and where they first differ."""
 
     case: Case
-    first: Trace
-    second: Trace
-    kind: Kind
-    why: tuple[str, ...] = ()
-    ties: int = 0
-    departures: int = 0
-    at: Difference | None = None
+    runs: tuple[Trace, Trace]
+    at: Difference
 
-    def marks(self, names: tuple[str, str]) -> tuple[Violation, Violation]:
-        """Return a mark for the timeline of each run, where the two first differ."""
-        assert self.at is not None
-        there = (self.at.first, self.at.second)
-        both = zip(names, there, strict=True)
-        texts = (f"only {name}: {'; '.join(what) or 'nothing'}" for name, what in both)
-        first, second = (Violation(text, self.at.at, self.at.leg) for text in texts)
-        return first, second
+    def marks(self, sides: tuple[Side, Side]) -> Iterator[Violation]:
+        """Yield a mark for the timeline of each run, where the two first differ."""
+        for side, what in zip(sides, (self.at.first, self.at.second), strict=True):
+            text = f"only {side.name}: {'; '.join(what) or 'nothing'}"
+            yield Violation(text, self.at.at, self.at.leg)
 
-
-def compare_runs(case: Case, first: Trace, second: Trace, sides: tuple[Side, Side]) -> Pair:
-    """Compare two runs of one scenario.
-
-    Args:
-        case: what was played.
-        first: the run of the first side.
-        second: the run of the second one.
-        sides: the two backends.
-    """
-    found = list(differences(first, second))
-    if not found:
-        return Pair(case, first, second, "equal")
-    judged = [side.judge(case, trace) for side, trace in zip(sides, (first, second), strict=True)]
-    kind, why = _explained(sides, judged)
-    since = min((said.since for said in judged if said.since is not None), default=None)
-    ties = sum(since is None or each.moment < since for each in found)
-    if kind == "explained" and ties == len(found):
-        kind, why = "tie", ()
-    return Pair(case, first, second, kind, why, ties, len(found) - ties, found[0])
-
-
-def _explained(sides: tuple[Side, Side], judged: list[Said]) -> tuple[Kind, tuple[str, ...]]:
-    pairs = list(zip(sides, judged, strict=True))
-    if errors := tuple(f"{side.name}: {said.error}" for side, said in pairs if said.error):
-        return "in error", errors
-    wrong = [
-        f"{side.name} breaks {rule} at {violation.at:g} ms: {violation.text}"
-        for side, said in pairs
-        for rule, violation in said.findings.items()
-    ]
-    if wrong:
-        return "unexplained", tuple(wrong)
-    known = dict.fromkeys(why for said in judged for why in said.known)
-    return ("explained", tuple(known)) if known else ("tie", ())
+    def why(self, sides: tuple[Side, Side]) -> Iterator[str]:
+        """Yield the rules that the runs break."""
+        for side, run in zip(sides, self.runs, strict=True):
+            for rule, failure in side.tally.findings(self.case, run).items():
+                found = failure.violation
+                yield f"{side.name} breaks {rule} at {found.at:g} ms: {found.text}"
 
 
 class Comparison:
     """All pairs of two backends, counted."""
 
-    def __init__(self, names: tuple[str, str]) -> None:
-        self.names = names
+    def __init__(self, *sides: Side) -> None:
+        first, second = sides
+        self.sides = (first, second)
         self.kinds: Counter[Kind] = Counter()
-        self.ties = self.departures = 0
-        """Instants in which runs differ."""
-        self.why: Counter[str] = Counter()
-        """Scenarios that a known departure explains, or may explain, where several are known."""
-        self.errors: list[str] = []
         self.unexplained: list[Pair] = []
 
-    def add(self, pair: Pair) -> None:
+    def add(self, case: Case, first: Trace | Broken, second: Trace | Broken) -> None:
         """Count a pair; keep it if it is not explained."""
-        self.kinds[pair.kind] += 1
-        if pair.kind == "unexplained":
-            self.unexplained.append(pair)
-        elif pair.kind == "in error":
-            self.fail(pair.case, "; ".join(pair.why))
+        before = len(self.errors)
+        for side, run in zip(self.sides, (first, second), strict=True):
+            if why := lost(run):
+                side.tally.fail(case, f"{side.name}: {why}")
+        if isinstance(first, Broken) or isinstance(second, Broken) or len(self.errors) > before:
+            self.kinds["in error"] += 1
+        elif (found := next(differences(first, second), None)) is None:
+            self.kinds["equal"] += 1
         else:
-            self.ties += pair.ties
-            self.departures += pair.departures
-            self.why.update(pair.why)
+            kind = self._judge(case, first, second)
+            self.kinds[kind] += 1
+            if kind == "unexplained":
+                self.unexplained.append(Pair(case, (first, second), found))
 
-    def fail(self, case: Case, why: str) -> None:
-        """Note that there is nothing to compare."""
-        self.errors.append(f"{case.label}: {why}")
+    def _judge(self, case: Case, first: Trace, second: Trace) -> Kind:
+        tallies = [side.tally for side in self.sides]
+        errors = len(self.errors)
+        broken, known = sum(len(t.together) for t in tallies), sum(t.known for t in tallies)
+        for tally, run in zip(tallies, (first, second), strict=True):
+            tally.add(case, run)
+        if len(self.errors) > errors:
+            return "in error"
+        if sum(len(tally.together) for tally in tallies) > broken:
+            return "unexplained"
+        return "explained" if sum(tally.known for tally in tallies) > known else "tie"
+
+    @property
+    def errors(self) -> list[str]:
+        """Why runs can't be compared, or not be judged."""
+        counts = [count for side in self.sides for count in side.tally.counts.values()]
+        errors = [error for side in self.sides for error in side.tally.errors]
+        return [*errors, *(count.error for count in counts if count.error)]
+
+    def departures(self) -> Iterator[tuple[int, str]]:
+        """Yield known departures, each with the number of scenarios that it explains."""
+        for side in self.sides:
+            for rule, count in side.tally.counts.items():
+                if count.known.count:
+                    reasons = dict.fromkeys(each.reason for each in side.expected.get(rule, ()))
+                    yield count.known.count, f"{side.name}: {rule}: {'; '.join(reasons)}"
 
     @property
     def exit_code(self) -> int:
@@ -294,34 +241,32 @@ class Comparing:
 
     def run(self, count: int, seed: int, progress: Progress = lambda *_: None) -> Comparison:
         """Compare the runs of all examples, and of so many generated scenarios."""
-        comparison = Comparison((self.sides[0].name, self.sides[1].name))
+        comparison = Comparison(*self.sides)
         total = count + len(EXAMPLES)
-        for number, (case, pair) in enumerate(self._pairs(self._cases(count, seed))):
+        for number, (case, first, second) in enumerate(self._runs(self._cases(count, seed))):
             progress(number, total)
-            if isinstance(pair, Pair):
-                comparison.add(pair)
-            else:
-                comparison.fail(case, pair)
+            comparison.add(case, first, second)
         return comparison
 
     def smallest(self, pair: Pair, seconds: float = SHRINK_SECONDS) -> Pair:
-        """Return the smallest pair that is unexplained, as `pair` is, and that is found in time."""
+        """Return the smallest pair found in time in which a backend breaks the same rule."""
         ends = time.monotonic() + seconds
-        found = {pair.case.id: pair}
+        for side, backend, run in zip(self.sides, self.backends, pair.runs, strict=True):
+            for rule, failure in side.tally.findings(pair.case, run).items():
+                try_out = trials(backend.play, self._fitting, side.tally.findings)
+                search = Search(try_out, is_over=lambda: time.monotonic() > ends)
+                return self._played(search.smallest(rule, failure).case) or pair
+        return pair
 
-        def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
-            cases = (Case("shrunk", c, self._fitting(c), generated=True) for c in candidates)
-            for case, tried in self._pairs(cases):
-                if isinstance(tried, Pair) and tried.kind == "unexplained":
-                    found[case.id] = tried
-                    yield {"": _failure(tried, self)}
-                else:
-                    yield {}
+    def _played(self, case: Case) -> Pair | None:
+        """Play a case on both backends; return the pair, or None where its runs don't differ."""
+        for _, first, second in self._runs([case]):
+            if isinstance(first, Trace) and isinstance(second, Trace):
+                for found in differences(first, second):
+                    return Pair(case, (first, second), found)
+        return None
 
-        search = Search(try_out, is_over=lambda: time.monotonic() > ends)
-        return found[search.smallest("", _failure(pair, self)).case.id]
-
-    def _pairs(self, cases: Iterable[Case]) -> Iterator[tuple[Case, Pair | str]]:
+    def _runs(self, cases: Iterable[Case]) -> Iterator[tuple[Case, Trace | Broken, Trace | Broken]]:
         asked: list[Case] = []
 
         def noted() -> Iterator[Scenario]:
@@ -332,16 +277,7 @@ class Comparing:
         shared = zip(self.backends, tee(noted()), strict=True)
         first, second = (backend.play(scenarios) for backend, scenarios in shared)
         for number, (one, other) in enumerate(zip(first, second, strict=True)):
-            case = asked[number]
-            broken = [
-                f"{side.name}: {why}"
-                for side, run in zip(self.sides, (one, other), strict=True)
-                if (why := lost(run))
-            ]
-            if broken or isinstance(one, Broken) or isinstance(other, Broken):
-                yield case, "; ".join(broken)
-            else:
-                yield case, compare_runs(case, one, other, self.sides)
+            yield asked[number], one, other
 
     def _cases(self, count: int, seed: int) -> Iterator[Case]:
         examples = (Case(e.name, e.scenario, self._fitting(e.scenario)) for e in EXAMPLES)
@@ -353,9 +289,4 @@ class Comparing:
 
 
 def _side(backend: Served) -> Side:
-    return Side.of(backend.name, backend.capabilities, backend.expected_failures)
-
-
-def _failure(pair: Pair, comparing: Comparing) -> Failure:
-    names = (comparing.sides[0].name, comparing.sides[1].name)
-    return Failure(pair.case, pair.first, pair.marks(names)[0])
+    return Side(backend.name, backend.capabilities, backend.expected_failures)

@@ -54,4 +54,4 @@ def test_a_leg_that_only_one_has_differs_in_all_of_it() -> None:
 
     found = list(differences(run, trace()))
 
-    assert [each.moment for each in found] == [(1, 40), (1, 80)]
+    assert [(each.leg, each.at) for each in found] == [(1, 40), (1, 80)]

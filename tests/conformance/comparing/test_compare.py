@@ -1,12 +1,14 @@
 """What a difference is: a tie, a known departure, or neither."""
 
-import pytest
+from typing import Any
+
 from msgspec.structs import replace
 
-from asyncwait.conformance._comparing import Comparison, Pair, Side, compare_runs
+from asyncwait.conformance._comparing import Comparison, Side
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
+from asyncwait.conformance.running import Broken
 from asyncwait.conformance.verdict import Case
 from asyncwait.reference import open_operator
 from asyncwait.spec.scenario import (
@@ -15,8 +17,6 @@ from asyncwait.spec.scenario import (
     Trace,
 )
 
-SOUND = Side.of("sound", ALL_CAPABILITIES, {})
-KNOWN = Side.of("known", ALL_CAPABILITIES, {"ORD-2": (ExpectedFailure("it is late"),)})
 SCENARIO = scenario_of("0: a b; a: 40 gives; b: 40 gives x")
 CASE = Case("one", SCENARIO, SCENARIO)
 RUN = play(open_operator, SCENARIO)
@@ -32,30 +32,35 @@ def late(trace: Trace, by: float) -> Trace:
     return Trace((replace(leg, events=tuple(events), ending=ending),))
 
 
-def pair_of(first: Trace, second: Trace, *sides: Side) -> Pair:
-    one, other = sides or (SOUND, SOUND)
-    return compare_runs(CASE, first, second, (one, other))
+def compared(first: Trace, second: Trace, case: Case = CASE, **expected: Any) -> Comparison:
+    sides = [Side(name, ALL_CAPABILITIES, expected.get(name, {})) for name in ("one", "two")]
+    comparison = Comparison(*sides)
+    comparison.add(case, first, second)
+    return comparison
 
 
-def test_equal_runs_are_equal() -> None:
-    assert pair_of(late(RUN, 40), late(RUN, 40)).kind == "equal"
+def test_equal_runs_are_equal_whatever_they_break() -> None:
+    assert compared(late(RUN, 40), late(RUN, 40)).kinds == {"equal": 1}
 
 
 def test_what_breaks_a_rule_and_is_not_known_for_it_is_unexplained() -> None:
-    pair = pair_of(late(RUN, 40), RUN)
+    comparison = compared(late(RUN, 40), RUN)
 
-    assert pair.kind == "unexplained"
-    assert pair.why[0].startswith("sound breaks ORD-2 at 40 ms: Record 'b' (input 1) is decided")
-    first, second = pair.marks(("one", "two"))
-    assert first.text == "only one: nothing"
-    assert second.text == "only two: finished; Record 'x'"
+    (pair,) = comparison.unexplained
+    why = next(pair.why(comparison.sides))
+    assert why.startswith("one breaks ORD-2 at 40 ms: Record 'b' (input 1) is decided")
+    assert [mark.text for mark in pair.marks(comparison.sides)] == [
+        "only one: nothing",
+        "only two: finished; Record 'x'",
+    ]
+    assert (comparison.kinds, comparison.exit_code) == ({"unexplained": 1}, 1)
 
 
-def test_what_differs_behind_a_known_departure_is_explained_by_it() -> None:
-    pair = pair_of(RUN, late(RUN, 40), SOUND, KNOWN)
+def test_a_known_departure_explains_what_differs() -> None:
+    comparison = compared(RUN, late(RUN, 40), two={"ORD-2": (ExpectedFailure("it is late"),)})
 
-    assert (pair.kind, pair.why) == ("explained", ("it is late",))
-    assert (pair.ties, pair.departures) == (0, 2)
+    assert (comparison.kinds, comparison.exit_code) == ({"explained": 1}, 0)
+    assert [*comparison.departures()] == [(1, "two: ORD-2: it is late")]
 
 
 def test_what_differs_while_both_keep_all_rules_is_a_tie() -> None:
@@ -65,28 +70,14 @@ def test_what_differs_while_both_keep_all_rules_is_a_tie() -> None:
     out = [event for event in leg.events if isinstance(event, SinkTook)]
     swapped = {out[0]: out[1], out[1]: out[0]}
     events = tuple(swapped.get(event, event) if event in out else event for event in leg.events)
-    case = Case("two", scenario, scenario)
 
-    pair = compare_runs(case, run, Trace((replace(leg, events=events),)), (SOUND, SOUND))
+    other = Trace((replace(leg, events=events),))
 
-    assert (pair.kind, pair.ties, pair.departures) == ("tie", 1, 0)
+    assert compared(run, other, Case("two", scenario, scenario)).kinds == {"tie": 1}
 
 
-@pytest.mark.parametrize(
-    ("pairs", "errors", "code"),
-    [
-        ([(RUN, RUN)], [], 0),
-        ([(RUN, RUN)], ["it died"], 3),
-        ([(RUN, late(RUN, 40))], ["it died"], 1),
-    ],
-)
-def test_the_exit_code_says_whether_all_is_explained(
-    pairs: list[tuple[Trace, Trace]], errors: list[str], code: int
-) -> None:
-    comparison = Comparison(("one", "two"))
-    for pair in pairs:
-        comparison.add(pair_of(*pair))
-    for error in errors:
-        comparison.fail(CASE, error)
+def test_a_run_that_can_not_be_judged_is_in_error() -> None:
+    comparison = compared(RUN, Broken("it died"))
 
-    assert comparison.exit_code == code
+    assert (comparison.kinds, comparison.exit_code) == ({"in error": 1}, 3)
+    assert comparison.errors[0].endswith("two: it died")

@@ -3,13 +3,12 @@
 import shlex
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from asyncwait.conformance._commands._group import asyncwait
 from asyncwait.conformance._commands._shared import (
@@ -20,7 +19,7 @@ from asyncwait.conformance._commands._shared import (
     usage_errors,
 )
 from asyncwait.conformance._commands._verify import MOST_GENERATED
-from asyncwait.conformance._comparing import SHRINK_SECONDS, Comparing, Comparison, Pair
+from asyncwait.conformance._comparing import SHRINK_SECONDS, Comparing, Comparison, Pair, Side
 from asyncwait.conformance._find_scenarios import keep
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
@@ -28,10 +27,10 @@ from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.generation import QUICK
 from asyncwait.conformance.report import draw, excerpt
 from asyncwait.conformance.running import open_backend
-from asyncwait.spec.texts import name_of, one_line
+from asyncwait.spec.texts import name_of
 
 _SHOWN = 5
-"""Errors, and reasons why a pair is not explained."""
+"""Number of errors shown, and of rules that an unexplained pair breaks."""
 
 
 @asyncwait.command("compare")
@@ -65,7 +64,7 @@ def compare_command(
     """Play the same scenarios on two backends, and say how their runs differ.
 
     Where both keep all rules, a difference is a tie: the rules leave it open. Where one breaks a
-    rule as it is known to (see its expected failures), that explains what differs from then on.
+    rule as it is known to (see its expected failures), that explains the difference.
     Anything else is unexplained; the first such pair is made smaller and drawn.
 
     Exit code: 0 nothing is unexplained, 1 something is, 2 wrong usage, 3 not all was compared.
@@ -102,50 +101,37 @@ def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
 
 def _print(compared: Comparison, out: Console) -> None:
     for pair in compared.unexplained[:1]:
-        for line in _drawn(pair, compared.names):
+        for line in _drawn(pair, compared.sides):
             say(line, out)
         keep([pair.case.planned for pair in compared.unexplained if pair.case.generated])
     for error in compared.errors[:_SHOWN]:
         say(f"error: {error}", out, style="bold magenta")
-    if compared.why:
-        out.print(_reasons(compared))
+    for count, departure in compared.departures():
+        say(f"may explain {counted(count, 'scenario')}: {departure}", out)
     say(_line(compared), out)
 
 
-def _drawn(pair: Pair, names: tuple[str, str]) -> Iterator[str]:
+def _drawn(pair: Pair, sides: tuple[Side, Side]) -> Iterator[str]:
     """Yield an unexplained pair: the scenario, why it is one, and both timelines."""
     yield f"unexplained: {pair.case.label}"
-    for why in pair.why[:_SHOWN]:
+    for why in islice(pair.why(sides), _SHOWN):
         yield f"  {name_of(why)}"
     yield from (f"  {line}" for line in excerpt(describe_scenario(pair.case.scenario)))
-    runs = zip(names, (pair.first, pair.second), pair.marks(names), strict=True)
-    for name, run, mark in runs:
-        yield f"  {name_of(name)}"
+    for side, run, mark in zip(sides, pair.runs, pair.marks(sides), strict=True):
+        yield f"  {name_of(side.name)}"
         yield from (f"  {line}" for line in excerpt(draw(pair.case.scenario, run, mark)))
-    for name in names:
-        yield f"  again: asyncwait play {shlex.quote(name)} {pair.case.id}"
+    for side in sides:
+        yield f"  again: asyncwait play {shlex.quote(side.name)} {pair.case.id}"
     yield ""
 
 
-def _reasons(compared: Comparison) -> Table:
-    table = Table(title="departures that explain differences", title_justify="left")
-    table.add_column("scenarios", justify="right")
-    table.add_column("may be since")
-    for why, count in compared.why.most_common():
-        table.add_row(f"{count:,}", Text(one_line(why)))
-    return table
-
-
 def _line(compared: Comparison) -> str:
-    kinds, names = compared.kinds, ", ".join(map(name_of, compared.names))
-    total = sum(kinds.values()) + len(compared.errors) - kinds["in error"]
+    kinds, names = compared.kinds, ", ".join(name_of(side.name) for side in compared.sides)
     parts = [
         f"{kinds['equal']:,} equal",
         f"{kinds['tie']:,} with ties only",
         f"{kinds['explained']:,} explained by departures",
         f"{kinds['unexplained']:,} unexplained",
-        *([f"{len(compared.errors):,} in error"] if compared.errors else []),
+        *([f"{kinds['in error']:,} in error"] if kinds["in error"] else []),
     ]
-    ties = counted(compared.ties, "instant is a tie", "instants are ties")
-    places = f"{ties}, {compared.departures:,} behind departures"
-    return f"{names}: {counted(total, 'scenario')}: {', '.join(parts)} ({places})"
+    return f"{names}: {counted(sum(kinds.values()), 'scenario')}: {', '.join(parts)}"
