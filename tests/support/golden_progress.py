@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import convert
 
 from asyncwait.backends.spark.progress import JobFigures
-from asyncwait.backends.spark.progress._words import last_line, line, summary
+from asyncwait.backends.spark.progress._text import summary, words
 
 JOBS = {
     "of which nothing is known": {},
@@ -16,6 +16,7 @@ JOBS = {
     "with much to tell": {
         "rows_in": 4_200, "rows_out": 3_900, "rows_done": 4_000, "found": 900, "in_flight": 200,
         "calls": 5_120, "calls_in_vain": 1_020, "retries": 100, "timeouts": 3,
+        "hits": 2_000, "shared": 4, "loads": 3, "stale": 1, "null_keys": 2, "held": 7,
         "failures_handled": 2, "abandoned": 1, "errors": 1_018,
         "causes": {"HTTPStatusError 400": 12, "TimeoutError": 3, "A\nB": 2, "B": 1, "other": 1_000},
         "tasks_running": 2, "tasks_done": 5,
@@ -33,5 +34,5 @@ def _told() -> Iterator[str]:
     for name, known in JOBS.items():
         figures = convert(known, JobFigures)
         yield f"# A job {name}\n"
-        for tell in (line, last_line, summary):
-            yield f"{tell(figures, 'none has reported')}\n"
+        yield f"{', '.join(words(figures, 'none has reported'))}\n"
+        yield f"{summary(figures, 'none has reported')}\n"

@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from asyncwait.backends.spark.progress import JobFigures, Progress, TaskFigures, TaskName
-from asyncwait.backends.spark.progress._wire import Report, packed
+from asyncwait.backends.spark.progress._wire import Report, connect, packed
 
 SOON = 30.0
 """Seconds; a wait that takes so long has failed."""
@@ -23,12 +25,11 @@ def wait(progress: Progress, is_so: Callable[[JobFigures], bool]) -> JobFigures:
 
 
 def connected(progress: Progress) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
+    return connect(replace(progress.endpoint, host="127.0.0.1"), SOON)
 
 
-def message(progress: Progress, *, secret: bytes | None = None, **changes: Any) -> bytes:
+def message(**changes: Any) -> bytes:
     fields: dict[str, Any] = {
-        "secret": progress.endpoint.secret if secret is None else secret,
         "run": b"run",
         "number": 0,
         "state": "running",

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def terminal() -> Console:
-    return terminals.terminal(100)
+    return terminals.terminal()
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ async def test_a_failed_operator_leaves_the_figures_of_the_last_refresh(
             async with show_progress(results, 3, every=0.8, console=log):
                 await read_all(results)
 
-    assert written(log) == "records: 2 of 3 done in 3.0 s, 0.7/s, 1 in flight\n"
+    assert written(log) == "records: 2 of 3 done in 2.4 s, 0.8/s, 1 in flight\n"
 
 
 async def test_leaving_early_takes_no_time(terminal: Console) -> None:

@@ -170,8 +170,7 @@ def test_progress_tells_how_keys_were_found(spark: EmbeddedSpark, orders: DataFr
     assert (figures.rows_in, figures.rows_done, figures.rows_out) == (12, 12, 20)
     assert (figures.null_keys, figures.stale, figures.errors) == (2, 0, 0)
     assert figures.hits + figures.shared + figures.loads == 10
-    assert "keys    " in progress.summary()
-    assert ", 2 null\n" in progress.summary()
+    assert ", 2 null keys" in progress.summary()
 
 
 def test_a_stream_is_joined_batch_by_batch(spark: EmbeddedSpark, tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
 """How a task reports: again and again, to its end, and never in the way of its work."""
 
-import os
 import pickle
-import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -13,7 +10,6 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from msgspec.json import encode
 from progress_reports import FIRST, NEVER, SOON, Played, connected, message, wait
 from remains import wait_until
 
@@ -26,7 +22,7 @@ from asyncwait.backends.spark.progress import (
     _reporting,
     reporting,
 )
-from asyncwait.spec import InvalidConfig, MissingExtra, Statistics
+from asyncwait.spec import InvalidConfig, MissingExtra
 
 
 def test_the_figures_of_all_tasks_arrive() -> None:
@@ -54,14 +50,6 @@ def test_a_task_reports_again_and_again() -> None:
         for calls in (2, 3, 4):
             played.figures = TaskFigures(calls=calls)
             wait(progress, lambda figures, calls=calls: figures.calls == calls)  # type: ignore[misc]
-
-
-def test_figures_of_an_operator_become_those_of_a_task() -> None:
-    own: dict[str, Any] = {"in_flight": 5, "waiting": 1, "held": 2, "oldest": 0.5}
-    figures = TaskFigures.of(Statistics(**own), rows_in=10, rows_out=4, errors=1)
-
-    assert figures == TaskFigures(**own, rows_in=10, rows_out=4, errors=1)
-    assert figures.rows_done == 6
 
 
 def test_nobody_has_to_want_to_know() -> None:
@@ -93,32 +81,6 @@ def test_how_an_attempt_ended_is_told(
     assert (last.tasks_done, last.attempts_failed) == (ended, failed)
 
 
-KILLED = """
-import sys, threading
-from msgspec.json import decode
-from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
-
-endpoint = decode(sys.argv[1], type=Endpoint)
-with reporting(endpoint, TaskName(3, 4, 0), lambda: TaskFigures(calls=17), every=0.01):
-    threading.Event().wait()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_a_worker_that_is_killed_is_given_up() -> None:
-    with Progress() as progress:
-        endpoint = encode(progress.endpoint).decode()
-        with subprocess.Popen([sys.executable, "-c", KILLED, endpoint]) as worker:
-            try:
-                wait(progress, lambda figures: figures.tasks_running == 1)
-            finally:
-                os.kill(worker.pid, signal.SIGKILL)
-        figures = wait(progress, lambda figures: figures.attempts_failed == 1)
-
-    assert (figures.tasks_running, figures.tasks_failed) == (0, 1)
-    assert (figures.calls, figures.calls_in_vain) == (17, 17)
-
-
 # Never in the way of a task
 
 
@@ -145,21 +107,6 @@ def test_a_driver_that_is_gone_is_no_error() -> None:
     assert left_in_time(endpoint)
 
 
-def test_a_driver_that_goes_while_a_task_runs_is_no_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_progress, "_GRACE", 0.01)
-    played = Played(calls=1)
-    with ExitStack() as task:
-        with Progress() as progress:
-            task.enter_context(reporting(progress.endpoint, FIRST, played, every=0.001))
-            wait(progress, lambda figures: figures.calls == 1)
-        played.asked.clear()
-        assert played.asked.wait(SOON)
-
-    assert progress.figures().tasks_running == 1
-
-
 def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_reporting, "_LONGEST_PAUSE", 0.0)
     played = Played()
@@ -171,19 +118,6 @@ def test_a_driver_is_taken_for_gone_after_some_tries(monkeypatch: pytest.MonkeyP
         wait_until(lambda: threading.active_count() == before)
 
     assert played.times == 8
-
-
-@pytest.mark.usefixtures("hurried")
-def test_a_port_that_is_blocked_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    released = threading.Event()
-
-    def blocked(*_: Any) -> socket.socket:
-        released.wait(SOON)
-        raise TimeoutError
-
-    monkeypatch.setattr(_reporting.socket, "create_connection", blocked)
-    assert left_in_time(Endpoint("192.0.2.1", 9, b""))
-    released.set()
 
 
 @pytest.mark.usefixtures("hurried")
@@ -257,7 +191,7 @@ def test_the_last_reports_are_waited_for() -> None:
 
 def test_what_has_arrived_is_read_on_leaving() -> None:
     with Progress() as progress, connected(progress) as stream:
-        stream.sendall(message(progress, state="ended"))
+        stream.sendall(message(state="ended"))
 
     assert progress.figures().tasks_done == 1
 
@@ -271,7 +205,7 @@ def test_tasks_that_say_nothing_are_not_waited_for_long(
         if error is not None:
             expecting.enter_context(pytest.raises(error))
         with Progress() as progress:
-            streams.enter_context(connected(progress)).sendall(message(progress))
+            streams.enter_context(connected(progress)).sendall(message())
             wait(progress, lambda figures: figures.tasks_running == 1)
             if error is not None:
                 raise error
@@ -284,11 +218,11 @@ def test_time_stands_still_after_leaving(clock: Callable[[float], None]) -> None
     with Progress(40) as progress:
         clock(10.0)
         with connected(progress) as stream:
-            stream.sendall(message(progress, figures=TaskFigures(rows_in=30)))
+            stream.sendall(message(figures=TaskFigures(rows_in=30)))
             wait(progress, lambda figures: figures.reported)
             clock(15.0)
             figures = progress.figures()
-            stream.sendall(message(progress, number=1, state="ended"))
+            stream.sendall(message(number=1, state="ended"))
             wait(progress, lambda figures: figures.tasks_done == 1)
     clock(99.0)
 
@@ -330,7 +264,7 @@ def test_an_endpoint_travels_and_keeps_its_secret() -> None:
 
 
 def test_rich_is_needed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "asyncwait.backends.spark.progress._bar", raising=False)
+    monkeypatch.delitem(sys.modules, "asyncwait.backends.watching._bar", raising=False)
     monkeypatch.setitem(sys.modules, "rich.console", None)
 
     with pytest.raises(MissingExtra) as raised:

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from progress_reports import FIRST, NEVER, Played, connected, message, wait
+from progress_reports import FIRST, NEVER, SOON, Played, connected, message, wait
 
 from asyncwait.backends.spark.progress import (
     Progress,
@@ -25,46 +25,35 @@ def hung_up(stream: socket.socket) -> bool:
     return True
 
 
-def refused(progress: Progress, data: bytes) -> bool:
-    with connected(progress) as stream:
+def refused(progress: Progress, stream: socket.socket, data: bytes) -> bool:
+    with stream:
         with suppress(ConnectionError):
             stream.sendall(data)
         return hung_up(stream) and not progress.figures().reported
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"\0\0\0\0",
-        b"\0\0\0\1\xc1",
-        b"\0\0\0\5hello",
-        (LONGEST).to_bytes(4, "big") + b"\x91" * LONGEST,
-        (LONGEST + 1).to_bytes(4, "big"),
-        b"\xff" * 100_000,
-    ],
-    ids=["http", "empty", "garbage", "text", "nested", "oversized", "flood"],
-)
+def stranger(progress: Progress) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", progress.endpoint.port), SOON)
+
+
+@pytest.mark.parametrize("data", [b"\0\0\0\0", b"\0\0\0\1\xc1", b"\0\0\0\5hello"])
 def test_what_is_no_report_ends_its_connection(data: bytes) -> None:
     with Progress() as progress:
-        assert refused(progress, data)
+        assert refused(progress, connected(progress), data)
         with reporting(progress.endpoint, FIRST, Played(calls=1), every=NEVER):
             wait(progress, lambda figures: figures.calls == 1)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"secret": b""}, {"secret": b"x" * 16}, {"run": bytes(LONGEST)}]
-)
-def test_a_wrong_secret_and_a_message_that_is_too_long_end_their_connection(
-    changes: dict[str, bytes],
-) -> None:
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", bytes(16), b"\xff" * 100_000])
+def test_a_wrong_secret_and_a_message_that_is_too_long_end_their_connection(data: bytes) -> None:
     with Progress() as progress:
-        assert refused(progress, message(progress, **changes))
+        assert refused(progress, stranger(progress), data + message())
+        assert refused(progress, connected(progress), (LONGEST + 1).to_bytes(4, "big"))
 
 
 def test_a_message_may_come_in_pieces() -> None:
     with Progress() as progress, connected(progress) as stream:
-        data = message(progress) + message(progress, number=1, figures=TaskFigures(calls=2))
+        data = message() + message(number=1, figures=TaskFigures(calls=2))
         for byte in data[:-1]:
             stream.sendall(bytes([byte]))
         wait(progress, lambda figures: figures.calls == 1)
@@ -74,7 +63,7 @@ def test_a_message_may_come_in_pieces() -> None:
 
 def test_half_a_message_is_none() -> None:
     with Progress() as progress, connected(progress) as stream:
-        stream.sendall(message(progress)[:-1])
+        stream.sendall(message()[:-1])
         stream.shutdown(socket.SHUT_WR)
         assert hung_up(stream)
 
@@ -84,9 +73,9 @@ def test_half_a_message_is_none() -> None:
 def test_silent_clients_don_t_keep_a_progress_open() -> None:
     with ExitStack() as clients:
         with Progress() as progress:
-            silent = clients.enter_context(connected(progress))
+            silent = clients.enter_context(stranger(progress))
             begun = clients.enter_context(connected(progress))
-            begun.sendall(message(progress)[:7])
+            begun.sendall(message()[:7])
             began = monotonic()
         assert monotonic() - began < 1.0
         assert hung_up(silent)
@@ -95,8 +84,7 @@ def test_silent_clients_don_t_keep_a_progress_open() -> None:
 
 def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_server, "_SILENCE", 0.0)
-    monkeypatch.setattr(_server, "_TICK", 0.001)
-    with Progress() as progress, connected(progress) as stream:
+    with Progress() as progress, stranger(progress) as stream:
         assert hung_up(stream)
 
 
@@ -104,9 +92,9 @@ def test_with_too_many_connections_the_later_ones_wait(monkeypatch: pytest.Monke
     monkeypatch.setattr(_server, "_most_connections", lambda: 1)
     with Progress() as progress:
         with connected(progress) as one, connected(progress) as two:
-            one.sendall(message(progress))
+            one.sendall(message())
             wait(progress, lambda figures: figures.calls == 1)
-            two.sendall(message(progress, run=b"two", name=TaskName(1, 1, 0), state="ended"))
+            two.sendall(message(run=b"two", name=TaskName(1, 1, 0), state="ended"))
         figures = wait(progress, lambda figures: figures.tasks_done == 1)
 
     assert (figures.calls, figures.attempts_failed) == (2, 1)
@@ -131,7 +119,7 @@ def test_without_files_to_open_connections_wait(monkeypatch: pytest.MonkeyPatch)
     ):
         wait(progress, lambda figures: figures.calls == 1)
 
-    assert refusals == 4
+    assert refusals > 3
 
 
 def test_hundreds_of_tasks_at_once() -> None:
@@ -140,13 +128,13 @@ def test_hundreds_of_tasks_at_once() -> None:
         for number in range(200):
             stream = streams.enter_context(connected(progress))
             name = TaskName(1, number, 0)
-            stream.sendall(message(progress, run=b"%d" % number, name=name))
-            stream.sendall(message(progress, run=b"%d" % number, name=name, number=1))
+            stream.sendall(message(run=b"%d" % number, name=name))
+            stream.sendall(message(run=b"%d" % number, name=name, number=1))
         figures = wait(progress, lambda figures: figures.tasks_running == 200)
         after = threading.active_count()
         for number in range(200):
             name = TaskName(1, number, 0)
-            end = message(progress, run=b"%d" % number, name=name, number=2, state="ended")
+            end = message(run=b"%d" % number, name=name, number=2, state="ended")
             with connected(progress) as stream:
                 stream.sendall(end)
 

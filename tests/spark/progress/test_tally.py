@@ -12,7 +12,7 @@ def said(
     run: str, number: int = 0, state: State = "running", attempt: int = 0, **figures: int
 ) -> Report:
     told = TaskFigures(**{"calls": 1, **figures})
-    return Report(b"", run.encode(), number, state, TaskName(1, 0, attempt), told)
+    return Report(run.encode(), number, state, TaskName(1, 0, attempt), told)
 
 
 def of(report: Report, stage: int, action: str, operator: bytes = b"it") -> Report:

@@ -1,8 +1,8 @@
-"""What is told of each figure: name, unit and kind, in the manner of OpenTelemetry, and shortly."""
+"""The figures of operators, lookups and Spark jobs: their metrics, and their words in a bar."""
 
 import operator
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -73,7 +73,7 @@ METRICS = (
     _told("count", "calls.retries", "{call}", _RETRIES, "retried"),
     _told("count", "records.timeouts", "{record}", _TIMEOUTS, "timed out"),
     _told("count", "records.failures_handled", "{record}", _HANDLED, "handled"),
-    _told("count", "calls.abandoned", "{call}", "Calls that ran on when cancelled."),
+    _told("count", "calls.abandoned", "{call}", "Calls that ran on when cancelled.", "abandoned"),
     _told("most", "records.max_in_flight", "{record}", "Most records in flight."),
     _told("most", "records.max_held", "{record}", "Most records held."),
     _told("present", "records.oldest", "s", _OLDEST),
@@ -98,11 +98,18 @@ METRICS = (
 """Of operators and of lookups; what has no such figure does not tell it."""
 
 
+class Shown(NamedTuple):
+    """The content of a progress bar: decided records, if they are known, seconds, and words."""
+
+    done: int | None
+    seconds: float
+    told: list[str]
+
+
 def told(figures: Any) -> list[str]:
-    """Say what there is, beside what is in flight."""
+    """Return the figures that are not 0 in words, without the records in flight."""
     found = ((metric.read(figures), metric.told) for metric in METRICS)
-    present = (f"{_short(figure)} {name}" for figure, name in found if figure and name)
-    return [f"{figures.in_flight:,} in flight", *present]
+    return [f"{_short(figure)} {name}" for figure, name in found if figure and name]
 
 
 def _short(figure: float) -> str:

@@ -1,9 +1,7 @@
 """Limits that the driver keeps for all tasks of a job: exact, however many slots there are."""
 
 import socket
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from secrets import token_bytes
 
@@ -13,13 +11,11 @@ from msgspec import Struct
 from asyncwait.backends.services import Limits
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.backends.spark.progress._progress import Reach
-from asyncwait.backends.spark.progress._server import listening
+from asyncwait.backends.spark.progress._server import Server
+from asyncwait.backends.spark.progress._wire import LENGTH, SECRET, connect, length_of, packed
 from asyncwait.spec.limits import AnyLimit
 from asyncwait.toolkit import Ledger, Reply, Told
 
-_PREFIX = 4
-_LONGEST = 1 << 24
-_SECRET = 16
 _PATIENCE = 5.0
 """Seconds for the driver to answer."""
 
@@ -74,15 +70,13 @@ class _AtDriver:
         return f"the driver at {self._endpoint.host}:{self._endpoint.port}"
 
     def exchange(self, told: Told) -> Reply:
-        """Hear of calls, and answer; an OSError says that the driver can't be reached."""
+        """Report calls, and return the answer; an OSError says that the driver can't be reached."""
         try:
             if self._stream is None:
-                where = (self._endpoint.host, self._endpoint.port)
-                self._stream = socket.create_connection(where, _PATIENCE)
-                self._stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._stream.sendall(self._endpoint.secret)
-            _send(self._stream, msgspec.msgpack.encode(told))
-            return msgspec.msgpack.decode(_receive(self._stream), type=Reply)
+                self._stream = connect(self._endpoint, _PATIENCE)
+            self._stream.sendall(packed(told))
+            length = length_of(_exactly(self._stream, LENGTH.size))
+            return msgspec.msgpack.decode(_exactly(self._stream, length), type=Reply)
         except OSError:
             self.close()
             raise
@@ -92,17 +86,6 @@ class _AtDriver:
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
-
-
-def _send(stream: socket.socket, message: bytes) -> None:
-    stream.sendall(len(message).to_bytes(_PREFIX, "big") + message)
-
-
-def _receive(stream: socket.socket) -> bytes:
-    length = int.from_bytes(_exactly(stream, _PREFIX), "big")
-    if length > _LONGEST:
-        raise ConnectionError("a message is too long")
-    return _exactly(stream, length)
 
 
 def _exactly(stream: socket.socket, count: int) -> bytes:
@@ -116,48 +99,39 @@ def _exactly(stream: socket.socket, count: int) -> bytes:
     return b"".join(parts)
 
 
-class _Server:
-    """Answers the tasks of all jobs of this process, each connection in a thread of its own.
+class _AtTask:
+    """The driver's end of the connection of a task."""
 
-    Whoever does not name limits by their secret is not answered.
-    """
+    def __init__(self, limits: Limits) -> None:
+        self._ledger = limits.ledger()
+
+    def heard(self, payload: bytes) -> bytes:
+        """Answer a report."""
+        told = msgspec.msgpack.decode(payload, type=Told)
+        return msgspec.msgpack.encode(self._ledger.exchange(told))
+
+    def broken(self) -> None:
+        """Give the permits of the task back."""
+        self._ledger.close()
+
+
+class _Server:
+    """Answers the tasks of all jobs of this process."""
 
     def __init__(self, address: str) -> None:
         self._limits: dict[bytes, Limits] = {}
-        self._door = listening(address)
-        self._door.setblocking(True)
-        self.port: int = self._door.getsockname()[1]
-        threading.Thread(target=self._accept, name="asyncwait-ledger", daemon=True).start()
+        self.port = Server(address, self._meet, "asyncwait-ledger").port
 
     def add(self, limits: Limits) -> bytes:
         """Answer for limits from now on; return their secret."""
         known = next((key for key, each in self._limits.items() if each is limits), None)
-        secret = known or token_bytes(_SECRET)
+        secret = known or token_bytes(SECRET)
         self._limits[secret] = limits
         return secret
 
-    def _accept(self) -> None:
-        while True:
-            stream, _ = self._door.accept()
-            threading.Thread(
-                target=self._answer, args=(stream,), name="asyncwait-ledger-task", daemon=True
-            ).start()
-
-    def _answer(self, stream: socket.socket) -> None:
-        with suppress(OSError, msgspec.MsgspecError), stream:
-            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            limits = self._limits.get(_exactly(stream, _SECRET))
-            if limits is not None:
-                self._answer_for(limits, stream)
-
-    def _answer_for(self, limits: Limits, stream: socket.socket) -> None:
-        ledger = limits.ledger()
-        try:
-            while True:
-                told = msgspec.msgpack.decode(_receive(stream), type=Told)
-                _send(stream, msgspec.msgpack.encode(ledger.exchange(told)))
-        finally:
-            ledger.close()
+    def _meet(self, secret: bytes) -> _AtTask | None:
+        limits = self._limits.get(secret)
+        return None if limits is None else _AtTask(limits)
 
 
 @cache

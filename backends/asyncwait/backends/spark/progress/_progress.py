@@ -3,27 +3,34 @@
 import secrets
 import socket
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from hmac import compare_digest
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.spark.progress._figures import JobFigures
 from asyncwait.backends.spark.progress._server import Server
 from asyncwait.backends.spark.progress._tally import Tally
-from asyncwait.backends.spark.progress._wire import Endpoint
-from asyncwait.backends.spark.progress._words import summary
+from asyncwait.backends.spark.progress._text import summary, words
+from asyncwait.backends.spark.progress._wire import SECRET, Endpoint, Report
+from asyncwait.backends.watching._figures import Shown
 from asyncwait.backends.watching._metrics import export_of
+from asyncwait.backends.watching._progress import bar_of
 from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.texts import shown
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from asyncwait.backends.spark.progress._bar import Bar
+    from asyncwait.backends.watching._bar import Bar
     from asyncwait.backends.watching._instruments import Export
 
 LOOPBACK = "127.0.0.1"
@@ -95,6 +102,22 @@ def _on_the_way_to(session: Any) -> Reach:
     return Reach(address, address, is_certain=False)
 
 
+class _AtTask:
+    """The driver's end of the connection of a task."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+
+    def heard(self, payload: bytes) -> bytes:
+        """Count a report, which has no reply."""
+        self._tally.heard(self, msgspec.msgpack.decode(payload, type=Report))
+        return b""
+
+    def broken(self) -> None:
+        """Give up the attempt that has not said how it ended."""
+        self._tally.broken(self)
+
+
 _GRACE = 1.0
 """Seconds at most for the last reports of a job that is over."""
 
@@ -139,15 +162,15 @@ class Progress:
         meter: "Meter | None" = None,
         attributes: Mapping[str, str | bool | float] | None = None,
     ) -> None:
-        _require(total, show)
+        if show is not None and not isinstance(show, bool):
+            raise InvalidConfig.of("show", show, "True, False, or None")
         self._export = _export_for(self.figures, attributes, meter)
         self._total = total
-        self._console = _console_for(console, show=show)
+        self._bar = self._drawn(console, show=show)
         self._session = session
         self._tally = Tally(total)
         self._reach = Reach()
         self._endpoint: Endpoint | None = None
-        self._bar: Bar | None = None
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -155,7 +178,7 @@ class Progress:
             raise RuntimeError("entered before: a job is watched by a new Progress each time")
         self._reach = reach_of(self._session)
         self._tally = Tally(self._total)
-        secret = secrets.token_bytes(16)
+        secret = secrets.token_bytes(SECRET)
         with ExitStack() as undo:
             if self._export is not None:
                 self._export.begin()
@@ -164,8 +187,8 @@ class Progress:
             undo.callback(self._tally.end)
             undo.callback(server.close)
             self._endpoint = Endpoint(self._reach.host, server.port, secret)
-            if self._console is not None:
-                self._draw(self._console)
+            if self._bar is not None:
+                self._bar.begin()
             self._undo = undo.pop_all()
         return self
 
@@ -204,31 +227,36 @@ class Progress:
         self._tally.limits = by
 
     def _listen(self, secret: bytes) -> Server:
-        """Return a server where workers can reach it, or else where nobody can but this machine."""
+        """Return a server that workers can reach, or else one that only this machine can reach."""
+
+        def meet(given: bytes) -> _AtTask | None:
+            return _AtTask(self._tally) if compare_digest(given, secret) else None
+
         try:
-            return Server(self._reach.bind, secret, self._tally)
+            return Server(self._reach.bind, meet, "asyncwait-progress")
         except OSError:
             self._reach = Reach(LOOPBACK, self._reach.host, is_certain=False)
-            return Server(LOOPBACK, secret, self._tally)
+            return Server(LOOPBACK, meet, "asyncwait-progress")
 
-    def _draw(self, console: "Console") -> None:
-        from asyncwait.backends.spark.progress._bar import Bar
+    def _drawn(self, console: "Console | None", *, show: bool | None) -> "Redrawn | None":
+        """Return the bar; None for no bar."""
+        try:
+            bar = bar_of(self._shown, self._total, "rows", console)
+        except MissingExtra:
+            if show or (show is None and console is not None):
+                raise
+            return None
+        return None if show is False else Redrawn(bar)
 
-        self._bar = Bar(console, self.figures, self._silence())
-        self._bar.begin()
+    def _shown(self) -> Shown:
+        figures = self.figures()
+        done = figures.rows_done if figures.reported else None
+        return Shown(done, figures.seconds, words(figures, self._silence()))
 
     def _silence(self) -> str:
         if self._reach.is_certain:
             return "none has reported"
         return f"none has reported; workers may not reach {self._reach.host}"
-
-
-def _require(total: Any, show: Any) -> None:
-    is_whole = isinstance(total, int) and not isinstance(total, bool)
-    if total is not None and (not is_whole or total < 0):
-        raise InvalidConfig.of("total", total, "a whole number >= 0, or None for not known")
-    if show is not None and not isinstance(show, bool):
-        raise InvalidConfig.of("show", show, "True, False, or None")
 
 
 def _export_for(read: Callable[[], JobFigures], attributes: Any, meter: Any) -> "Export | None":
@@ -240,14 +268,42 @@ def _export_for(read: Callable[[], JobFigures], attributes: Any, meter: Any) -> 
     return None
 
 
-def _console_for(given: Any, *, show: bool | None) -> "Console | None":
-    """Return where to draw; None for nowhere."""
-    if show is False:
-        return None
-    try:
-        from asyncwait.backends.spark.progress._bar import console_of
-    except ImportError as error:
-        if show is None and given is None:
-            return None
-        raise MissingExtra("rich", "progress") from error
-    return console_of(given)
+_EVERY = 0.25
+"""Seconds from one picture to the next."""
+
+
+class Redrawn:
+    """A bar that a thread draws again and again.
+
+    An error in drawing ends the bar, and becomes a warning at the end.
+    """
+
+    def __init__(self, bar: "Bar") -> None:
+        self._bar = bar
+        self._is_over = Event()
+        self._trouble: Exception | None = None
+        self._thread = Thread(target=self._redraw, name="asyncwait-bar", daemon=True)
+
+    def begin(self) -> None:
+        """Draw for the first time, and go on."""
+        self._bar.begin()
+        self._thread.start()
+
+    def end(self) -> None:
+        """Draw for the last time."""
+        self._is_over.set()
+        self._thread.join()
+        self._try(self._bar.end, None)
+        if self._trouble is not None:
+            text = f"the progress bar broke off: {shown(self._trouble)}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+    def _redraw(self) -> None:
+        while self._trouble is None and not self._is_over.wait(_EVERY):
+            self._try(self._bar.look)
+
+    def _try(self, act: Callable[..., None], *args: None) -> None:
+        try:
+            act(*args)
+        except Exception as error:
+            self._trouble = self._trouble or error

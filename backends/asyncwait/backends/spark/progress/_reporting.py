@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from threading import Event, Thread
 
 from asyncwait.backends.spark.progress._figures import TaskFigures, TaskName
-from asyncwait.backends.spark.progress._wire import Endpoint, Report, State, packed
+from asyncwait.backends.spark.progress._wire import Endpoint, Report, State, connect, packed
 
 EVERY = 0.5
 """Seconds from one report to the next."""
@@ -108,16 +108,15 @@ class _Reporter:
         with suppress(Exception):
             self._figures = self._ask()
         number, self._number = self._number, self._number + 1
-        to = self._endpoint
-        what = (number, state, self._task, self._figures, to.operator)
-        return packed(Report(to.secret, self._run_name, *what))
+        what = (number, state, self._task, self._figures, self._endpoint.operator)
+        return packed(Report(self._run_name, *what))
 
 
 class _Line:
     """A connection to the driver, which is made when it is needed, and again when it broke."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._where = (endpoint.host, endpoint.port)
+        self._endpoint = endpoint
         self._stream: socket.socket | None = None
 
     def send(self, message: bytes) -> None:
@@ -129,8 +128,7 @@ class _Line:
         if self._stream is not None and _has_ended(self._stream):
             self.close()
         if self._stream is None:
-            self._stream = socket.create_connection(self._where, _PATIENCE)
-            self._stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._stream = connect(self._endpoint, _PATIENCE)
         try:
             self._stream.sendall(message)
         except OSError:

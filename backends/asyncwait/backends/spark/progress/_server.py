@@ -1,148 +1,131 @@
-"""Where reports arrive: one thread for all connections."""
+"""The server of the driver, to which tasks connect: one thread for all connections."""
 
+import asyncio
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
-from itertools import count
-from selectors import EVENT_READ, DefaultSelector
+from contextlib import suppress
 from threading import Thread
-from time import monotonic
+from typing import Protocol
 
-from asyncwait.backends.spark.progress._tally import Tally
-from asyncwait.backends.spark.progress._wire import Messages, Refused
+from msgspec import MsgspecError
+
+from asyncwait.backends.spark.progress._wire import LENGTH, SECRET, framed, length_of
 
 _TICK = 0.5
-"""Seconds after which it is looked whether something is overdue."""
+"""Seconds after which the server accepts again when this process had no more files."""
 
 _SILENCE = 10.0
-"""Seconds that whoever connects may take for a first report."""
+"""Seconds that a client may take for the secret."""
 
 _DRAIN = 0.5
-"""Seconds at most for what has arrived and is not read when the server is closed."""
+"""Seconds at most for messages that have arrived, and were not read, when the server closes."""
+
+_QUIET = 50
+"""Turns of the loop without a message after which none is left to read; a connection takes 8."""
 
 
-class _Connection:
-    """What the server knows of one that has connected."""
+class Link(Protocol):
+    """The driver's end of a connection. The thread of the server calls its methods."""
 
-    def __init__(self, link: int, stream: socket.socket, messages: Messages) -> None:
-        self.link = link
-        self.stream = stream
-        self.messages = messages
-        self.since = monotonic()
-        self.is_known = False
+    def heard(self, payload: bytes) -> bytes:
+        """Take in a message; return the reply, which is empty for none."""
+        ...
+
+    def broken(self) -> None:
+        """Note that the connection has ended before the server."""
+        ...
 
 
 class Server:
     """Listens from the moment at which it is made until it is closed.
 
-    Whatever is no report, or without the secret, ends its connection, and nothing else. So does
-    silence. Where there are more connections than this process should have files open, the later
-    ones wait.
+    A client that does not begin with a known secret, or sends a wrong message, loses its connection
+    and does nothing else. So does a client that sends no secret in time. Where there are more
+    connections than this process should have files open, the later ones wait.
 
     Args:
         address: to listen at, on a port that is free.
-        secret: that each report has to carry.
-        hears: takes reports in, in the thread of the server.
+        meet: returns the driver's end of a connection that begins with these bytes; None if they
+            are no secret.
+        name: of the thread.
 
     Raises:
-        OSError: nobody can listen there.
+        OSError: this process can't listen there.
     """
 
-    def __init__(self, address: str, secret: bytes, hears: Tally) -> None:
-        self._secret, self._hears = secret, hears
-        self._links = count()
-        self._connections: dict[int, _Connection] = {}
-        self._most = _most_connections()
-        self._is_closing = self._is_shut = False
-        self._opens_at = 0.0
-        with ExitStack() as undo:
-            self._door = undo.enter_context(listening(address))
-            self._bell, self._waiting = map(undo.enter_context, socket.socketpair())
-            self._selector = undo.enter_context(DefaultSelector())
-            self._selector.register(self._door, EVENT_READ, self._accept)
-            self._selector.register(self._waiting, EVENT_READ, self._close)
-            self.port: int = self._door.getsockname()[1]
-            self._thread = Thread(target=self._serve, name="asyncwait-progress", daemon=True)
-            self._thread.start()
-            self._undo = undo.pop_all()
+    def __init__(self, address: str, meet: Callable[[bytes], Link | None], name: str) -> None:
+        self._door = listening(address)
+        self.port: int = self._door.getsockname()[1]
+        self._meet = meet
+        self._news = 0
+        self._closing = asyncio.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Take in what has arrived, and end all connections and the thread."""
-        self._bell.send(b"!")
+        self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join()
-        self._undo.close()
 
-    def _serve(self) -> None:
-        while not self._is_closing:
-            self._look(_TICK)
-            self._put_in_order()
-        give_up = monotonic() + _DRAIN
-        while self._look(0) and monotonic() < give_up:
-            self._put_in_order()
-        for connection in self._connections.values():
-            connection.stream.close()
+    def _run(self) -> None:
+        with self._door, asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
 
-    def _look(self, seconds: float) -> bool:
-        """Do what there is to do; return whether there was something."""
-        ready = self._selector.select(seconds)
-        for key, _ in ready:
-            act: Callable[[], None] = key.data
-            act()
-        return bool(ready)
+    async def _serve(self) -> None:
+        accepting = asyncio.create_task(self._accept())
+        await self._closing.wait()
+        quiet, give_up = 0, self._loop.time() + _DRAIN
+        while quiet < _QUIET and self._loop.time() < give_up:
+            before = self._news
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if before == self._news else 0
+        accepting.cancel()
 
-    def _put_in_order(self) -> None:
-        """End what has been silent for too long; open the door if there is room again."""
-        now = monotonic()
-        for connection in [*self._connections.values()]:
-            if not connection.is_known and connection.since < now - _SILENCE:
-                self._drop(connection)
-        if self._is_shut and len(self._connections) < self._most and now >= self._opens_at:
-            self._selector.register(self._door, EVENT_READ, self._accept)
-            self._is_shut = False
+    async def _accept(self) -> None:
+        room = asyncio.Semaphore(_most_connections())
+        running = set[asyncio.Task[None]]()
 
-    def _accept(self) -> None:
+        def ended(task: asyncio.Task[None]) -> None:
+            running.discard(task)
+            room.release()
+
+        while await room.acquire():
+            try:
+                stream, _ = await self._loop.sock_accept(self._door)
+            except OSError:  # no more files, or the client is gone again
+                room.release()
+                await asyncio.sleep(_TICK)
+                continue
+            self._news += 1
+            task = asyncio.create_task(self._answer(stream))
+            running.add(task)
+            task.add_done_callback(ended)
+
+    async def _answer(self, stream: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=stream)
         try:
-            stream, _ = self._door.accept()
-        except (BlockingIOError, ConnectionAbortedError):  # gone again
-            return
-        except OSError:  # no more files, of which others have too many
-            self._opens_at = monotonic() + _TICK
-            self._shut_the_door()
-            return
-        stream.setblocking(False)
-        connection = _Connection(next(self._links), stream, Messages(self._secret))
-        self._connections[connection.link] = connection
-        self._selector.register(stream, EVENT_READ, partial(self._read, connection))
-        if len(self._connections) >= self._most:
-            self._shut_the_door()
+            with suppress(OSError, EOFError, MsgspecError, UnicodeError, RecursionError):
+                async with asyncio.timeout(_SILENCE):
+                    secret = await reader.readexactly(SECRET)
+                if (link := self._meet(secret)) is not None:
+                    await self._hear(link, reader, writer)
+        finally:
+            writer.close()
 
-    def _shut_the_door(self) -> None:
-        self._selector.unregister(self._door)
-        self._is_shut = True
-
-    def _read(self, connection: _Connection) -> None:
+    async def _hear(
+        self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
-            data = connection.stream.recv(1 << 16)
-            for report in connection.messages.reports(data):
-                connection.is_known = True
-                self._hears.heard(connection.link, report)
-        except BlockingIOError:
-            return
-        except (OSError, Refused):
-            data = b""
-        if not data:
-            self._drop(connection)
-
-    def _drop(self, connection: _Connection) -> None:
-        del self._connections[connection.link]
-        self._selector.unregister(connection.stream)
-        connection.stream.close()
-        self._hears.broken(connection.link)
-
-    def _close(self) -> None:
-        self._is_closing = True
-        self._selector.unregister(self._waiting)
+            while True:
+                length = length_of(await reader.readexactly(LENGTH.size))
+                reply = link.heard(await reader.readexactly(length))
+                self._news += 1
+                if reply:
+                    writer.write(framed(reply))
+        except Exception:  # to be closed is no such end
+            link.broken()
+            raise
 
 
 def listening(address: str) -> socket.socket:

@@ -58,7 +58,7 @@ class _Attempt:
     operator: bytes
     state: State | Literal["lost"] = "running"
     number: int = -1
-    link: int = -1
+    link: object = None
     figures: TaskFigures = field(default_factory=TaskFigures)
 
     @property
@@ -82,7 +82,7 @@ class _Partition:
 
 
 class Tally:
-    """Adds reports up; the more it has heard, the longer nothing takes.
+    """Adds reports up, in a time that does not grow with their number.
 
     Several stages of one action may evaluate the same rows of an operator: those count once.
 
@@ -95,7 +95,7 @@ class Tally:
         self._total = total
         self._changed = Condition()
         self._attempts: dict[bytes, _Attempt] = {}
-        self._links: dict[int, _Attempt] = {}
+        self._links: dict[object, _Attempt] = {}
         self._partitions: dict[tuple[bytes, str | int, int], _Partition] = {}
         self._counts = [0] * len(_COUNTS)
         self._causes = Counter[str]()
@@ -106,7 +106,7 @@ class Tally:
         self._heard: float | None = None
         self._ended: float | None = None
 
-    def heard(self, link: int, report: Report) -> None:
+    def heard(self, link: object, report: Report) -> None:
         """Take in what came on a connection; what is older than what is known is dropped."""
         with self._changed:
             if self._heard is None:
@@ -121,7 +121,7 @@ class Tally:
             self._links[link] = attempt
             self._count(attempt)
 
-    def broken(self, link: int) -> None:
+    def broken(self, link: object) -> None:
         """Give up whoever has reported on a connection last, and has not said how it ended."""
         with self._changed:
             attempt = self._links.pop(link, None)

@@ -1,18 +1,21 @@
-"""What travels from a task to the driver: a length, and as many bytes of MessagePack."""
+"""Messages between tasks and the driver: a length, and as many bytes of MessagePack."""
 
-import hmac
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
+import socket
+import struct
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from asyncwait.backends.spark.progress._figures import TaskFigures, TaskName
 
-LONGEST = 64 * 1024
+LONGEST = 1 << 24
 """Bytes that a message may have, without its length."""
 
-_PREFIX = 4
+LENGTH = struct.Struct(">I")
+
+SECRET = 16
+"""Bytes of a secret, with which a task begins each connection."""
 
 
 class Endpoint(Struct, frozen=True):
@@ -21,8 +24,8 @@ class Endpoint(Struct, frozen=True):
     Args:
         host: of the driver, as workers know it.
         port: of TCP.
-        secret: which each report has to carry. It is not shown, and travels as it is.
-        operator: which they are of; each report says so.
+        secret: with which each connection has to begin. It is not shown, and travels as it is.
+        operator: to which the tasks belong; each report names it.
     """
 
     host: str
@@ -41,7 +44,6 @@ class Report(Struct, frozen=True, array_like=True):
     """What a task says at one moment.
 
     Args:
-        secret: of the endpoint.
         run: of this reporter alone. Spark may use the name of a task again.
         number: of the report, from 0; none of a run is older than one with a smaller number.
         state: of the attempt.
@@ -50,7 +52,6 @@ class Report(Struct, frozen=True, array_like=True):
         operator: which that is.
     """
 
-    secret: bytes
     run: bytes
     number: int
     state: State
@@ -59,48 +60,39 @@ class Report(Struct, frozen=True, array_like=True):
     operator: bytes = b""
 
 
-class Refused(Exception):
-    """What has arrived is no report, or not one of ours."""
+def packed(message: Any) -> bytes:
+    """Return a message with its length in front."""
+    return framed(msgspec.msgpack.encode(message))
 
 
-_DECODER = msgspec.msgpack.Decoder(Report)
+def framed(payload: bytes) -> bytes:
+    """Return the bytes of a message with their length in front."""
+    return LENGTH.pack(len(payload)) + payload
 
 
-def packed(report: Report) -> bytes:
-    """Return the message that holds a report."""
-    payload = msgspec.msgpack.encode(report)
-    return len(payload).to_bytes(_PREFIX, "big") + payload
+def length_of(prefix: bytes) -> int:
+    """Return the length that stands in front of a message.
+
+    Raises:
+        ConnectionError: the message is too long.
+    """
+    (length,) = LENGTH.unpack(prefix)
+    if length > LONGEST:
+        raise ConnectionError(f"a message must have at most {LONGEST} bytes, got {length}")
+    return int(length)
 
 
-class Messages:
-    """Makes reports of the bytes of one connection, however they are cut."""
+def connect(endpoint: Endpoint, patience: float) -> socket.socket:
+    """Return a connection to the driver that has sent the secret.
 
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
-        self._rest = bytearray()
+    Args:
+        endpoint: of the driver.
+        patience: seconds that the network may take for each step.
 
-    def reports(self, data: bytes) -> Iterator[Report]:
-        """Return the reports that are complete with `data`.
-
-        Raises:
-            Refused: a message is too long, no report, or without the secret.
-        """
-        self._rest += data
-        while len(self._rest) >= _PREFIX:
-            end = _PREFIX + int.from_bytes(self._rest[:_PREFIX], "big")
-            if end > _PREFIX + LONGEST:
-                raise Refused
-            if len(self._rest) < end:
-                return
-            payload = bytes(self._rest[_PREFIX:end])
-            del self._rest[:end]
-            yield self._read(payload)
-
-    def _read(self, payload: bytes) -> Report:
-        try:
-            report = _DECODER.decode(payload)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise Refused from error
-        if not hmac.compare_digest(report.secret, self._secret):
-            raise Refused
-        return report
+    Raises:
+        OSError: the driver can't be reached.
+    """
+    stream = socket.create_connection((endpoint.host, endpoint.port), patience)
+    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    stream.sendall(endpoint.secret)
+    return stream
