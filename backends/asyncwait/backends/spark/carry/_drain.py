@@ -1,4 +1,4 @@
-"""The end of a carried stream: triggers that never reach it, and the functions that do."""
+"""The end of a carried stream; nothing here imports PySpark, which the writer brings."""
 
 import json
 import logging
@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pyspark.sql.streaming import StreamingQueryListener
-
-from asyncwait.backends.spark.carry._packing import TRIGGER
 from asyncwait.backends.spark.carry._reading import (
     CheckpointRead,
     CheckpointUnreadable,
@@ -26,52 +23,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import DataStreamWriter
 
-_REFUSED = {"OneTimeTrigger": "once=True", "AvailableNowTrigger": "availableNow=True"}
-"""Triggers by their names in Spark, which a carried stream does not bear."""
-
 _LONGEST_REST = 5.0
 """Seconds between two micro-batches in which no lane is due."""
 
 _log = logging.getLogger("asyncwait")
-_draining: set[str] = set()
+DRAINING: set[str] = set()
 """Checkpoints of the streams that drain, which Spark plays micro-batch by micro-batch."""
-
-
-class _Triggers(StreamingQueryListener):  # type: ignore[misc]
-    """A listener that shows the tasks of a query its trigger, if a carried stream has to refuse it.
-
-    Args:
-        session: of the queries.
-    """
-
-    def __init__(self, session: "SparkSession") -> None:
-        self._session = session
-
-    def onQueryStarted(self, event: Any) -> None:
-        """Set the trigger, before the first task begins: Spark waits for this method."""
-        found = self._session._jsparkSession.streams().get(str(event.id))  # noqa: SLF001
-        query = found and found.streamingQuery()
-        name = query and _REFUSED.get(query.trigger().toString())
-        if name and query.resolvedCheckpointRoot() not in _draining:
-            query.sparkSessionForStream().conf().set(TRIGGER, name)
-
-    def onQueryProgress(self, event: Any) -> None:
-        """Do nothing."""
-
-    def onQueryIdle(self, event: Any) -> None:
-        """Do nothing."""
-
-    def onQueryTerminated(self, event: Any) -> None:
-        """Do nothing."""
-
-
-def watch_triggers(session: "SparkSession") -> None:
-    """Have the queries of a session refuse triggers that a carried stream does not bear."""
-    is_remote = not hasattr(session, "_jsparkSession")
-    if not is_remote and not hasattr(session, "_asyncwait_triggers"):
-        listener = _Triggers(session)
-        session.streams.addListener(listener)
-        session._asyncwait_triggers = listener  # noqa: SLF001
 
 
 def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
@@ -212,13 +169,13 @@ class _Stopped:
         field = java.getClass().getDeclaredField("trigger")
         field.setAccessible(True)
         given = field.get(java)
-        _draining.add(self._root)
+        DRAINING.add(self._root)
         try:
             self._writer.trigger(once=True)
             yield
         finally:
             field.set(java, given)
-            _draining.discard(self._root)
+            DRAINING.discard(self._root)
 
 
 def _count(held: list[CheckpointRead]) -> int:

@@ -14,7 +14,6 @@ from pyspark.sql.functions import max as highest
 
 from asyncwait.backends.journal import version_of
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.carry._drain import watch_triggers
 from asyncwait.backends.spark.carry._packing import (
     FIGURES,
     PACKED,
@@ -27,6 +26,7 @@ from asyncwait.backends.spark.carry._packing import (
 from asyncwait.backends.spark.carry._processor import LANE_BY, OPT_IN, CarryProcessor, digest
 from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
+from asyncwait.backends.spark.carry._triggers import watch_triggers
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
 from asyncwait.backends.spark.frame._schema import arrow_schema

@@ -1,0 +1,49 @@
+"""Triggers of a carried stream that never reach its end."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQueryListener
+
+from asyncwait.backends.spark.carry._drain import DRAINING
+from asyncwait.backends.spark.carry._packing import TRIGGER
+
+_REFUSED = {"OneTimeTrigger": "once=True", "AvailableNowTrigger": "availableNow=True"}
+"""Triggers by their names in Spark, which a carried stream does not bear."""
+
+
+class _Triggers(StreamingQueryListener):  # type: ignore[misc]
+    """A listener that shows the tasks of a query its trigger, if a carried stream has to refuse it.
+
+    Args:
+        session: of the queries.
+    """
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def onQueryStarted(self, event: Any) -> None:
+        """Set the trigger, before the first task begins: Spark waits for this method."""
+        found = self._session._jsparkSession.streams().get(str(event.id))  # noqa: SLF001
+        query = found and found.streamingQuery()
+        name = query and _REFUSED.get(query.trigger().toString())
+        if name and query.resolvedCheckpointRoot() not in DRAINING:
+            query.sparkSessionForStream().conf().set(TRIGGER, name)
+
+    def onQueryProgress(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryIdle(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryTerminated(self, event: Any) -> None:
+        """Do nothing."""
+
+
+def watch_triggers(session: SparkSession) -> None:
+    """Have the queries of a session refuse triggers that a carried stream does not bear."""
+    is_remote = not hasattr(session, "_jsparkSession")
+    if not is_remote and not hasattr(session, "_asyncwait_triggers"):
+        listener = _Triggers(session)
+        session.streams.addListener(listener)
+        session._asyncwait_triggers = listener  # noqa: SLF001
