@@ -5,7 +5,6 @@ from functools import cache
 from itertools import count, repeat
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
@@ -140,7 +139,7 @@ class Packing(Struct, frozen=True):
         """Return one row for each lane that has some; `names` are those of all lanes."""
         codec = RowCodec(self.travelling)
         hashes, rows = batch.column(len(codec.columns)), batch.select(range(len(codec.columns)))
-        lanes = pa.array(np.array(names, np.int64)[hashes.to_numpy() % len(names)])
+        lanes = pa.array([names[each % len(names)] for each in hashes.to_pylist()], pa.int64())
         found = pc.unique(lanes)
         parts = [self._packed(codec, rows.filter(pc.equal(lanes, name))) for name in found]
         return _to_lanes(found, parts)

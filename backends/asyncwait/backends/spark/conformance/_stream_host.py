@@ -120,5 +120,9 @@ class LegsHost:
 
     is_broken = False
 
+    def figures(self) -> Sequence[float]:
+        """Return none: each leg has an operator of its own."""
+        return ()
+
     async def aclose(self) -> None:
         """Do nothing: each leg has an end of its own."""
