@@ -29,7 +29,7 @@ def test_nothing_can_be_left_out_of_what_it_finds() -> None:
     assert len(smallest.inputs) == 2
     assert smallest.plans[0].steps[0].after == 40
     assert said.startswith("326 characters of JSON before, 174 now; ")
-    assert done.stdout.startswith(f"{id_of(smallest)}: ordered, ")
+    assert done.stdout.startswith(f"{id_of(smallest)}: ordered; ")
     assert again == f"again: asyncwait play {BACKEND} {id_of(smallest)} --trace"
     assert find_scenarios(id_of(smallest)) == (smallest,)
 
