@@ -141,7 +141,7 @@ async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any
 
 
 class RedisServer:
-    """A server of its own, with nothing on disk, on a socket that nobody else knows."""
+    """A private Redis server, with nothing on disk, on a socket in its own folder."""
 
     def __init__(self, *options: str) -> None:
         beside = str(Path(sys.executable).parent)

@@ -129,7 +129,7 @@ def _said(event: Event) -> Iterator[str]:
 
 
 Kind: TypeAlias = Literal["equal", "tie", "explained", "unexplained", "in error"]
-"""What two runs of a scenario are."""
+"""The outcome of a comparison of two runs of a scenario."""
 
 
 class Side:

@@ -285,7 +285,7 @@ def blocks_until(goes: Path) -> CarryWork:
 
     async def fn(row: Any) -> dict[str, str]:
         while row.id == 2 and not goes.exists():  # noqa: ASYNC240 - it blocks
-            time.sleep(0.01)  # noqa: ASYNC251
+            time.sleep(0.01)  # noqa: ASYNC251 - the call blocks its loop on purpose
         return {"told": str(os.getpid())}
 
     return work(fn, budget=WITHIN)

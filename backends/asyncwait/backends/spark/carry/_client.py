@@ -84,7 +84,7 @@ class HostClient:
         """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
 
         Raises:
-            NoCallHost: there is none, or it has broken down, or does not answer.
+            NoCallHost: no call host runs, or the host has broken down or does not answer.
         """
         if self._here is not None:
             return self._visit_here(visit)

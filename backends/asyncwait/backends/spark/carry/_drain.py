@@ -58,7 +58,7 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
     rest = 0.0
     while left:
         _log.info("%s: %d rows are in flight, or not yet out", checkpoint, left)
-        time.sleep(rest)
+        time.sleep(rest)  # Spark rings no bell when a timer of a stopped stream is due.
         stopped.begin()
         stopped.play()
         before, held = held, stopped.lanes()

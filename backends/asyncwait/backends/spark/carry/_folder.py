@@ -69,7 +69,7 @@ class HostFolder:
         )
 
     def connection(self) -> socket.socket | None:
-        """Return a connection to the host in it; None if there is none.
+        """Return a connection to the host in this folder; None without a host.
 
         Raises:
             NoCallHost: the host takes no visitor.

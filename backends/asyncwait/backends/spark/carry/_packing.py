@@ -38,13 +38,13 @@ TRIGGER = "spark.asyncwait.trigger"
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 _STATE_PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
-"""The same for states; from Spark 4.3 on, other shuffles may have another number."""
+"""The number of state partitions; Spark 4.3 and later keep it apart from that of other shuffles."""
 
 
 def partitions_here() -> int:
-    """Return the number of partitions of the states of the query for which a task works.
+    """Return the number of state partitions of the query for which a task works.
 
-    It is that of the checkpoint, whatever the session says when the query starts again.
+    The checkpoint keeps this number, whatever the session says when the query starts again.
     """
     context = TaskContext.get()
     assert context is not None
@@ -60,15 +60,15 @@ def lane_names(partitions: int, lanes: int | None) -> tuple[int, ...]:
     lane is the first number that the hash puts there.
 
     Args:
-        partitions: of the states.
-        lanes: how many; None for one in each partition.
+        partitions: the number of state partitions.
+        lanes: the number of lanes; None for one lane in each partition.
     """
     first: dict[int, int] = {}
-    for number in count():
+    numbers = count()
+    while len(first) < partitions:
+        number = next(numbers)
         first.setdefault(_spark_hash(number) % partitions, number)
-        if len(first) == partitions:
-            return tuple(first[each] for each in range(partitions))[:lanes]
-    raise AssertionError
+    return tuple(first[each] for each in range(partitions))[:lanes]
 
 
 def _spark_hash(number: int) -> int:
@@ -110,7 +110,7 @@ class Packing(Struct, frozen=True):
 
     Args:
         travelling: the columns before it.
-        lanes: how many there are; None for as many as partitions.
+        lanes: the number of lanes; None for as many as state partitions.
         key: places of the columns that order rows, in key-ordered mode.
         names: not None where the columns of the batches have other names.
         time: place of the column of event times, if there is one.

@@ -146,12 +146,12 @@ def _told(path: str) -> Generator[None]:
 
 
 def last_of(session: Any, path: str, log: str) -> int:
-    """Return the last micro-batch of a log of a checkpoint; -1 if there is none.
+    """Return the last micro-batch in a log of a checkpoint; -1 for an empty log.
 
     Args:
         session: of the stream.
         path: of the checkpoint.
-        log: "offsets" for those that have begun, "commits" for those that are over.
+        log: "offsets" for micro-batches that have begun, "commits" for finished ones.
     """
     to = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - it knows all file systems
     files = to(path).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001

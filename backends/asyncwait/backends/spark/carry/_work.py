@@ -32,7 +32,7 @@ class CarryWork(Struct, frozen=True, dict=True):
         operator: tells it from others of its query.
         about: digests of all by which another call would be made, or its result be another one,
             by the names of the settings.
-        lanes: how many; None for as many as the checkpoint has partitions.
+        lanes: the number of lanes; None for as many as the checkpoint has partitions.
         patience: seconds that a visit waits while the event loop of its host stands still.
     """
 

@@ -227,7 +227,7 @@ class Progress:
         self._tally.limits = by
 
     def _listen(self, secret: bytes) -> Server:
-        """Return a server that workers can reach, or else one that only this machine can reach."""
+        """Return a server that workers can reach; a local server where that address is taken."""
 
         def meet(given: bytes) -> _AtTask | None:
             return _AtTask(self._tally) if compare_digest(given, secret) else None
