@@ -72,7 +72,7 @@ _DESIGN = [
     "emitter.md",
     "soak.md",
 ]
-_PROJECT = ["stability.md", "security.md", "tour.md", "changelog.md"]
+_PROJECT = ["stability.md", "security.md", "tour.md", "developing.md", "changelog.md"]
 _FLINK = ["flink.md", "flink-defects.md", "spec/departures.md", "spec/sources.md", "upstream.md"]
 
 

@@ -1,4 +1,4 @@
-"""Prints the page on upstream's tests; see CONTRIBUTING.md."""
+"""Prints the page on upstream's tests; see docs/developing.md."""
 
 import sys
 

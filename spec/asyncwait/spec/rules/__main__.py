@@ -1,4 +1,4 @@
-"""Prints the page that tells which rules hold an operator to the contract; see CONTRIBUTING.md."""
+"""Prints the page with the rules behind each sentence of the contract; see CONTRIBUTING.md."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Prints the JSON Schema of scenarios, traces and wire; see CONTRIBUTING.md."""
+"""Prints the JSON Schema of scenarios, traces and wire; see docs/developing.md."""
 
 import sys
 
