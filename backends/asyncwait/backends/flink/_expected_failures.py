@@ -73,7 +73,7 @@ KNOWN = (
     Known(
         "CO-15",
         ("RES-4",),
-        "a completion that comes after the end has an error raised at whoever completes",
+        "a completion after the end raises an error in the completing thread",
         ("callbacks",),
         examples=("completed-behind-a-failure",),
     ),
@@ -204,7 +204,7 @@ KNOWN_KEYED = (
     Known(
         "KO-9",
         ("RES-4", "FAIL-2", "KEY-3"),
-        "who completes by a supplier is told that there are none, and the record waits",
+        "a completion by a supplier gets an error, and the record waits",
         ("callbacks",),
         (
             "CAP-4",

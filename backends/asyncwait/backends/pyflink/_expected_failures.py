@@ -24,7 +24,7 @@ KNOWN = (
     Known(
         "PY-6",
         ("FAIL-1", "FAIL-2", "FAIL-3", "FAIL-4"),
-        "an error is told with the next element, or never; others come out meanwhile",
+        "an error is raised with the next element, or never; other results come out meanwhile",
         seldom=("RETRY-14",),
         examples=("failing-while-the-source-is-silent", "earlier-failure-of-a-later-record"),
     ),
@@ -67,7 +67,7 @@ KNOWN = (
     Known(
         "PY-13",
         (),
-        "while nobody takes what comes out, no call begins, and what one gives does not count",
+        "while the consumer takes nothing, no call begins, and results of calls do not count",
         ("a slow consumer",),
         seldom=(
             "CAP-1",
