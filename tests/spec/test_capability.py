@@ -9,7 +9,6 @@ from asyncwait.conformance.evidence import scenario_of
 from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
-    PROFILES,
     Capability,
     Crash,
     Scenario,
@@ -161,16 +160,6 @@ def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
     assert Capability.CANCEL_CALLS.without(limited) is limited
 
 
-def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_record() -> None:
-    unlimited = "a: 40 raises SystemExit, raises KeyboardInterrupt"
-    instead = "a: 40 raises, raises KeyboardInterrupt"
-    for limit in ("timeout 80", "retry max_attempts=2 attempt_timeout=80"):
-        without = Capability.CANCEL_CALLS.without(scenario_of(f"{limit}; {unlimited}"))
-        assert without == scenario_of(f"{limit}; {instead}")
-    scenario = scenario_of(unlimited)
-    assert Capability.CANCEL_CALLS.without(scenario) is scenario
-
-
 def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
     told = "40 raises RetryAfter with retry_after=200"
     calls = f"never, {told}, 80 gives, 40 gives"
@@ -200,11 +189,6 @@ def test_who_declares_profiles_has_no_others_and_no_part_of_others() -> None:
     assert declared(["core", "ordered", "snapshots"], ["on-demand-snapshot"]) == declared(
         ["ordered"]
     ) | {"snapshots", "in-flight-snapshot"}
-
-
-def test_profiles_are_named_with_the_core_in_front() -> None:
-    assert profiles_of(declared(["timeouts", "ordered"])) == ("core", "ordered", "timeouts")
-    assert profiles_of(ALL_CAPABILITIES) == ("core", *PROFILES)
 
 
 MODE = "'ordered', 'unordered' or 'key-ordered'"
@@ -270,8 +254,3 @@ def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes) -> 
         declaration_from_json(line)
 
     assert str(caught.value).endswith(str(caught.value.__cause__))
-
-
-def test_a_first_line_with_a_slip_is_refused_like_any_declaration() -> None:
-    with pytest.raises(InvalidConfig, match=r"got 'orderd' .* mean 'ordered'?"):
-        declaration_from_json(b'{"profiles": ["orderd"]}')

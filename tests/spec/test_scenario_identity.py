@@ -8,9 +8,6 @@ from asyncwait.spec.scenario import (
     Timed,
     id_of,
     key_of,
-    scenarios_from_json,
-    scenarios_to_json,
-    size_of,
 )
 
 SCENARIO = Scenario(capacity=1, inputs=(Timed(0, Record("a")),))
@@ -23,18 +20,5 @@ def test_an_id_is_eight_digits_that_stay_the_same() -> None:
     )
 
 
-def test_an_id_survives_json() -> None:
-    (read,) = scenarios_from_json(scenarios_to_json((SCENARIO,)))
-
-    assert id_of(read) == id_of(SCENARIO)
-
-
 def test_a_name_makes_no_other_scenario() -> None:
     assert id_of(msgspec.structs.replace(SCENARIO, name="one")) == id_of(SCENARIO)
-
-
-def test_the_shorter_scenario_is_smaller() -> None:
-    smaller = msgspec.structs.replace(SCENARIO, capacity=4)
-    larger = msgspec.structs.replace(SCENARIO, capacity=2)
-
-    assert size_of(smaller) < size_of(SCENARIO) < size_of(larger)
