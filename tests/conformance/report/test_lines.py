@@ -72,14 +72,6 @@ def test_what_other_programs_do_to_files_of_text_changes_no_report(
     assert read(data) == TOLD
 
 
-def test_a_report_with_line_ends_of_windows_that_was_cut_proves_nothing(
-    read: Callable[[bytes], Report],
-) -> None:
-    data = DATA.replace(b"\n", b"\r\n")
-
-    assert doubt(read(data[:-1])) == f"it was cut in line {len(LINES)}"
-
-
 def test_a_report_that_was_cut_before_any_verdict_names_its_backends(
     read: Callable[[bytes], Report],
 ) -> None:

@@ -3,38 +3,19 @@
 from pathlib import Path
 
 import msgspec
-from reports import FAILURE, THEN, report, result, verdict
+from reports import FAILURE, report, result, verdict
 
 from asyncwait.conformance.report import (
     Evidence,
-    header_of,
-    merged,
     read_lines,
     report_to_lines,
     timeline_lines,
     write_lines,
 )
-from asyncwait.conformance.verdict import Case, Cause, Failure, Status, Verdict
+from asyncwait.conformance.verdict import Case, Failure, Verdict
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, Timed
-
-
-def test_several_causes_keep_the_order_of_the_verdict(tmp_path: Path) -> None:
-    statuses: dict[str, Status] = dict.fromkeys(("CAP-1", "ELEM-1", "ORD-1", "ORD-4"), "fail")
-    causes = (Cause("ORD-4", ("ELEM-1",)), Cause("CAP-1"), Cause("ORD-1"))
-    said = msgspec.structs.replace(verdict("mine", statuses), causes=causes)
-    write_lines(report(said), tmp_path / "r.jsonl")
-
-    (run,) = merged([read_lines(tmp_path / "r.jsonl")], header_of(THEN)).runs
-
-    assert [r.rule for r in run.failed] == [r.rule.id for r in said.failed]
-    assert [(r.rule, r.cause) for r in run.failed] == [
-        ("ORD-4", 1),
-        ("CAP-1", 2),
-        ("ORD-1", 3),
-        ("ELEM-1", 0),
-    ]
 
 
 def failure(inputs: int) -> Failure:
