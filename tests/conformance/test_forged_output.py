@@ -17,18 +17,11 @@ from markdown_it import MarkdownIt
 from msgspec import Struct, structs
 from rich.console import Console
 
-from asyncwait.backends.journal import _commands as journal_commands
-from asyncwait.backends.journal._summary import FileSummary, JournalSummary
-from asyncwait.backends.spark.carry import _commands as snapshot_commands
-from asyncwait.backends.spark.carry._reading import CheckpointRead, Held, LaneRead
 from asyncwait.backends.threads._operator import _run_on
 from asyncwait.conformance import mailbox, report
-from asyncwait.conformance._commands import _compare, _mailbox, _play, _report, _vectors
+from asyncwait.conformance._commands import _mailbox, _play, _report
 from asyncwait.conformance._commands._progress import Board
-from asyncwait.conformance._comparing import Comparison, Difference, Pair, Side
 from asyncwait.conformance._guard import say
-from asyncwait.conformance._vectors import Found
-from asyncwait.conformance.expected_failures import ExpectedFailure
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.mailbox._verify import MailboxCase, MailboxFailure
@@ -43,7 +36,6 @@ from asyncwait.reference import open_operator
 from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
 from asyncwait.spec.rules import Rule, mailbox_rules, rules
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
     Ending,
     Leg,
     Scenario,
@@ -53,7 +45,6 @@ from asyncwait.spec.scenario import (
 )
 from asyncwait.spec.snapshots import NotPortable, encode_snapshot
 from asyncwait.spec.texts import joined
-from asyncwait.spec.vectors import Vector
 from asyncwait.toolkit import call_failed, collect_results, join_errors
 
 TEXTS = 2_500
@@ -163,18 +154,6 @@ def shown_runs(texts: Texts) -> None:
     print(picture)
 
 
-def shown_comparison(texts: Texts) -> None:
-    failure = forged(FAILURE, texts)
-    known = {"ORD-1": tuple(ExpectedFailure(text) for text in islice(texts, 60))}
-    sides = [Side(next(texts), ALL_CAPABILITIES, known) for _ in range(2)]
-    at = Difference(0, 0, tuple(islice(texts, 2)), tuple(islice(texts, 2)))
-    compared = Comparison(*sides)
-    compared.unexplained.append(Pair(failure.case, (failure.trace, failure.trace), at))
-    sides[0].tally.counts["ORD-1"].known.add(failure)
-    sides[1].tally.fail(failure.case, next(texts))
-    _compare._print(compared, Console(width=120))
-
-
 def shown_mailbox(texts: Texts) -> None:
     (rule, other, *_) = mailbox_rules().values()
     texts_of = {"by": "BY", "mail": "MAIL", "error": "ERROR", "mails": ("MAILS",)}
@@ -190,22 +169,7 @@ def shown_mailbox(texts: Texts) -> None:
     say(_mailbox._judged_so_far(next(texts), 1, 4), err=True)
 
 
-def shown_stores(texts: Texts) -> None:
-    vectors = [Vector(next(texts), "", (), (), Scenario()) for _ in range(3)]
-    found = [Found(vector, "fail", tuple(islice(texts, 3))) for vector in vectors]
-    _vectors._told(next(texts), found)
-    files = tuple(FileSummary(name[:250], 1, 1, "whole") for name in islice(texts, 3))
-    path, job, version = (each[:999] for each in islice(texts, 3))
-    journal = readable(JournalSummary(path, job, version, 1, 1, 1, 1, 0, 0, files, ()))
-    name, value, key, result = map(clean, islice(texts, 4))
-    flying, done = Held(1, {name: value}, key), Held(1, value, key, [{name: result}])
-    read = CheckpointRead(name, 0, 1, None, (LaneRead(0, 1, [flying], [done]),))
-    for is_json in (False, True):
-        journal_commands._print(journal, is_json=is_json)
-        snapshot_commands._print(read, is_json=is_json)
-
-
-SHOWN = [shown_verdicts, shown_runs, shown_comparison, shown_mailbox, shown_stores]
+SHOWN = [shown_verdicts, shown_runs, shown_mailbox]
 
 
 @pytest.mark.sampled(3)

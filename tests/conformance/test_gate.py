@@ -8,7 +8,6 @@ import pytest
 from asyncwait.conformance import _gate
 from asyncwait.conformance._gate import gate_of
 from asyncwait.conformance.expected_failures.file import Terms, read_entries
-from asyncwait.spec import InvalidConfig
 
 TODAY = date(2026, 5, 1)
 
@@ -71,14 +70,6 @@ def test_another_backend_has_nothing_to_do_with_it(project: Path) -> None:
     assert gate.taken() == ""
 
 
-def test_beside_another_backend_its_own_count_for_it_alone(project: Path) -> None:
-    gate = gate_of(["a:one", "pool-asyncio"], project)
-
-    assert gate.terms("a:one").spec == "0.1"
-    assert gate.terms("pool-asyncio") == Terms()
-    assert gate.seed is None
-
-
 def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
     other = project / "other.toml"
     other.write_text(ENTRIES.replace("ORD-1", "ORD-3"))
@@ -97,11 +88,3 @@ def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
 
     assert gate.terms("pool-asyncio").spec == "0.1"
     assert gate_of([], tmp_path).names == ()
-
-
-def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:
-    (project / "known.toml").unlink()
-
-    assert gate_of([], project, creates=True).entries == ()
-    with pytest.raises(InvalidConfig, match="--update-expected-failures writes it"):
-        gate_of([], project)
