@@ -27,9 +27,3 @@ def wrong(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_command_that_a_page_names_is_there(page: Path) -> None:
     assert wrong(page.read_text(encoding="utf-8")) == []
-
-
-def test_what_is_not_there_is_seen() -> None:
-    text = "`asyncwait verfy x`\n```\n$ asyncwait play x --hare\nasyncwait rules --backend x\n```"
-
-    assert wrong(text) == ["asyncwait verfy", "asyncwait play --hare"]

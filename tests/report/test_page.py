@@ -146,32 +146,6 @@ def _whole(page: Page) -> list[str]:
     return [page.locator(f"#r-{rule}").text_content() or "" for rule in ids]
 
 
-def test_the_tab_key_goes_through_the_page_and_out_of_it(
-    files: dict[str, Path], page: Page
-) -> None:
-    page.goto(files["real"].as_uri())
-
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the verdicts"
-    assert page.locator(".skip").evaluate("each => each.getBoundingClientRect().left") >= 0
-    assert page.locator(".skip").evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
-
-    page.locator("#f-status").select_option("fail")
-    page.locator("body").evaluate("() => document.activeElement.blur()")
-    places = []
-    for _ in range(200):
-        page.keyboard.press("Tab")
-        number = "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
-        places.append(page.evaluate(number))
-        if page.evaluate("document.activeElement === document.body"):
-            break
-    assert page.evaluate("document.activeElement === document.body")
-    assert len(places) > 40
-    assert places[:-1] == sorted(set(places[:-1]))
-
-
 def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Browser) -> None:
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()

@@ -125,22 +125,3 @@ def test_tables_hold_all_that_is_defined(site: Path) -> None:
 
     assert [each for each in Capability if f"<code>{each.value}</code>" not in capabilities] == []
     assert [each.name for each in upstream_tests() if each.name not in upstream] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("bugs", {"spec", "faults"}),
-        ("upstream", {"spec", "examples"}),
-        ("spec/contract", {"spec"}),
-    ],
-)
-def test_what_a_table_names_is_linked(
-    name: str, kinds: set[str], site: Path, pages: dict[Path, Page]
-) -> None:
-    file = site / f"{name}.html"
-    main = file.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
-    targets = [(file.parent / urldefrag(link)[0]).resolve() for link in Page(main).links]
-
-    assert {target.parent.name for target in targets if target.parent != site} - {""} >= kinds
-    assert len([target for target in targets if target.parent.name in kinds]) > 40
