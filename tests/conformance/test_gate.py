@@ -53,15 +53,6 @@ def test_without_names_the_project_says_all(project: Path) -> None:
     )
 
 
-def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path) -> None:
-    gate = gate_of(["a:two"], project)
-
-    assert gate.terms("a:two").spec == "0.1"
-    assert gate.taken("seed") == (
-        f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1, expected-failures known.toml"
-    )
-
-
 def test_another_backend_has_nothing_to_do_with_it(project: Path) -> None:
     gate = gate_of(["pool-asyncio"], project / "below")
 
@@ -79,12 +70,3 @@ def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
     assert [entry.rule for entry in gate.terms("a:one").entries] == ["ORD-3", "END-4"]
     assert gate.terms("pool-asyncio").file == "other.toml"
     assert gate.taken() == f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1"
-
-
-def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool.asyncwait]\nspec = '0.1'\n")
-
-    gate = gate_of(["pool-asyncio"], tmp_path)
-
-    assert gate.terms("pool-asyncio").spec == "0.1"
-    assert gate_of([], tmp_path).names == ()

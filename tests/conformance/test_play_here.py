@@ -145,10 +145,3 @@ def test_each_leg_is_traced_for_itself() -> None:
     traced = done.stdout.partition(": ordered, capacity")[0]
     assert traced.count("leg 2\n    ms  input ") == 1
     assert "(context left)" in traced
-
-
-def test_a_backend_in_threads_is_traced() -> None:
-    done = run("play", "threads", "the-last-finishes-first", "--trace")
-
-    assert done.exit_code == 0, done.output
-    assert re.search(r"^ +120 +#0 gave 'a1'$", done.stdout, re.MULTILINE)

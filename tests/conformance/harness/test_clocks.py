@@ -90,12 +90,3 @@ def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
     ending = leg_of(with_trouble(spin), loop).ending
 
     assert (ending.how, ending.at) == ("livelock", 20)
-
-
-def test_system_tasks_that_are_left_are_counted_on_trio() -> None:
-    import trio
-
-    async def leak() -> None:
-        trio.lowlevel.spawn_system_task(trio.sleep_forever)
-
-    assert leg_of(with_trouble(leak), "trio").tasks_left == 1

@@ -26,7 +26,6 @@ from asyncwait.spec.scenario import (
     Scenario,
     Trace,
     declared,
-    profiles_of,
 )
 
 HINT = "; did you mean 'ordered'?"
@@ -38,13 +37,6 @@ def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
     assert isinstance(backend, Backend)
     assert backend.capabilities == ALL_CAPABILITIES
     assert (backend.loop, backend.expected_failures, backend.batch) == ("asyncio", {}, False)
-
-
-def test_a_backend_has_the_profiles_that_it_names_and_no_others() -> None:
-    backend = stream_backend(open_operator, profiles=["ordered", "timeouts"])
-
-    assert profiles_of(backend.capabilities) == ("core", "ordered", "timeouts")
-    assert backend.capabilities == declared(["ordered", "timeouts"])
 
 
 MAPPING = "must be a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
@@ -99,20 +91,6 @@ def test_what_is_lacked_may_say_how_far_away_it_is() -> None:
 
     assert backend.capabilities == declared(lacks=["copies", "retry"])
     assert backend.lacking == lacks
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("soon",), "level must be one of unknown, impossible, not yet, got 'soon' (str)"),
-        (("not yet", 2), "reason must be a text, got 2 (int)"),
-    ],
-)
-def test_what_nobody_can_go_by_is_refused(arguments: Any, said: str) -> None:
-    with pytest.raises(InvalidConfig) as caught:
-        Lacks(*arguments)
-
-    assert str(caught.value) == said
 
 
 @pytest.mark.parametrize(

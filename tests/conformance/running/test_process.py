@@ -1,11 +1,9 @@
 """A child process and all that it starts: read without waiting, ended without remains."""
 
-import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -102,29 +100,6 @@ def test_the_memory_of_a_child_is_bounded(start: Start) -> None:
     child = start(python(hog), memory=256 << 20)
 
     assert [*lines_of(child)] == [b"1", b"no"]
-
-
-def test_a_crash_leaves_no_core(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    child = start(["sh", "-c", "ulimit -c; kill -SEGV $$"])
-
-    assert [*lines_of(child)] == [b"0"]
-    assert child.obituary() == "ended by SIGSEGV"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -> None:
-    file = tmp_path / "program"
-    file.write_bytes(b"\x7fELF")
-    file.chmod(0o755)
-    child = start([str(file)])
-
-    assert [*lines_of(child)] == []
-    assert child.obituary() == (
-        f"exit code 126: {file} can't be started: {os.strerror(errno.ENOEXEC)}"
-    )
 
 
 @linux
