@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,9 @@ from asyncwait.spec.scenario import (
     SinkStep,
     Step,
     Timed,
+    id_of,
     identity,
+    key_of,
     scenarios_from_json,
     scenarios_to_json,
     trace_from_json,
@@ -153,3 +156,17 @@ def test_a_scenario_knows_how_long_a_leg_may_last() -> None:
     )
 
     assert scenario.horizon == 50 + 7 + 3 + (3 + 1) * 100
+
+
+ONE = Scenario(capacity=1, inputs=(Timed(0, Record("a")),))
+
+
+def test_an_id_is_eight_digits_that_stay_the_same() -> None:
+    assert id_of(ONE) == "620a446d"
+    assert key_of(ONE) == (
+        b'{"capacity":1,"inputs":[{"at":0,"element":{"type":"record","value":"a"}}]}'
+    )
+
+
+def test_a_name_makes_no_other_scenario() -> None:
+    assert id_of(msgspec.structs.replace(ONE, name="one")) == id_of(ONE)
