@@ -176,18 +176,3 @@ def test_the_worst_decides_the_word(
 
     assert verdict.word == word
     assert EXIT_CODES == {GREEN: 0, KNOWN: 0, RED: 1, GREY: 3}
-
-
-def test_the_line_names_the_profiles_unless_they_are_all() -> None:
-    core, finer = declared(["unordered", "timeouts"]), declared(lacks=["virtual-time"])
-    passes, fails = RuleResult(ANY, "pass"), RuleResult(MUST, "fail")
-    claims = [
-        Verdict("mine", results, 1, 1, capabilities=can).claim
-        for results, can in (((passes,), core), ((passes, fails), core), ((passes,), finer))
-    ]
-
-    assert claims == [
-        "conformant: core, unordered, timeouts",
-        "not conformant: core, unordered, timeouts",
-        "conformant",
-    ]
