@@ -37,8 +37,7 @@ from typing import Any, NamedTuple
 import anyio
 import redis
 import redis.asyncio
-from _machine import machine
-from _page import shown, spread
+from _page import machine, shown, spread
 from anyio import to_thread
 from rich.console import Console
 from rich.progress import track
