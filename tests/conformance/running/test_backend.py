@@ -1,7 +1,7 @@
 """What a backend declares, and what that takes out of a scenario."""
 
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -14,7 +14,6 @@ from asyncwait.conformance.running import (
     UnknownBackend,
     load_backend,
 )
-from asyncwait.conformance.running._child import hello_of
 from asyncwait.conformance.running._served import MOST_TEXT, checked
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
@@ -91,19 +90,6 @@ def test_what_is_lacked_may_say_how_far_away_it_is() -> None:
 
     assert backend.capabilities == declared(lacks=["copies", "retry"])
     assert backend.lacking == lacks
-
-
-@pytest.mark.parametrize(
-    ("spec", "lacking"), [(7, {}), ("0.1", {"copies": Lacks()}), ("0.1", {Capability.COPIES: 7})]
-)
-def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any) -> None:
-    backend: Any = SimpleNamespace(capabilities=ALL_CAPABILITIES, expected_failures={}, batch=False)
-    assert hello_of("mine", backend).spec == ""
-
-    backend.spec, backend.lacking = spec, lacking
-
-    with pytest.raises(UnknownBackend, match=r"^backend 'mine': `spec` has to be a text, and "):
-        hello_of("mine", backend)
 
 
 @pytest.mark.parametrize(
