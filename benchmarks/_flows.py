@@ -9,10 +9,11 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from functools import cache
+from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
 
 import aiostream
@@ -90,6 +91,30 @@ def tail(count: int, often: float = 0.01, factor: int = 50) -> list[float]:
     """W3: seconds that calls take, of which one in a hundred takes fifty times as long."""
     chance = random.Random(1)  # the same in every run
     return [SHORT * (factor if chance.random() < often else 1) for _ in range(count)]
+
+
+def in_order(latencies: Sequence[float], capacity: int, held: int) -> float:
+    """Return in how many seconds ordered output is through that costs nothing but its calls.
+
+    Args:
+        latencies: seconds that each call takes, in input order.
+        capacity: calls at a time.
+        held: finished records that may wait for their turn without taking a slot.
+    """
+    running: list[tuple[float, int]] = []
+    """Ends of calls, and their places in the input."""
+    finished: set[int] = set()
+    following, first, now = deque(enumerate(latencies)), 0, 0.0
+    while first < len(latencies):
+        while following and len(running) + max(0, len(finished) - held) < capacity:
+            place, seconds = following.popleft()
+            heappush(running, (now + seconds, place))
+        now, place = heappop(running)
+        finished.add(place)
+        while first in finished:
+            finished.remove(first)
+            first += 1
+    return now
 
 
 async def as_long(seconds: float) -> float:

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from _machine import machine
-from _page import Rows, markdown
+from _page import Rows, machine, markdown
 
 Table: TypeAlias = tuple[Sequence[str], Rows]
 

@@ -20,8 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from _machine import machine
-from _page import markdown, shown
+from _page import machine, markdown, shown
 from rich.console import Console
 from rich.progress import track
 

@@ -20,10 +20,8 @@ from typing import NamedTuple
 
 import trio
 import uvloop
-from _bounds import in_order
-from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, tail
-from _machine import machine
-from _page import shown, spread, write
+from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, in_order, tail
+from _page import draw, machine, shown, spread, write
 from rich.console import Console
 from rich.progress import track
 
@@ -163,8 +161,6 @@ def main() -> None:
     if arguments.json:
         _write_json(arguments.json, rounds)
     if arguments.plot:
-        from _picture import draw  # matplotlib is needed for nothing else
-
         medians = {n: statistics.median(each[n] for each in rounds) for n in rounds[0]}
         draw(medians, arguments.plot)
     if arguments.page:

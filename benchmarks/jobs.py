@@ -18,7 +18,7 @@ from typing import Any
 from _job import Job, alone, draw, pairs, realistic
 from _job_runs import Run, by_hand, play, problems
 from _optimum import best
-from _page import markdown, shown
+from _page import markdown, pyplot, shown
 from msgspec import Struct
 from rich.console import Console
 from rich.progress import track
@@ -137,12 +137,7 @@ Exceeded limits, unused room, and lost, repeated or disordered results:
 
 def plot(outcomes: Iterable[Outcome], path: Path) -> None:
     """Draw the starts of calls over time, with those of the ideal operator."""
-    import matplotlib as mpl  # tests do without it
-
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "asyncwait"
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     wide, dotted = {"linewidth": 6, "color": "lightgray"}, {"linestyle": ":", "color": "black"}
     styles: dict[str, Any] = {"optimum": wide, "nominal": dotted}
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")

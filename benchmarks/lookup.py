@@ -3,7 +3,7 @@
     python benchmarks/lookup.py [--runs 5] [--spark]
 
 Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
-a figure is the median over the rounds of what is computed within one. It is the processor time of
+the table shows the median over the rounds, the least and the most. It is the processor time of
 this process, which Redis and the kernel have no part in. A `redis-server` has to be on PATH; it is
 started here, on a socket. Needs the extras `cache` and `redis`.
 
@@ -18,7 +18,6 @@ import gc
 import random
 import shutil
 import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,8 +37,7 @@ from typing import Any, NamedTuple
 import anyio
 import redis
 import redis.asyncio
-from _machine import machine
-from _page import shown, spread
+from _page import machine, shown, spread
 from anyio import to_thread
 from rich.console import Console
 from rich.progress import track
@@ -75,20 +73,6 @@ class Flow(NamedTuple):
     run: Callable[[list[int]], Awaitable[None]]
     keys: Callable[[int], list[int]]
     count: int = 100_000
-
-
-class Row(NamedTuple):
-    """A figure.
-
-    Args:
-        name: what is told.
-        figure: computes it from the costs of a round.
-        goal: no more than that in us, or no less times as cheap.
-    """
-
-    name: str
-    figure: Callable[[Costs], float]
-    goal: str
 
 
 def uniform(count: int) -> list[int]:
@@ -211,66 +195,6 @@ def flows_of(url: str, path: Path) -> dict[str, Flow]:
     }
 
 
-def costs(name: str) -> Callable[[Costs], float]:
-    """Return what tells what a flow costs."""
-    return lambda all_: all_[name]
-
-
-def times(one: str, other: str) -> Callable[[Costs], float]:
-    """Return what tells how many times as cheap the other one is."""
-    return lambda all_: all_[one] / all_[other]
-
-
-ROWS = (
-    Row("a row that is kept, in a stream, us", costs("kept: lookup"), "<= 0.7"),
-    Row("a row that is kept, by itself, us", costs("kept: peek, no stream"), "<= 0.5"),
-    Row("Redis, Zipf, us", costs("Redis: lookup, Zipf"), "<= 2"),
-    Row(
-        "Redis, nothing kept; a GET a row",
-        times("Redis: GET a row in the pool", "Redis: lookup, nothing kept"),
-        ">= 20",
-    ),
-    Row(
-        "Redis, Zipf; a GET a row",
-        times("Redis: GET a row in the pool", "Redis: lookup, Zipf"),
-        ">= 40",
-    ),
-    Row(
-        "Redis, Zipf; a synchronous GET a row",
-        times("Redis: GET a row, synchronous", "Redis: lookup, Zipf"),
-        ">= 20",
-    ),
-    Row(
-        "Redis, a row of a batch, us", costs("Redis: MGET a batch of 100 in the pool, 1000"), "<= 3"
-    ),
-    Row(
-        "Redis, batches; a GET a row",
-        times("Redis: GET a row in the pool, 1000", "Redis: MGET a batch of 100 in the pool, 1000"),
-        ">= 40",
-    ),
-    Row(
-        "SQLite, nothing kept; a SELECT a row",
-        times("SQLite: SELECT a row in the pool", "SQLite: lookup, nothing kept"),
-        ">= 5",
-    ),
-)
-
-SPARK_ROWS = (
-    Row("lookup_join; a GET a row in a UDF", times("GET a row in a UDF", "lookup_join"), ""),
-    Row(
-        "the same, of the processor",
-        times("GET a row in a UDF, processor", "lookup_join, processor"),
-        ">= 10",
-    ),
-    Row(
-        "lookup_join, kept before; a join, loaded before",
-        times("lookup_join, kept before", "join, loaded before"),
-        "",
-    ),
-    Row("lookup_join, alone, us", costs("lookup_join, alone, processor"), "<= 1"),
-)
-
-
 @contextmanager
 def tables() -> Any:
     """Start a Redis and fill it, and fill a file of SQLite; give where they are."""
@@ -351,17 +275,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
     parser.add_argument("--spark", action="store_true", help="joins of DataFrames instead")
     arguments = parser.parse_args()
-    rows = SPARK_ROWS if arguments.spark else ROWS
     rounds: list[Costs] = []
     with tables() as (url, path):
         measured = on_spark(url) if arguments.spark else in_process(url, path)
         rounds += [measured(f"round {number + 1}") for number in range(arguments.runs)]
-    figures = [
-        (row.name, f"{statistics.median(map(row.figure, rounds)):.2f}", row.goal) for row in rows
-    ]
     console = Console()
     console.print(machine())
-    console.print(shown(("figure", "is", "goal"), figures))
     console.print(shown(("flow", "us a row", "from", "to"), spread(rounds)))
 
 

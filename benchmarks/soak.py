@@ -25,8 +25,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from _machine import machine
-from _page import shown, write
+from _page import machine, shown, write
 from _soak_records import UNDER, Checker, Soaked, flat
 from rich.console import Console
 

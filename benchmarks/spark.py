@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import _spark_flows
-from _machine import machine
-from _page import shown, write
+from _page import draw, machine, shown, write
 from _spark_flows import CAPACITY, FLOWS, PARTITIONS, Flow, Weighed, rows
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
@@ -131,8 +130,6 @@ def main() -> int:
         lines = [json.dumps({"machine": machine(), "seconds": each}) for each in rounds]
         arguments.json.write_text("\n".join(lines) + "\n")
     if arguments.plot:
-        from _picture import draw  # matplotlib is needed for nothing else
-
         draw(costs, arguments.plot, ("ordered", "unordered"))
     if arguments.page:
         told = PAGE.format(machine=machine(), picture=arguments.plot.name)

@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 from outside import run
 
-from asyncwait.conformance._bounded import file_bytes
-from asyncwait.spec.scenario import LIMITS
-
 READERS = {
     "vectors": ("vectors", "run", "reference-asyncio", "FILE"),
     "expected failures": ("verify", "reference-asyncio", "--expected-failures", "FILE"),
@@ -39,13 +36,3 @@ def test_no_file_is_waited_for_or_fills_the_memory(
     assert done.exit_code == 2, done.output
     assert str(files[kind]) in done.stderr
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_as_much_as_is_taken_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_bytes(b"12345")
-
-    assert file_bytes(file, 5) == b"12345"
-    with pytest.raises(OSError, match="it holds more than 4 bytes"):
-        file_bytes(file, 4)
-    assert LIMITS.bytes < 4 << 30

@@ -39,14 +39,6 @@ def test_an_area_is_judged_by_its_rules(area: str) -> None:
     assert f" END-14, {', '.join(ids)} ({len(ids) + 1} " in done.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("patience", ["0", "-1", "nan", "inf", "1e9"])
-def test_a_patience_that_is_no_time_is_a_usage_error(patience: str) -> None:
-    done = run("verify", "reference-asyncio", "--patience", patience)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert str(float(patience)) in done.stderr
-
-
 # A backend of the gallery, changed; one kind of scenario it may not play at all.
 GATE = """
 from msgspec.structs import replace
@@ -129,14 +121,6 @@ def test_a_trace_of_a_foreign_program_is_judged(
     assert err in done.stderr
 
 
-@pytest.mark.parametrize(("command", "help_"), [("zzz", ""), ("report", "report ")])
-def test_wrong_usage_is_one_line_that_names_the_help(command: str, help_: str) -> None:
-    done = run(command)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert re.fullmatch(f"error: .+; see: asyncwait {help_}--help\n", done.stderr)
-
-
 def raising(error: BaseException) -> Callable[..., None]:
     def raises(*_: object, **__: object) -> None:
         raise error
@@ -183,21 +167,6 @@ def test_an_error_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPat
     assert "RuntimeError: out of order\n" in done.stderr
 
 
-def test_a_working_directory_that_was_deleted_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-
-    done = run("backends")
-
-    assert (done.exit_code, done.stdout) == (3, "")
-    assert "working directory" in done.stderr
-    assert "bug" not in done.stderr
-
-
 @linux
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("arguments", ["--help", "rules", "verify --help", "verify nope"])
@@ -208,26 +177,6 @@ def test_output_that_can_not_be_written_is_no_verdict(arguments: str, full: str)
 
     is_usage = arguments == "verify nope" and full.endswith("null")
     assert done.returncode == (2 if is_usage else 3)
-
-
-def test_an_interruption_while_modules_are_imported_says_nothing() -> None:
-    interrupts = """if True:
-        import sys
-
-        class Interrupts:
-            def find_spec(self, name, *_):
-                if name == "asyncwait.conformance":
-                    raise KeyboardInterrupt
-
-        sys.meta_path.insert(0, Interrupts())
-        from asyncwait.__main__ import main
-        main()
-    """
-
-    command = [sys.executable, "-c", interrupts]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.parametrize(
@@ -282,52 +231,6 @@ def test_nothing_survives_a_command_that_a_signal_ends(
     assert (told in said) == (number in {signal.SIGHUP, signal.SIGTERM})
     wait_until_gone(f"TEST_MARK={outside.path}")
     assert list(temporary.iterdir()) == []
-
-
-STUCK = """
-from asyncwait.conformance import stream_backend
-
-
-def stuck(name):
-    def open_operator(*_args, **_options):
-        open(f"plays-{name}", "w").close()
-        while True:
-            pass
-
-    return stream_backend(open_operator)
-
-
-def first():
-    return stuck("first")
-
-
-def second():
-    return stuck("second")
-
-
-def third():
-    return stuck("third")
-"""
-
-
-@linux
-def test_two_backends_play_at_a_time_and_an_interruption_ends_both(outside: Folder) -> None:
-    outside.write("gate.py", STUCK)
-    names = [f"gate:{name}" for name in ("first", "second", "third")]
-    command = [str(Path(sys.executable).with_name("asyncwait")), "verify", *names]
-
-    def interrupted(jobs: int, *awaited: str) -> tuple[int, set[str]]:
-        for each in outside.path.glob("plays-*"):
-            each.unlink()
-        with subprocess.Popen([*command, "--jobs", str(jobs)], cwd=outside.path) as process:
-            wait_until(lambda: all((outside.path / f"plays-{name}").exists() for name in awaited))
-            process.send_signal(signal.SIGINT)
-        return process.returncode, {
-            each.name.removeprefix("plays-") for each in outside.path.glob("plays-*")
-        }
-
-    assert interrupted(2, "first", "second") == (130, {"first", "second"})
-    assert interrupted(1, "first") == (130, {"first"})
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])

@@ -5,17 +5,12 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from msgspec import ValidationError
 from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import (
     describe_scenario,
-    examples,
-    near_misses,
     scenario_of,
-    told,
-    witnesses,
 )
 from asyncwait.conformance.generation import TICK
 from asyncwait.spec import Record
@@ -134,35 +129,3 @@ def _times(scenario: Scenario) -> list[int]:
 def test_what_is_no_scenario_is_refused_with_its_statement(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         scenario_of(text)
-
-
-def test_a_field_of_another_type_is_refused() -> None:
-    with pytest.raises(ValidationError):
-        scenario_of("capacity two")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("0: waits, sleeps", "'sleeps': nothing happens by these words; see the notation"),
-        ("0: #0 gvies x", "'#0 gvies x': no call does that"),
-        ("0: takes a", "'takes a': "),
-        ("0: waits; 40: ends badly", "'ends badly': "),
-    ],
-)
-def test_what_tells_nothing_is_refused(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        told(text)
-
-
-def test_an_error_names_what_it_stands_in() -> None:
-    for read, text in (
-        (examples, "fine: A-1\n    Is told.\n    0: a\nwrong: A-1\n    Is told.\n    0: a; fine"),
-        (examples, "wrong: A-1\n    0: a; fine"),
-        (witnesses, "wrong: text\n    plan: 0: a; fine"),
-        (witnesses, "wrong: text\n    breaks: 0: waits\n    breaks: 0: waits, takes 0"),
-        (witnesses, "wrong: text\n    keeps: 0: waits"),
-        (near_misses, "wrong: text\n    beraks: 0: waits"),
-    ):
-        with pytest.raises(ValueError, match=r"wrong: .*(fine|beraks|no sentence|twice|a run)"):
-            read(text)

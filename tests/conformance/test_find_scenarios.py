@@ -1,14 +1,13 @@
 """From what somebody types to scenarios, and the folder where those that failed are kept."""
 
 import io
-import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from asyncwait.conformance._find_scenarios import FOLDER, MOST_KEPT, find_scenarios, keep
+from asyncwait.conformance._find_scenarios import FOLDER, find_scenarios, keep
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec import InvalidConfig, Record
 from asyncwait.spec.scenario import Scenario, Timed, id_of, scenarios_to_json
@@ -76,23 +75,3 @@ def test_the_folder_stays_out_of_a_repository(tmp_path: Path) -> None:
 
     keep([ONE])
     assert Path(".asyncwait", ".gitignore").read_text(encoding="utf-8") == "*\n"
-
-
-def test_the_oldest_are_dropped(tmp_path: Path) -> None:
-    for number in range(MOST_KEPT):
-        file = tmp_path / f"{number:08}.json"
-        file.touch()
-        os.utime(file, (number, number))
-
-    keep([ONE, Scenario()], tmp_path)
-
-    left = {file.stem for file in tmp_path.glob("*.json")}
-    assert len(left) == MOST_KEPT
-    assert left >= {id_of(ONE), id_of(Scenario()), "00000002"}
-    assert left.isdisjoint({"00000000", "00000001"})
-
-
-def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "taken").touch()
-
-    assert keep([ONE], tmp_path / "taken" / "scenarios") == frozenset()

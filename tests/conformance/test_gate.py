@@ -8,7 +8,6 @@ import pytest
 from asyncwait.conformance import _gate
 from asyncwait.conformance._gate import gate_of
 from asyncwait.conformance.expected_failures.file import Terms, read_entries
-from asyncwait.spec import InvalidConfig
 
 TODAY = date(2026, 5, 1)
 
@@ -54,29 +53,12 @@ def test_without_names_the_project_says_all(project: Path) -> None:
     )
 
 
-def test_a_backend_of_the_project_is_held_to_the_same_by_its_name(project: Path) -> None:
-    gate = gate_of(["a:two"], project)
-
-    assert gate.terms("a:two").spec == "0.1"
-    assert gate.taken("seed") == (
-        f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1, expected-failures known.toml"
-    )
-
-
 def test_another_backend_has_nothing_to_do_with_it(project: Path) -> None:
     gate = gate_of(["pool-asyncio"], project / "below")
 
     assert gate.terms("pool-asyncio") == Terms()
     assert (gate.folder("pool-asyncio"), gate.seed) == (str(project / "below"), None)
     assert gate.taken() == ""
-
-
-def test_beside_another_backend_its_own_count_for_it_alone(project: Path) -> None:
-    gate = gate_of(["a:one", "pool-asyncio"], project)
-
-    assert gate.terms("a:one").spec == "0.1"
-    assert gate.terms("pool-asyncio") == Terms()
-    assert gate.seed is None
 
 
 def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
@@ -88,20 +70,3 @@ def test_a_file_that_is_named_counts_for_all(project: Path) -> None:
     assert [entry.rule for entry in gate.terms("a:one").entries] == ["ORD-3", "END-4"]
     assert gate.terms("pool-asyncio").file == "other.toml"
     assert gate.taken() == f"{project / 'pyproject.toml'} [tool.asyncwait]: spec 0.1"
-
-
-def test_settings_without_a_backend_are_about_any(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool.asyncwait]\nspec = '0.1'\n")
-
-    gate = gate_of(["pool-asyncio"], tmp_path)
-
-    assert gate.terms("pool-asyncio").spec == "0.1"
-    assert gate_of([], tmp_path).names == ()
-
-
-def test_a_file_that_is_to_be_written_need_not_be_there(project: Path) -> None:
-    (project / "known.toml").unlink()
-
-    assert gate_of([], project, creates=True).entries == ()
-    with pytest.raises(InvalidConfig, match="--update-expected-failures writes it"):
-        gate_of([], project)

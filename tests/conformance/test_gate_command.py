@@ -1,7 +1,5 @@
 """`verify` by what stands in files: the project's own, and one of expected failures."""
 
-import re
-import sys
 from collections.abc import Iterator
 from datetime import date
 
@@ -138,42 +136,6 @@ def test_single_runs_are_judged_with_the_expected_failures_of_the_project(
     assert wrong.err.startswith("error: known.toml: entry 1: ")
 
 
-@few
-def test_a_program_may_have_expected_failures_too(outside: Folder) -> None:
-    program = f"exec:{sys.executable} program.py"
-    outside.write("program.py", PROGRAM)
-    outside.write("known.toml", ENTRY)
-
-    done = verify(outside, "--exec", program.removeprefix("exec:"), *KNOWN, *RULES[:2])
-
-    assert done.code == 0, done.out + done.err
-    assert re.search(r"1 expected-fail in \d+ scenarios, self-rep", last(done))
-
-
-PROGRAM = """
-import sys
-
-import msgspec
-
-from asyncwait.conformance.harness import play
-from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import scenarios_from_json
-
-
-def unordered(config, fn, elements, restore=None):
-    if getattr(config, "mode", "") == "ordered":
-        config = msgspec.structs.replace(config, mode="unordered")
-    return open_operator(config, fn, elements, restore)
-
-
-for line in sys.stdin.buffer:
-    (scenario,) = scenarios_from_json(b"[" + line[len(b'{"scenario":') : -2] + b"]")
-    reply = msgspec.json.encode({"trace": play(unordered, scenario)})
-    sys.stdout.buffer.write(reply + b"\\n")
-    sys.stdout.buffer.flush()
-"""
-
-
 @pytest.mark.parametrize(("before", "so"), [(ENTRY, "is left as it is"), (None, "is not written")])
 def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, so: str) -> None:
     file = outside.path / "known.toml"
@@ -227,21 +189,3 @@ def test_a_newer_rule_is_advisory_until_the_backend_moves(gate: Folder) -> None:
 
     assert moved.code == 1
     assert "(1 rule passes, 1 fail, " in last(moved)
-
-
-def test_pytest_wants_one_backend(outside: Folder) -> None:
-    outside.write("pyproject.toml", "[tool.asyncwait]\nbackend = ['a:b', 'c:d']\n")
-
-    done = outside.pytest("--pyargs", "asyncwait.conformance", "--asyncwait")
-
-    assert done.code == 4
-    assert "got 'a:b, c:d' (str)" in done.err
-
-
-def test_a_file_with_a_rule_that_there_is_not_is_not_rewritten(gate: Folder) -> None:
-    file = gate.write("known.toml", ENTRY + ENTRY.replace("ORD-1", "END-888"))
-    before = file.read_text()
-
-    done = verify(gate, "gate:backend", *KNOWN, "--update-expected-failures")
-
-    assert (done.code, done.out, file.read_text()) == (2, "", before)

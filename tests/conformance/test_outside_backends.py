@@ -64,22 +64,3 @@ def test_a_broken_family_hurts_nobody_else(outside: Folder, family: str, why: st
     assert unknown.code == 2
     assert "lists, or module:callable; " in unknown.err
     assert re.search(f"; {said}$", unknown.err)
-
-
-def test_a_registered_name_loads_no_family(outside: Folder) -> None:
-    outside.write("families.py", "print('loaded', flush=True)\ndef members(): return {}\n")
-    registered(outside, "theirs", "[asyncwait.backend_families]\nwild = families:members\n")
-    code = "from asyncwait.conformance.running import load_backend; load_backend('pool-asyncio')"
-
-    assert outside.python("-c", code).out == ""
-
-
-def test_a_module_of_the_present_folder_stands_in_for_no_other(outside: Folder) -> None:
-    outside.write("work/gate.py", SOUND)
-    for name in ("anyio", "click", "json", "msgspec", "rich"):
-        outside.write(f"work/{name}.py", "raise SystemExit('shadowed')\n")
-    folder = Folder(outside.path / "work", search=outside.path)
-
-    done = folder.asyncwait("verify", "gate:backend", *ONE)
-
-    assert (done.code, done.err.count("shadowed")) == (0, 0), done

@@ -59,19 +59,6 @@ def test_the_commands_that_stand_with_a_failure_show_it_again(gate: Folder) -> N
     assert all(f">>> {violation}" in done.out for done in (again, anywhere))
 
 
-@pytest.mark.usefixtures("few_examples")
-def test_on_a_terminal_shrinking_has_a_bar_and_an_id_is_enough(
-    gate: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # what there is on a terminal
-
-    done = gate.here(*VERIFY)
-
-    assert "shrinking failures, for 8 s at most" in done.err
-    assert re.search(r"^  again: asyncwait play gate:backend \w{8}$", done.out, re.MULTILINE)
-    assert "anywhere: " not in done.out
-
-
 def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
     file = tmp_path / "one.json"
 

@@ -1,6 +1,5 @@
 """A scenario is played in the process of the command: an author looks on, and stops it anywhere."""
 
-import bdb
 import os
 import re
 import signal
@@ -12,7 +11,6 @@ import pytest
 from outside import Folder, run
 from remains import wait_until
 
-from asyncwait.conformance._playing_here import DebuggerLeft, ended_by_debugger
 from asyncwait.conformance.areas import EXAMPLES
 
 OPERATOR = """
@@ -90,31 +88,6 @@ def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend:
     assert out.count("(Pdb) ") == 1 + typed.startswith("n")
 
 
-HOLDS_ON = """
-            try:
-                breakpoint()
-                pass
-            except BaseException:
-                breakpoint()
-                raise ValueError("mine") from None"""
-
-
-@pytest.mark.parametrize("trouble", [HOLDS_ON, "import pdb; pdb.set_trace()"], ids=["all", "pdb"])
-def test_leaving_the_debugger_ends_the_run_whatever_the_operator_does(
-    outside: Folder, trouble: str
-) -> None:
-    assert left_by(gate(outside, trouble), "backend", "q\n").count("(Pdb) ") == 1
-
-
-def test_a_debugger_is_as_it_was_after_the_run() -> None:
-    before = bdb.Bdb.set_quit, sys.breakpointhook
-
-    with pytest.raises(DebuggerLeft), ended_by_debugger():
-        bdb.Bdb().set_quit()
-
-    assert (bdb.Bdb.set_quit, sys.breakpointhook) == before
-
-
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])
 def test_where_it_hangs_is_shown(outside: Folder, backend: str) -> None:
     folder = gate(outside, "import anyio; await anyio.sleep_forever()")
@@ -172,18 +145,3 @@ def test_each_leg_is_traced_for_itself() -> None:
     traced = done.stdout.partition(": ordered, capacity")[0]
     assert traced.count("leg 2\n    ms  input ") == 1
     assert "(context left)" in traced
-
-
-def test_without_trace_events_are_drawn_at_the_end_alone() -> None:
-    played = run("play", "reference-asyncio", "the-last-finishes-first")
-    replayed = run("play", "--here", "reference-asyncio", "the-last-finishes-first")
-
-    assert replayed.stdout == played.stdout
-    assert (played.exit_code, replayed.exit_code) == (0, 0)
-
-
-def test_a_backend_in_threads_is_traced() -> None:
-    done = run("play", "threads", "the-last-finishes-first", "--trace")
-
-    assert done.exit_code == 0, done.output
-    assert re.search(r"^ +120 +#0 gave 'a1'$", done.stdout, re.MULTILINE)

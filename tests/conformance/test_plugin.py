@@ -139,18 +139,6 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
     ]
 
 
-def test_one_item_plays_the_scenarios_of_its_rule_and_the_summary_says_what_broke(
-    outside: Folder,
-) -> None:
-    chosen = ("-k", "FAIL-9", BACKEND, "faulty-fails-with-a-group", "--asyncwait-count", "1")
-
-    done = outside.pytest(*SUITE, *chosen)
-
-    assert done.code == 1
-    assert re.search(r"^FAIL-9 in \d+ scenarios?: .+ \([0-9a-f]{8}\)$", done.out, re.MULTILINE)
-    assert " as to FAIL-9 (" in done.out
-
-
 def test_an_error_of_the_backend_fails_an_item_of_its_own(outside: Folder) -> None:
     outside.write(
         "gate.py",

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from outside import Folder
 
 from asyncwait.backends.reference import Refused, family, refusing
 from asyncwait.conformance import StreamBackend, stream_backend
@@ -125,14 +124,3 @@ def test_the_refusing_operator_does_refuse(capability: Capability, error: str) -
     leg = play(refusing(capability), scenario).legs[-1]
 
     assert (leg.ending.how, leg.ending.error) == ("failed", error)
-
-
-def test_the_command_knows_them_by_their_names(outside: Folder) -> None:
-    few = ("--count", "1", "--rule", "END-14", "--rule", "RETRY-7")
-    done = outside.here("verify", "reference-asyncio-without-jitter", *few)
-
-    assert done.code == 0, done.out
-    assert "not applicable (needs" not in done.out
-    last = done.out.splitlines()[-1]
-    assert last.startswith("reference-asyncio-without-jitter: conformant ")
-    assert "(2 rules pass, " in last

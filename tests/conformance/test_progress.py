@@ -1,6 +1,5 @@
 """What is shown while backends are verified."""
 
-import re
 from collections.abc import Callable
 from io import StringIO
 from types import SimpleNamespace
@@ -58,20 +57,6 @@ def test_areas_by_backend_are_shown_while_it_runs(
     assert [f"CAP  {areas()['CAP'].title}", "7/7", "1/7", ""] in lines
     assert [f"KEY  {areas()['KEY'].title}", "13/13", "-", ""] in lines
     assert ["verdict", "not conformant", "runs", "waits"] in lines
-
-
-def test_a_bar_says_how_much_is_done_and_how_long_the_rest_takes(
-    verified: Callable[[Board, str, Callable[[], None]], None],
-) -> None:
-    board = Board(NAMES, Console(file=StringIO(), force_terminal=True))
-    said = StringIO()
-
-    verified(board, "first", lambda: Console(file=said, width=120).print(board))
-
-    bar = said.getvalue().splitlines()[0]
-    assert bar.startswith("first ")
-    assert re.search(r"\b5\b.*\b40\b", bar)
-    assert " left " in bar
 
 
 def test_without_a_terminal_nothing_is_drawn(

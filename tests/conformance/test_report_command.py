@@ -8,7 +8,7 @@ import pytest
 from outside import SOUND, Folder, run
 from reports import LATER, report, verdict
 
-from asyncwait.conformance.report import FORMS, _json_lines, read_lines, write_lines
+from asyncwait.conformance.report import FORMS, read_lines, write_lines
 
 
 @pytest.fixture
@@ -46,26 +46,6 @@ def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Pat
 
     assert (done.exit_code, done.stdout.split()[:2]) == (3, ["inconclusive:", str(red)])
     assert run("report", green, red).exit_code == 3
-
-
-def test_what_would_be_too_long_to_be_read_is_not_written(
-    red: Path, green: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_json_lines, "MOST_BYTES", max(red.stat().st_size, green.stat().st_size))
-
-    done = run("report", red, green, "--out", tmp_path / "all")
-
-    assert done.exit_code == 2
-    assert done.stderr.endswith("are read at most: join fewer runs\n")
-    assert list((tmp_path / "all").iterdir()) == []
-
-
-def test_a_file_may_stand_in_the_folder_that_it_is_merged_into(green: Path, tmp_path: Path) -> None:
-    run("report", green, "--out", tmp_path / "all")
-
-    done = run("report", tmp_path / "all" / "report.jsonl", "--out", tmp_path / "all")
-
-    assert done.exit_code == 0
 
 
 @pytest.mark.usefixtures("few_examples")

@@ -1,6 +1,5 @@
 """All there is to know of a rule stands on one page."""
 
-import pytest
 from outside import SOUND, Folder, run
 
 from asyncwait.spec.rules import carry_rules, hedge_rules, mailbox_rules, rules
@@ -43,50 +42,3 @@ def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need
         *mailbox_rules()
     ]
     assert run("rules", "--backend", "nobody").exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("typed", "area"),
-    [
-        ("END", "END"),
-        ("End", "END"),
-        ("mbx", "MBX"),
-        ("carry", "CARRY"),
-        ("hedge", "HEDGE"),
-        ("watermarks", "WM"),
-    ],
-)
-def test_an_area_is_listed_with_a_sentence_on_each_rule(typed: str, area: str) -> None:
-    done = run("rules", typed)
-
-    assert (done.exit_code, done.stderr) == (0, "")
-    expected = [rule for rule in ALL if rule.area == area]
-    *listed, nothing, more = done.stdout.splitlines()
-    assert listed == [f"{r.id:8} {r.level:6} {r.title}: {r.sentence}" for r in expected]
-    assert nothing == ""
-    assert more == f"one of them in full: asyncwait rules {area}-1"
-
-
-def test_what_others_have_made_to_break_a_rule_is_listed(outside: Folder) -> None:
-    outside.write(
-        "families.py",
-        """
-        class Slow:
-            rule, sentence = "HOLD-4", "Takes its time."
-
-        def members(): return {"slow-one": Slow(), "plain-one": lambda: None}
-        """,
-    )
-    outside.write(
-        "theirs-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: theirs\nVersion: 1\n"
-    )
-    outside.write(
-        "theirs-1.dist-info/entry_points.txt",
-        "[asyncwait.backend_families]\nwild = families:members\n",
-    )
-
-    done = outside.asyncwait("rules", "HOLD-4")
-
-    assert done.code == 0, done.err
-    assert "\n- slow-one: Takes its time.\n" in done.out
-    assert "plain-one" not in done.out

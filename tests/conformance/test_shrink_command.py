@@ -1,13 +1,11 @@
 """A scenario that fails is made smaller on demand, and kept to be played again."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from outside import run
 
-from asyncwait.conformance._commands import _play
 from asyncwait.conformance._find_scenarios import find_scenarios
 from asyncwait.spec.scenario import id_of, scenarios_from_json
 
@@ -42,24 +40,6 @@ def test_when_the_time_is_over_the_smallest_so_far_is_shown() -> None:
     assert re.search(r" 326 now; 0 tried; .* --seconds 2e-09 ", said)
 
 
-def test_an_interruption_shows_the_smallest_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = 0
-
-    def is_over(_: object) -> bool:
-        nonlocal tried
-        tried += 1
-        if tried > 20:
-            raise KeyboardInterrupt
-        return False
-
-    monkeypatch.setattr(_play._Shrinking, "_is_over", is_over)
-
-    done = run("play", "--shrink", BACKEND, EXAMPLE)
-
-    assert done.exit_code == 1, done.output
-    assert re.search(r"before, \d+ now; \d+ tried; interrupted$", done.stdout, re.MULTILINE)
-
-
 def test_a_chosen_rule_stays_broken_and_by_default_the_first() -> None:
     example = "a-clean-up-when-a-run-crashes"  # It breaks ORD-1, and REST-7 later.
     first = run("play", "--shrink", BACKEND, example, "--seconds", "5")
@@ -69,18 +49,3 @@ def test_a_chosen_rule_stays_broken_and_by_default_the_first() -> None:
     assert "REST-7 broken: " in chosen.stdout
     (smallest,) = scenarios_from_json(chosen.stdout.splitlines()[-2].encode())
     assert smallest.crashes
-
-
-def test_what_can_not_be_judged_can_not_be_shrunk(tmp_path: Path) -> None:
-    tmp_path.joinpath("gate.py").write_text(
-        "from asyncwait.conformance.running import StreamBackend\n"
-        "class Broken(StreamBackend, frozen=True):\n"
-        "    def run(self, scenarios): raise OSError('disk')\n"
-        "def backend(): return Broken(None)\n"
-    )
-
-    done = run("play", "--shrink", "gate:backend", EXAMPLE)
-
-    sys.modules.pop("gate", None)
-    assert done.exit_code == 3, done.output
-    assert "OSError: disk (" in done.stderr

@@ -161,21 +161,6 @@ def test_the_suite_plays_on_if_it_is_to_keep_going(gate: Folder) -> None:
     assert (verdict.stopped, verdict.is_whole) == ("", True)
 
 
-def test_a_backend_that_can_be_loaded_only_once_is_an_error(gate: Folder) -> None:
-    file = write(gate, "import os; os._exit(3)")
-    text = file.read_text(encoding="utf-8")
-    once = (
-        "if not (mark := __import__('pathlib').Path(__file__ + '.loaded')).exists(): mark.touch()"
-    )
-    file.write_text(f"{once}\nelse: raise OSError('no disk')\n{text}", encoding="utf-8")
-
-    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",), jobs=1))
-
-    assert verdict.word == "inconclusive"
-    assert len(verdict.errors) == 2
-    assert verdict.errors[0].endswith(f"OSError: no disk ({file}:2)")
-
-
 FURTHER = """
 from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.harness import play

@@ -56,9 +56,3 @@ def test_every_line_that_is_not_run_is_in_the_tutorial() -> None:
 
     assert all(f"$ {line}" in lines for line in NOT_RUN)
     assert len(NOT_RUN) == 3
-
-
-def test_the_operator_that_is_begun_with_is_short() -> None:
-    (first, *_) = [step.code for step in steps() if step.language == "python"]
-
-    assert len(first.splitlines()) <= 46

@@ -63,11 +63,5 @@ def test_its_harness_keeps_values_as_they_are_written(program: str, value: str) 
     assert repr(took["element"]["value"]) == repr(json.loads(value))
 
 
-def test_its_harness_refuses_what_it_does_not_play(program: str) -> None:
-    (reply,) = replies(program, '{"scenario":{"form":"callback"},"number":7}')
-
-    assert reply == {"error": "this program does not declare what `form` needs", "number": 7}
-
-
 def test_it_needs_nothing_but_the_standard_library() -> None:
     assert "require" not in (FOLDER / "go.mod").read_text("utf-8")

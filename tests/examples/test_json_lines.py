@@ -79,12 +79,6 @@ def test_it_answers_what_the_page_shows() -> None:
     assert sorted(e["type"] for e in leg["events"]) == sorted(e["type"] for e in expected["events"])
 
 
-def test_its_harness_refuses_what_it_does_not_play() -> None:
-    _, reply = said('{"scenario":{"form":"callback"},"number":7}')
-
-    assert reply == {"error": "this harness plays no form", "number": 7}
-
-
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
 def test_it_imports_the_standard_library_alone(file: Path) -> None:
     nodes = [*ast.walk(ast.parse(file.read_text("utf-8")))]

@@ -58,17 +58,3 @@ def test_its_harness_keeps_numbers_as_they_are_written(value: str) -> None:
     expected = json.loads(value)
     assert reply["number"] == 7
     assert (repr(call["value"]), repr(took["element"]["value"])) == (repr(expected),) * 2
-
-
-def test_its_harness_refuses_what_it_does_not_play() -> None:
-    replied = replies(
-        '{"scenario":{"form":"callback"}}',
-        '{"scenario":{"max_held":4}}',
-        '{"scenario":{"cache":{"max_keys":3}}}',
-    )
-
-    assert [reply["error"] for reply in replied] == [
-        "this harness plays no callback",
-        "this harness plays no max_held",
-        "this harness plays no cache",
-    ]

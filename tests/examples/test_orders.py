@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module as of
 from pathlib import Path
 from typing import Any
@@ -34,17 +33,6 @@ def test_every_order_has_its_price_once(runs: dict[str, Any]) -> None:
         assert run.too_old() == []
 
 
-def test_a_price_that_is_too_old_is_named(runs: dict[str, Any]) -> None:
-    run = runs["neither"]
-    order = run.joined[0].order
-    price = run.joined[0].price
-    change = type(run.changes[0])(order.product, price + 1, order.at - 60)
-
-    (said,) = {line.split(" has ")[0] for line in replace(run, changes=[change]).too_old()[:1]}
-
-    assert said == "neither: order 0"
-
-
 def test_a_cache_and_batches_save_requests(runs: dict[str, Any]) -> None:
     ttl = of("joining").TTL
     for name in ("cache", "cache and batch"):
@@ -63,13 +51,3 @@ def test_a_machine_without_redis_is_told(
 
     assert of("orders").main(["--orders", "5"]) == 2
     assert capsys.readouterr().err == "error: there is no redis-server on PATH; install it\n"
-
-
-def test_what_is_drawn_is_counted_by_time(runs: dict[str, Any]) -> None:
-    run = runs["batch"]
-    moments = run.moments()
-
-    assert [at for at, *_ in moments] == sorted(at for at, *_ in moments)
-    assert sum(each[3] for each in moments) * of("joining").BIN == pytest.approx(
-        run.joined[-1].so_far.requests
-    )

@@ -1,11 +1,8 @@
 """The parts of `examples/payments` that need no Spark: service, figures, and what is told."""
 
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module as of
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -47,12 +44,6 @@ def test_the_figures_of_a_run(made: Any) -> None:
     assert made.goes_on == 6.0
 
 
-def test_a_run_that_is_killed_early_has_no_latencies(made: Any) -> None:
-    figures = of("figures").column(replace(made, killed=1.0))
-
-    assert figures["fast, before the kill: median"] == "-"
-
-
 def test_a_difference_is_told(made: Any) -> None:
     scored, log = made.scored, made.log
     wrong = scored[1]._replace(score=2.0)
@@ -69,14 +60,6 @@ def test_a_difference_is_told(made: Any) -> None:
 
     for told, change in cases.items():
         assert of("figures").mismatches(replace(made, **change)) == [f"carry: {told}"]
-
-
-def test_what_a_drained_stream_does_not_promise_is_no_difference(made: Any) -> None:
-    scored = [made.scored[2], made.scored[1], made.scored[0], *made.scored[3:]]
-    drained = replace(made, way="drained", scored=scored, log=[*made.log, made.log[0]])
-
-    assert of("figures").mismatches(drained) == []
-    assert of("figures").column(drained)["paid for twice"] == "1"
 
 
 def test_the_service_bills_scores_and_no_errors(
@@ -99,18 +82,6 @@ def test_the_service_bills_scores_and_no_errors(
     assert sum(map(service.is_slow, range(1_000))) == 10
 
 
-def test_payments_come_in_whole_files(example: Any, tmp_path: Path) -> None:
-    source = of("files").Source(tmp_path / "in")
-    source.bring()
-    source.bring()
-    source.close()
-
-    files = [each.read_text() for each in sorted((tmp_path / "in").iterdir())]
-    read = [[json.loads(line)["id"] for line in text.splitlines()] for text in files]
-    assert read == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert [each.id for each in source.given] == [*range(8)]
-
-
 NEEDED = {"httpx": "httpx", "pyspark": "'asyncwait[spark]'", "matplotlib": "matplotlib"}
 
 
@@ -120,17 +91,3 @@ def test_what_is_missing_is_named(
 ) -> None:
     told = f"{package} is not installed; try: pip install {NEEDED[package]}"
     assert said_without(package, example, NEEDED, capsys) == f"error: {told}\n"
-
-
-def test_figures_that_differ_are_an_error(
-    example: Any, made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for package in NEEDED:
-        monkeypatch.setitem(sys.modules, package, sys)
-    runs = {"carry": replace(made, scored=made.scored[1:]), "drained": replace(made, way="drained")}
-    monkeypatch.setattr(of("killing"), "run", lambda way, _: runs[way])
-
-    assert example.main([]) == 1
-    shown = capsys.readouterr()
-    assert shown.err == "error: carry: scores out: 7, and not 8\n"
-    assert "lost                                    1          0" in shown.out.splitlines()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from node import NODE
 from sample import some
 
@@ -101,18 +100,6 @@ def test_the_matrix_adds_up(listed: Any) -> None:
         passed = [*each.status.values()].count("pass")
         assert [sum(int(cell[n]) for cell in cells) for n in (0, 1)] == [passed, len(each.status)]
         assert all(f"{{ #{anchor} }}" in text for *_, anchor in cells)
-
-
-def test_what_is_otherwise_than_before_is_told(listed: Any) -> None:
-    import measured  # pyright: ignore[reportMissingImports]
-
-    now = listed["aiostream-map-ordered"]
-    before = replace(now, version="0.1", status=now.status | {"ORD-1": "fail"})
-
-    assert measured.changes(now, now) == []
-    assert measured.changes(None, now) == ["measured for the first time"]
-    told = [f"version 0.1 -> {now.version}", "ORD-1 fail -> pass"]
-    assert measured.changes(before, now) == told
 
 
 def test_what_is_promised_or_worth_a_report_are_rules(listed: Any) -> None:

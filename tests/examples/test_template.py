@@ -86,7 +86,3 @@ def test_a_broken_operator_is_red_and_its_rule_is_named(copied: Copied) -> None:
     assert done.returncode == 1, done.stdout
     assert "mypkg.gate:backend: ELEM-1 " in done.stdout
     assert "mypkg.gate:backend: not conformant: core, ordered (" in done.stdout
-
-
-def test_the_plug_in_asks_for_no_conftest() -> None:
-    assert not list(TEMPLATE.rglob("conftest.py"))

@@ -64,19 +64,3 @@ def test_every_shape_that_is_an_operator_has_a_timeline() -> None:
 
     shapes = re.findall(r"^(\w+) = _backend", module, re.MULTILINE)
     assert shapes == [param.id.removeprefix("shapes:") for param in COMMANDS]
-
-
-@pytest.mark.parametrize(
-    ("told", "is_shown"),
-    [
-        ("a\nb\nc\n", True),
-        ("a\n...\nc\n", True),
-        ("...\nc\n", True),
-        ("a\n...\n", True),
-        ("a\nc\n", False),
-        ("...\nb\n", False),
-        ("...\nc\n...\nb\n...\n", False),
-    ],
-)
-def test_what_a_page_leaves_out_is_marked(told: str, is_shown: bool) -> None:  # noqa: FBT001
-    assert shows(told, "a\nb\nc\n") is is_shown

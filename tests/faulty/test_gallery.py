@@ -13,8 +13,6 @@ from sample import some
 from sweep import is_convicted
 
 from asyncwait.backends.faulty import FAULTY, Faulty, Variation, gallery
-from asyncwait.backends.faulty._gallery import varied
-from asyncwait.conformance import Backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
@@ -109,21 +107,6 @@ def test_what_has_its_own_mechanism_is_written_from_the_contract_alone() -> None
 
     assert "trio" in found
     assert [n for n in found if n.partition(".")[0] not in allowed and not n.startswith(own)] == []
-
-
-def test_a_change_of_nothing_is_refused() -> None:
-    with pytest.raises(TypeError, match="<class 'int'> is no operator, and derived from no part"):
-        varied(int)
-
-
-def test_names_are_unique() -> None:
-    assert len(gallery()) == len(FAULTY)
-    assert len({variation.name for variation in VARIATIONS}) == len(VARIATIONS)
-
-
-def test_the_gallery_gives_backends_by_name() -> None:
-    assert list(gallery()) == [f"faulty-{f.name}" for f in FAULTY]
-    assert all(isinstance(factory(), Backend) for factory in gallery().values())
 
 
 def test_the_gallery_is_found_by_its_entry_point() -> None:

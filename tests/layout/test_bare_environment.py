@@ -162,10 +162,3 @@ def test_operators_run_where_nothing_is_posix_and_the_rest_says_so(tmp_path: Pat
         f"a journal in a folder, and not behind fsspec, {way_out}",
         f"a backend that plays in a process of its own {way_out}",
     ]
-
-
-def test_what_is_blocked_is_missing() -> None:
-    with pytest.raises(AssertionError, match="ModuleNotFoundError"):
-        import_bare("anyio", blocked=frozenset({"anyio"}))
-    with pytest.raises(AssertionError, match="ModuleNotFoundError"):
-        import_bare("anyio", allowed=frozenset({"msgspec"}))

@@ -81,7 +81,3 @@ def test_no_field_of_an_error_forges_a_line(kind: Any) -> None:
         assert first.isprintable()
         assert all(line.isprintable() and line.lstrip(" ").startswith(MARK) for line in others)
         assert "\x1b" not in "".join(traceback.format_exception_only(error))
-
-
-def test_all_packages_were_walked() -> None:
-    assert len(CLASSES) > 40

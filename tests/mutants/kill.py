@@ -8,61 +8,24 @@ import faulthandler
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from suite import quick_cases
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.mailbox import judge_mailbox, mailbox_cases, play_program
-from asyncwait.conformance.running import Backend, adapted
+from asyncwait.conformance.running import adapted, load_backend
 from asyncwait.spec.rules import rules
 
-
-def _both(module: Any, name: str = "") -> list[Backend]:
-    return [getattr(module, f"{name}{loop}_backend")() for loop in ("asyncio", "trio")]
-
-
-def _pool() -> list[Backend]:
-    from asyncwait.backends.pool import conformance
-
-    return _both(conformance) + _both(conformance, "plain_")
-
-
-def _reference() -> list[Backend]:
-    from asyncwait.backends import reference
-
-    return _both(reference)
-
-
-def _emitter() -> list[Backend]:
-    from asyncwait.backends.emitter import conformance
-
-    return _both(conformance)
-
-
-def _threads() -> list[Backend]:
-    from asyncwait.backends.threads.conformance import backend, plain_backend
-
-    return [backend(), plain_backend()]
-
-
-def _watching() -> list[Backend]:
-    from asyncwait.backends.watching.conformance import family
-
-    return [family()[name]() for name in ("watching-pool-asyncio", "watching-reference-trio")]
-
-
 BACKENDS = {
-    "pool": _pool,
-    "reference": _reference,
-    "emitter": _emitter,
-    "threads": _threads,
-    "watching": _watching,
+    "pool": ("pool-asyncio", "pool-trio", "pool-plain-asyncio", "pool-plain-trio"),
+    "reference": ("reference-asyncio", "reference-trio"),
+    "emitter": ("emitter-asyncio", "emitter-trio"),
+    "threads": ("threads", "threads-plain"),
+    "watching": ("watching-pool-asyncio", "watching-reference-trio"),
 }
 LONGEST_SCENARIO = 30
 """Seconds after which an operator blocks its loop."""
-
 
 PROGRAMS = 300
 """How many generated programs a mailbox is asked to run, on each stage."""
@@ -75,7 +38,7 @@ def main(name: str) -> None:
 
 
 def _operator(name: str) -> Iterator[bool]:
-    for backend in BACKENDS[name]():
+    for backend in map(load_backend, BACKENDS[name]):
         can, known = backend.capabilities, set(backend.expected_failures)
         held = {
             rule: CHECKS[rule]

@@ -1,27 +1,21 @@
-"""Mutation testing: of the operators by the quick suite, of the judge by its tests.
+"""Mutation testing of the operators by the quick suite.
 
     python tests/mutants/run.py operators      how many slips in operators the suite sees
-    python tests/mutants/run.py judge          how many slips in checks and judging its tests see
-    python tests/mutants/run.py threads        or any other of them alone
-    ... --again FILE                           those alone that survived in an earlier output
-    ... --tests PATH [--tests PATH]            and which of these tests kill what survives
+    python tests/mutants/run.py threads        how many slips in the operator with threads it sees
 
-A test that kills nothing that survives repeats, as far as the sample goes, what the suite proves.
-
-Each mutant runs in a copy of the package, in as many processes as there are cores. What survives is
-printed with its place; `survivors.md` beside this file says of each why nobody can see it, or that
-somebody should.
+Each mutant runs in a copy of the package, in as many processes as the machine has cores. The output
+names each survivor with its place; `survivors.md` beside this file says of each why no scenario can
+show it, or that an example should.
 """
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -35,18 +29,8 @@ PORTIONS = ("spec", "toolkit", "reference", "conformance", "backends")
 LONGEST = 240
 """Seconds after which a mutant counts as killed: it hangs."""
 
-LONGEST_TESTS = 1_200
-"""Seconds for the tests that are asked about a survivor."""
-
-LONGEST_PLAY = 3_600
-"""Seconds for playing the corpus, which is done once."""
-
 MAILBOX = {"_executor.py", "_mailbox.py", "_processor.py"}
-"""Modules of the reference whose mutants are asked what the mailbox suite asks, too."""
-
-SPARED = {"__init__.py", "conformance.py", "examples.py", "witnesses.py"}
-
-CORPUS = Path(__file__).with_name("corpus.py")
+"""Modules of the reference whose mutants the mailbox suite plays, too."""
 
 OPERATORS = {
     "reference": "reference/asyncwait/reference",
@@ -55,20 +39,6 @@ OPERATORS = {
     "threads": "backends/asyncwait/backends/threads",
     "watching": "backends/asyncwait/backends/watching",
 }
-TARGETS: dict[str, tuple[str, ...]] = {
-    "operators": tuple(OPERATORS.values()),
-    **{name: (folder,) for name, folder in OPERATORS.items()},
-    "judge": (
-        "conformance/asyncwait/conformance/judging",
-        "conformance/asyncwait/conformance/areas",
-    ),
-}
-TESTS = (
-    "tests/conformance/areas",
-    "tests/conformance/judging",
-    "tests/conformance/test_evidence.py",
-)
-"""What may kill a mutant of the judge; what survives is asked for its verdicts on the gallery."""
 
 
 @dataclass(frozen=True)
@@ -87,89 +57,65 @@ class Spot:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("target", choices=["operators", *OPERATORS])
     parser.add_argument("--count", type=int, default=255, help="mutants, drawn by the seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--again", type=Path, help="try what survived in this output")
-    parser.add_argument("--tests", action="append", default=[], help="to be asked about survivors")
     arguments = parser.parse_args()
-    if arguments.again is None:
-        spots = drawn(arguments.target, arguments.count, arguments.seed)
-    else:
-        spots = survived(arguments.target, arguments.again.read_text(encoding="utf-8"))
-    survivors: list[Spot] = []
-    needed: Counter[str] = Counter()
-    runs = tried(arguments.target, spots, arguments.jobs, arguments.tests)
-    for number, (spot, killed, failed) in enumerate(runs, 1):
-        print(f"{number}/{len(spots)} {'killed  ' if killed else 'SURVIVED'} {spot}", flush=True)
-        for test in failed:
-            print(f"    killed by {test}", flush=True)
-        survivors += [] if killed else [spot]
-        needed.update(failed)
+    names = [*OPERATORS] if arguments.target == "operators" else [arguments.target]
+    folders = [OPERATORS[name] for name in names]
+    spots = drawn(folders, arguments.count, arguments.seed)
+    survivors: list[str] = []
+    for number, (spot, is_killed) in enumerate(tried(folders, spots, arguments.jobs), 1):
+        print(f"{number}/{len(spots)} {'killed  ' if is_killed else 'SURVIVED'} {spot}", flush=True)
+        survivors += [] if is_killed else [str(spot)]
     share = 100 * (1 - len(survivors) / len(spots))
     print(f"\n{len(spots) - len(survivors)} of {len(spots)} killed: {share:.1f} %\n")
-    print("\n".join(sorted(map(str, survivors))))
-    print("\n".join(f"{times} {test}" for test, times in sorted(needed.items())))
+    print("\n".join(sorted(survivors)))
 
 
-def drawn(target: str, count: int, seed: int) -> list[Spot]:
-    """Return so many mutants of the target's modules, drawn by the seed and their keys alone.
+def drawn(folders: list[str], count: int, seed: int) -> list[Spot]:
+    """Return so many mutants of the modules, drawn by the seed and their keys alone.
 
-    So a module that is renamed, moved or cut in two has the same ones drawn as before.
+    So a module that is renamed, moved or cut in two has the same mutants drawn as before.
     """
 
     def place(spot: Spot) -> bytes:
         return sha256(f"{seed} {spot.key}".encode()).digest()
 
-    return sorted(every(target), key=place)[:count]
+    return sorted(every(folders), key=place)[:count]
 
 
-def survived(target: str, output: str) -> list[Spot]:
-    told = re.findall(r"SURVIVED (\S+):\d+: (.*)", output)
-    return [spot for spot in every(target) if (str(spot.file), spot.mutant.slip) in told]
-
-
-def every(target: str) -> list[Spot]:
+def every(folders: list[str]) -> Iterator[Spot]:
     numbers: Counter[str] = Counter()
-    found = []
-    for folder in TARGETS[target]:
+    for folder in folders:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            if (
-                "conformance" not in file.relative_to(ROOT / folder).parts
-                and file.name not in SPARED
-            ):
-                for mutant in mutants(file.read_text(encoding="utf-8")):
-                    numbers[mutant.slip] += 1
-                    found.append(Spot(file.relative_to(ROOT), mutant, numbers[mutant.slip]))
-    return found
+            is_adapter = "conformance" in file.relative_to(ROOT / folder).parts
+            if is_adapter or file.name in {"__init__.py", "conformance.py"}:
+                continue
+            for mutant in mutants(file.read_text(encoding="utf-8")):
+                numbers[mutant.slip] += 1
+                yield Spot(file.relative_to(ROOT), mutant, numbers[mutant.slip])
 
 
-def tried(
-    target: str, spots: Iterable[Spot], jobs: int, tests: Sequence[str] = ()
-) -> Iterator[tuple[Spot, bool, list[str]]]:
+def tried(folders: list[str], spots: list[Spot], jobs: int) -> Iterator[tuple[Spot, bool]]:
     copies: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):
             copies.put(_copy(Path(folder) / str(number)))
         sound = copies.get()
-        if target == "judge":
-            _run(sound, [str(CORPUS), "write", str(sound.parent / "corpus")], LONGEST_PLAY)
-        for file in map(Path, TARGETS[target]):
-            if _is_killed(target, sound, file):
+        for file in map(Path, folders):
+            if _is_killed(sound, file):
                 sys.exit(f"{file} is killed as it is, so nothing can be said of its mutants")
-        if tests and (failed := _failed(sound, tests)):
-            sys.exit(f"{failed} fail as it is, so nothing can be said of them")
         copies.put(sound)
 
-        def attempt(spot: Spot) -> tuple[Spot, bool, list[str]]:
+        def attempt(spot: Spot) -> tuple[Spot, bool]:
             copy = copies.get()
             file = copy.joinpath(*spot.file.parts[1:])  # without the name of the portion
             sound = file.read_text(encoding="utf-8")
             try:
                 file.write_text(spot.mutant.source, encoding="utf-8")
-                killed = _is_killed(target, copy, spot.file)
-                return spot, killed, [] if killed or not tests else _failed(copy, tests)
+                return spot, _is_killed(copy, spot.file)
             finally:
                 file.write_text(sound, encoding="utf-8")
                 copies.put(copy)
@@ -185,45 +131,25 @@ def _copy(folder: Path) -> Path:
     return folder
 
 
-def _is_killed(target: str, copy: Path, file: Path) -> bool:
-    if target != "judge":
-        killer = str(Path(__file__).with_name("kill.py"))
-        suites = [next(name for name in OPERATORS if name in file.parts)]
-        suites += ["mailbox"] if file.name in MAILBOX else []
-        return any(_run(copy, [killer, suite]) for suite in suites)
-    tests = [str(ROOT / test) for test in TESTS]
-    return _run(copy, ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]) or _run(
-        copy, [str(CORPUS), "judge", str(copy.parent / "corpus")]
-    )
+def _is_killed(copy: Path, file: Path) -> bool:
+    suites = [next(name for name in OPERATORS if name in file.parts)]
+    suites += ["mailbox"] if file.name in MAILBOX else []
+    return any(_fails(copy, suite) for suite in suites)
 
 
-def _failed(copy: Path, tests: Sequence[str]) -> list[str]:
-    """Return which tests fail, without their parameters; those that hang, by their paths."""
-    pytest = ["-m", "pytest", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
-    with tempfile.TemporaryFile("w+") as output:
-        if not _run(copy, [*pytest, "-o", "timeout=30", *tests], LONGEST_TESTS, output.fileno()):
-            return []
-        output.seek(0)
-        told = re.findall(r"^(?:FAILED|ERROR) ([^\s\[]+)", output.read(), re.MULTILINE)
-    return sorted(set(told)) or [f"{', '.join(tests)} (no end)"]
-
-
-def _run(
-    copy: Path, arguments: list[str], longest: float = LONGEST, output: int = subprocess.DEVNULL
-) -> bool:
-    """Run Python on a copy of the package; say whether it failed, or took too long."""
+def _fails(copy: Path, suite: str) -> bool:
+    """Play a suite on a copy of the package; return whether it failed, or took too long."""
     path = os.pathsep.join([str(copy), str(ROOT / "tests/support")])
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
-        [sys.executable, *arguments],
-        env=environment,
+        [sys.executable, str(Path(__file__).with_name("kill.py")), suite],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         cwd=ROOT,
-        stdout=output,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     try:
-        return process.wait(longest) != 0
+        return process.wait(LONGEST) != 0
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -172,13 +172,6 @@ def test_an_invalid_cost_fails_the_record_without_another_attempt(used: Any) -> 
     assert len(told.starts) == 1
 
 
-def test_a_call_that_tells_no_cost_fails_where_nothing_else_tells_it() -> None:
-    played = _played("a", _slow, limits=[Budget(9, "cost")])
-
-    assert isinstance(played.error, CallFailed)
-    assert isinstance(played.error.__cause__, CostMistold)
-
-
 def test_a_stream_ends_when_a_breaker_was_open_for_too_long() -> None:
     async def fn(_value: Any) -> Any:
         raise ConnectionError

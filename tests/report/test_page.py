@@ -146,44 +146,6 @@ def _whole(page: Page) -> list[str]:
     return [page.locator(f"#r-{rule}").text_content() or "" for rule in ids]
 
 
-def test_a_rule_that_is_filtered_away_is_shown_where_a_link_leads_to_it(
-    files: dict[str, Path], page: Page
-) -> None:
-    page.goto(files["real"].as_uri())
-    page.locator("#f-text").fill("nothing is called like this")
-
-    link = page.locator(".verdicts a").first
-    link.click()
-
-    assert page.locator(link.get_attribute("href") or "").is_visible()
-
-
-def test_the_tab_key_goes_through_the_page_and_out_of_it(
-    files: dict[str, Path], page: Page
-) -> None:
-    page.goto(files["real"].as_uri())
-
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the verdicts"
-    assert page.locator(".skip").evaluate("each => each.getBoundingClientRect().left") >= 0
-    assert page.locator(".skip").evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
-
-    page.locator("#f-status").select_option("fail")
-    page.locator("body").evaluate("() => document.activeElement.blur()")
-    places = []
-    for _ in range(200):
-        page.keyboard.press("Tab")
-        number = "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
-        places.append(page.evaluate(number))
-        if page.evaluate("document.activeElement === document.body"):
-            break
-    assert page.evaluate("document.activeElement === document.body")
-    assert len(places) > 40
-    assert places[:-1] == sorted(set(places[:-1]))
-
-
 def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Browser) -> None:
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -253,19 +215,4 @@ def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: B
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     shares = page.locator("#matrix .area td").all_inner_texts()
     assert all(re.fullmatch(r"\d+/\d+|-", share) for share in shares)
-    context.close()
-
-
-def test_on_a_phone_a_long_timeline_scrolls_in_its_own_box(
-    files: dict[str, Path], browser: Browser
-) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(files["wide"].as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    scrolled = page.locator("pre:visible").evaluate_all(
-        "all => all.map((each) => { each.scrollLeft = 30; return each.scrollLeft; })"
-    )
-    assert 30 in scrolled
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
     context.close()

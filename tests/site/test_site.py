@@ -9,7 +9,6 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from chapters import RELATED, chapter_of, folder_of
-from source_pages import APART, source_pages
 
 from asyncwait.backends.faulty import FAULTY
 from asyncwait.backends.faulty.carry import FAULTY_CARRY
@@ -92,45 +91,6 @@ def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{file.name}: {link}"
 
 
-@pytest.mark.parametrize(
-    ("link", "is_broken"),
-    [
-        ("#there", False),
-        ("#gone", True),
-        ("b.html", True),
-        ("data.json", False),
-        ("https://example.org/a", False),
-    ],
-)
-def test_a_link_that_leads_nowhere_is_seen(
-    link: str,
-    is_broken: bool,  # noqa: FBT001
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "a.html"
-    file.write_text(f'<p id="there"><a href="{link}">it</a></p>')
-    (tmp_path / "data.json").write_text("{}")
-
-    assert list(broken_links({file: page(file)})) == ([f"a.html: {link}"] if is_broken else [])
-
-
-@pytest.mark.parametrize(
-    ("text", "is_loaded"),
-    [
-        ('<script src="https://example.org/a.js"></script>', True),
-        ('<link rel="stylesheet" href="//example.org/a.css">', True),
-        ('<link rel="preconnect" href="https://example.org">', True),
-        ('<img src="a.png">', False),
-        ('<a href="https://example.org">elsewhere</a>', False),
-    ],
-)
-def test_what_is_loaded_from_elsewhere_is_seen(
-    text: str,
-    is_loaded: bool,  # noqa: FBT001
-) -> None:
-    assert any(map(is_foreign, Page(text).loads)) is is_loaded
-
-
 @pytest.mark.parametrize("rule", [*rules(), *mailbox_rules(), *carry_rules()])
 def test_a_rule_leads_to_what_shows_it_and_what_breaks_it(
     rule: str, site: Path, pages: dict[Path, Page]
@@ -165,30 +125,3 @@ def test_tables_hold_all_that_is_defined(site: Path) -> None:
 
     assert [each for each in Capability if f"<code>{each.value}</code>" not in capabilities] == []
     assert [each.name for each in upstream_tests() if each.name not in upstream] == []
-
-
-def test_a_folder_of_code_is_shown_with_what_is_in_it() -> None:
-    shown = dict(source_pages(["examples/template/src/mypkg"]))
-
-    assert shown["source/examples/template/src/mypkg.md"].startswith(APART)
-    assert "A window over a stream" in shown["source/examples/template/src/mypkg.md"]
-    assert "class Window" in shown["source/examples/template/src/mypkg/window.py.md"]
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("bugs", {"spec", "faults"}),
-        ("upstream", {"spec", "examples"}),
-        ("spec/contract", {"spec"}),
-    ],
-)
-def test_what_a_table_names_is_linked(
-    name: str, kinds: set[str], site: Path, pages: dict[Path, Page]
-) -> None:
-    file = site / f"{name}.html"
-    main = file.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
-    targets = [(file.parent / urldefrag(link)[0]).resolve() for link in Page(main).links]
-
-    assert {target.parent.name for target in targets if target.parent != site} - {""} >= kinds
-    assert len([target for target in targets if target.parent.name in kinds]) > 40

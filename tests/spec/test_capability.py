@@ -1,18 +1,14 @@
 """What a backend may lack, and what becomes of a scenario without it."""
 
-from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from asyncwait.conformance.evidence import scenario_of
-from asyncwait.spec import InvalidConfig, Mode
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
-    PROFILES,
     Capability,
-    Crash,
-    Scenario,
     declaration_from_json,
     declared,
     needs,
@@ -60,16 +56,6 @@ def test_a_scenario_needs_what_its_fields_ask_for(told: str, needed: set[str]) -
     assert needs(scenario_of(told)) == needed
 
 
-@pytest.mark.parametrize(("mode", "other"), [*pairwise([*get_args(Mode), get_args(Mode)[0]])])
-def test_without_a_mode_everything_is_played_in_the_next(mode: Any, other: Any) -> None:
-    scenario = Scenario(mode, crashes=(Crash(5, 2, other), Crash(6, 3), Crash(7, mode=mode)))
-
-    without = Capability(mode).without(scenario)
-
-    crashes = Crash(5, 2, other), Crash(6, 3), Crash(7, mode=other)
-    assert without == Scenario(other, crashes=crashes)
-
-
 @pytest.mark.parametrize(
     ("handler", "step"),
     [
@@ -89,104 +75,6 @@ def test_without_timeouts_a_call_does_at_its_deadline_what_its_handler_would(
     assert Capability.TIMEOUTS.without(scenario) == scenario_of(f"a: {step}, 200 gives a")
 
 
-WITHOUT: dict[str, tuple[Capability, str, str]] = {
-    "a deadline that nobody handles is an error of the call": (
-        Capability.TIMEOUTS,
-        "timeout 80; a: never, late gives late",
-        "a: 80 raises own",
-    ),
-    "a call gives what its failure handler would; what that lets fail, fails": (
-        Capability.FAILURE_HANDLER,
-        (
-            "timeout 80; handled; failures_handled; "
-            "a: 40 raises, misreturns none, failed gives a?; "
-            "b: never, late gives late, failed gives a?; "
-            "c: 40 raises, misreturns none, failed raises own"
-        ),
-        (
-            "timeout 80; handled; a: 40 gives a?, gives a?, late gives a?; "
-            "b: never, late gives late; c: 40 raises, misreturns none"
-        ),
-    ),
-    "what is repeated is still repeated": (
-        Capability.FAILURE_HANDLER,
-        ("failures_handled; retry on_error=some; a: raises, raises own, failed gives a?"),
-        "retry on_error=some; a: raises, gives a?",
-    ),
-    "a function without callbacks answers once, from a thread or not": (
-        Capability.CALLBACKS,
-        "form callback; a: 40 gives a with thread twice",
-        "a: 40 gives a with thread",
-    ),
-    "records and barriers are left, also of what is stored; what is carried along stays": (
-        Capability.EVENT_TIME,
-        "restore |1(c+~1); 0: a ~1 ~idle !1; 40: |2(~1)",
-        "restore |1(c); 0: a; 40: |2(~1)",
-    ),
-    "nobody asks for a snapshot, and a crash goes on from the beginning": (
-        Capability.SNAPSHOTS,
-        "0: a ^1 |2; 40: b; requests 0 1; crashes 5",
-        "0: a; 40: b; crashes 5",
-    ),
-    "what was stored is read first, and the run is not torn down": (
-        Capability.RESTORE,
-        "restore |1(c+~1); 40: b; crashes 5",
-        "0: c ~1; 40: b",
-    ),
-    "everything is there at once, and so is the end": (
-        Capability.TIMED_INPUT,
-        "0: a; 40: b; source_ends_at 120",
-        "0: a b",
-    ),
-    "only what is on demand goes": (
-        Capability.ON_DEMAND_SNAPSHOT,
-        "0: ^1 |2; requests 0 1",
-        "0: ^1 |2",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WITHOUT)
-def test_without_a_capability_a_scenario_is_as_telling_as_it_was(what: str) -> None:
-    capability, told, without = WITHOUT[what]
-
-    assert capability.without(scenario_of(told)) == scenario_of(without)
-
-
-def test_where_calls_can_not_be_cancelled_each_comes_to_an_end() -> None:
-    scenario = scenario_of("a: never, 40 gives with blocks=80; company inside; unshielded")
-    limited = scenario_of("timeout 40; a: never")
-
-    assert Capability.CANCEL_CALLS.without(scenario) == scenario_of("a: 400 gives, 40 gives")
-    assert Capability.CANCEL_CALLS.without(limited) is limited
-
-
-def test_where_calls_can_not_be_cancelled_none_ends_the_program_behind_its_record() -> None:
-    unlimited = "a: 40 raises SystemExit, raises KeyboardInterrupt"
-    instead = "a: 40 raises, raises KeyboardInterrupt"
-    for limit in ("timeout 80", "retry max_attempts=2 attempt_timeout=80"):
-        without = Capability.CANCEL_CALLS.without(scenario_of(f"{limit}; {unlimited}"))
-        assert without == scenario_of(f"{limit}; {instead}")
-    scenario = scenario_of(unlimited)
-    assert Capability.CANCEL_CALLS.without(scenario) is scenario
-
-
-def test_retries_may_be_had_without_limits_hints_and_chance() -> None:
-    told = "40 raises RetryAfter with retry_after=200"
-    calls = f"never, {told}, 80 gives, 40 gives"
-    retry = "retry jitter=50 attempt_timeout=80"
-    scenario = scenario_of(f"{retry}; a: {calls}")
-    expected = {
-        "attempt-timeout": f"retry jitter=50; a: 80 raises, {told}, 80 raises, 40 gives",
-        "retry-after": f"{retry}; a: never, 40 raises, 80 gives, 40 gives",
-        "jitter": f"retry attempt_timeout=80; a: {calls}",
-    }
-    for name, kept in expected.items():
-        without = Capability(name).without(scenario)
-        assert without == scenario_of(kept)
-        assert Capability(name).without(without) is without
-
-
 def test_who_declares_nothing_has_everything() -> None:
     assert declared() == ALL_CAPABILITIES
     assert declared(lacks=["timeouts"]) == ALL_CAPABILITIES - {"timeouts"}
@@ -200,11 +88,6 @@ def test_who_declares_profiles_has_no_others_and_no_part_of_others() -> None:
     assert declared(["core", "ordered", "snapshots"], ["on-demand-snapshot"]) == declared(
         ["ordered"]
     ) | {"snapshots", "in-flight-snapshot"}
-
-
-def test_profiles_are_named_with_the_core_in_front() -> None:
-    assert profiles_of(declared(["timeouts", "ordered"])) == ("core", "ordered", "timeouts")
-    assert profiles_of(ALL_CAPABILITIES) == ("core", *PROFILES)
 
 
 MODE = "'ordered', 'unordered' or 'key-ordered'"
@@ -270,8 +153,3 @@ def test_a_first_line_that_declares_nothing_sensible_is_refused(line: bytes) -> 
         declaration_from_json(line)
 
     assert str(caught.value).endswith(str(caught.value.__cause__))
-
-
-def test_a_first_line_with_a_slip_is_refused_like_any_declaration() -> None:
-    with pytest.raises(InvalidConfig, match=r"got 'orderd' .* mean 'ordered'?"):
-        declaration_from_json(b'{"profiles": ["orderd"]}')

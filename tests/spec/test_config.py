@@ -1,7 +1,6 @@
 """Every argument is checked where it is given; how long back-offs are."""
 
 import math
-import sys
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -80,21 +79,6 @@ def test_a_wrong_argument_is_refused_with_its_value_and_type(
     assert str(caught.value).endswith(f", got {value!r} ({type(value).__name__})")
 
 
-def test_the_default_is_ordered_with_room_for_a_hundred() -> None:
-    assert OperatorConfig() == OperatorConfig("ordered", 100, None, None, None)
-
-
-def test_there_is_room_for_all_batches_by_default() -> None:
-    batch = Batch()
-
-    assert batch.max_size * batch.in_flight == OperatorConfig(batch=batch).capacity
-
-
-@pytest.mark.parametrize("timeout", [1e-9, 1, 0.5, sys.maxsize, 1e308, math.inf])
-def test_any_timeout_above_zero_is_sound(timeout: float) -> None:
-    assert OperatorConfig(timeout=timeout).timeout == timeout
-
-
 def test_numbers_that_no_clock_can_add_are_infinite() -> None:
     huge = 10**400
     retry = Retry(initial=huge, multiplier=huge, cap=huge, attempt_timeout=huge)
@@ -104,13 +88,6 @@ def test_numbers_that_no_clock_can_add_are_infinite() -> None:
     assert (retry.cap, retry.attempt_timeout) == (math.inf, math.inf)
     assert RetryAfter(huge).seconds == math.inf
     assert retry.back_off(1) == math.inf
-
-
-def test_a_configuration_cannot_be_changed() -> None:
-    config = OperatorConfig()
-
-    with pytest.raises(AttributeError):
-        config.capacity = 0  # type: ignore[misc]
 
 
 def test_a_configuration_from_json_is_checked_too() -> None:
@@ -130,12 +107,6 @@ def test_an_operator_refuses_what_it_does_not_support(setting: dict[str, Any]) -
 
     OperatorConfig(**setting).require_only("pool", name)
     OperatorConfig().require_only("pool")
-
-
-def test_a_time_beyond_all_floats_is_for_ever() -> None:
-    cache = Cache(9, 10**400, 10**400, stale_if_error=10**400)
-
-    assert (cache.ttl, cache.missing_ttl, cache.stale_if_error) == (math.inf,) * 3
 
 
 @pytest.mark.parametrize(

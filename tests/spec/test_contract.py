@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asyncwait.spec.rules import _contract
-from asyncwait.spec.rules._contract import Promise, UnheldPromise, promises
+from asyncwait.spec.rules._contract import UnheldPromise, promises
 
 
 def test_the_command_prints_the_page() -> None:
@@ -27,15 +27,6 @@ def test_most_sentences_are_rules() -> None:
 
     assert len(held) > len(promises()) / 2
     assert all(promise.because for promise in promises() if not promise.rules)
-
-
-def test_a_sentence_is_found_with_its_owner() -> None:
-    assert (
-        Promise(
-            "OperatorResults", "Cancelling a waiting `__anext__` loses no output.", ("END-9",), ""
-        )
-        in promises()
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What is beyond a limit is refused by name; at its limits a scenario accuses nobody."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +19,8 @@ from asyncwait.spec.scenario import (
     SinkStep,
     Step,
     Timed,
-    reply_from_json,
     scenarios_from_json,
     scenarios_to_json,
-    trace_from_json,
 )
 
 
@@ -107,33 +104,6 @@ def test_what_is_beyond_a_limit_is_refused_by_name_when_it_is_built(name: str) -
 def test_what_is_beyond_a_limit_is_refused_when_it_is_read(data: bytes, told: str) -> None:
     with pytest.raises(InvalidConfig, match=f"schema: .*{told}"):
         scenarios_from_json(data)
-
-
-def test_a_trace_that_is_too_deep_is_refused() -> None:
-    at_limit, beyond = nested(LIMITS.levels), nested(LIMITS.levels + 1)
-
-    for value, is_fine in ((at_limit, True), (beyond, False)):
-        took = {"type": "took", "at": 0, "element": {"type": "record", "value": value}}
-        for event in (
-            took,
-            {"type": "call", "at": 0, "call": 0, "value": value},
-            {"type": "handler", "at": 0, "value": value},
-            {"type": "call-ended", "at": 0, "call": 0, "results": [value]},
-        ):
-            trace = {"legs": [{"ending": {"how": "finished"}, "events": [event]}]}
-            for read, data in (
-                (trace_from_json, json.dumps(trace).encode()),
-                (reply_from_json, json.dumps({"trace": trace}).encode()),
-            ):
-                assert reads(read, data) == is_fine
-
-
-def reads(read: Callable[[bytes], object], data: bytes) -> bool:
-    try:
-        read(data)
-    except InvalidConfig:
-        return False
-    return True
 
 
 def late(count: int, timeout: int) -> Scenario:

@@ -84,10 +84,6 @@ def test_the_page_tells_the_limits() -> None:
     assert [limit for limit in limits if limit not in page] == []
 
 
-def test_the_schema_is_a_schema() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-
-
 def test_every_field_has_a_sentence_and_a_default_unless_it_is_required() -> None:
     wanting = [
         f"{part}.{name}"

@@ -47,13 +47,6 @@ def test_records_are_dealt_by_the_callers_choice() -> None:
     ]
 
 
-def test_what_speaks_of_one_operator_is_left_out() -> None:
-    snapshot = Snapshot(3, records("a"), read=7, upstream=Snapshot(3))
-
-    assert split_snapshot(snapshot, 1) == (Snapshot(3, records("a")),)
-    assert merge_snapshots([snapshot]) == Snapshot(3, records("a"))
-
-
 @pytest.mark.parametrize("parts", [0, -2, 1.0, True])
 def test_a_wrong_number_of_parts_is_refused(parts: Any) -> None:
     with pytest.raises(InvalidConfig, match=f"^parts must be .* got {parts} "):

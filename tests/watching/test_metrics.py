@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import opentelemetry.metrics
 import pytest
-from collected import OF_OPERATORS, Collected
+from collected import Collected
 from opentelemetry.sdk.metrics.export import Sum
 from operators import in_threads
 from played import Played
@@ -106,18 +106,6 @@ async def test_units_and_kinds(collected: Collected) -> None:
     assert metrics["asyncwait.records.oldest"].unit == "s"
 
 
-async def test_operators_are_told_apart_by_their_attributes(collected: Collected) -> None:
-    one, other = Played(calls=1), Played(calls=2)
-    async with (
-        export_metrics(one, {"operator": "one"}, meter=collected.meter),
-        export_metrics(other, {"operator": "other"}, meter=collected.meter),
-    ):
-        seen = [collected.some("calls.started", operator=name) for name in ("one", "other")]
-
-    assert seen == [[1], [2]]
-    assert {metric.name for metric in collected.metrics()} == OF_OPERATORS
-
-
 async def test_a_lookup_tells_its_own_figures(collected: Collected) -> None:
     looking = Played()
     looking.figures = LookupStatistics(
@@ -175,26 +163,6 @@ async def test_what_was_counted_stays(open_sleeping: Any, collected: Collected) 
     assert seen[3:] == [[3, 0, 3, 0], [5, 2, 3, 1.5], [5, 0, 3, 0]]
 
 
-async def test_a_body_that_raises_has_its_last_figures_counted(
-    open_sleeping: Any, collected: Collected
-) -> None:
-    error = KeyError("x")
-
-    async def body() -> None:
-        async with (
-            open_sleeping(9, 9) as results,
-            export_metrics(results, every=100, meter=collected.meter),
-        ):
-            await anyio.sleep(1)
-            raise error
-
-    with pytest.raises(KeyError) as caught:
-        await body()
-
-    assert caught.value is error
-    assert collected.some("calls.started", "records.in_flight") == [2, 0]
-
-
 async def test_an_operator_that_is_gone_is_not_kept(collected: Collected) -> None:
     left, dropped = Played(calls=1), Played(calls=2)
     gone = [weakref.ref(left), weakref.ref(dropped)]
@@ -208,18 +176,6 @@ async def test_an_operator_that_is_gone_is_not_kept(collected: Collected) -> Non
 
     assert [each() for each in gone] == [None, None]
     assert (before, collected.some("calls.started")) == ([3], [1])
-
-
-async def test_a_meter_that_is_gone_is_not_kept() -> None:
-    collected = Collected()
-    meter = weakref.ref(collected.meter)
-    async with export_metrics(Played(), meter=collected.meter):
-        pass
-    collected.provider.shutdown()
-    del collected
-    gc.collect()
-
-    assert meter() is None
 
 
 async def test_without_a_meter_it_is_that_of_the_global_provider(

@@ -179,30 +179,6 @@ async def test_an_error_in_drawing_leaves_the_body_alone(terminal: Console, seco
     assert written(terminal).endswith("\x1b[?25h")
 
 
-async def test_an_error_in_drawing_is_a_note_on_that_of_the_body(terminal: Console) -> None:
-    played = Played()
-
-    async def body() -> None:
-        async with show_progress(played, every=1, console=terminal):
-            played.trouble = ZeroDivisionError("of no account")
-            await anyio.sleep(5)
-            raise KeyError("x")
-
-    with pytest.raises(KeyError) as caught:
-        await body()
-
-    (note,) = caught.value.__notes__
-    assert note.endswith("ZeroDivisionError('of no account')")
-    assert written(terminal).endswith("\x1b[?25h")
-
-
-async def test_a_context_is_entered_once(log: Console) -> None:
-    shown = show_progress(Played(), console=log)
-    async with shown:
-        with pytest.raises(RuntimeError, match="entered before"):
-            await shown.__aenter__()
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("total", -1), ("total", True), ("every", 0), ("console", "stderr")]
 )
@@ -219,10 +195,3 @@ async def test_without_rich_the_error_names_the_extra(monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtra) as raised:
         show_progress(Played())
     assert (raised.value.needs, raised.value.extra) == ("rich", "progress")
-
-
-async def test_standard_error_is_where_it_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    async with show_progress(Played()):
-        pass
-
-    assert capsys.readouterr() == ("", "records: 0 done in 0.0 s, 0.0/s, 0 in flight\n")

@@ -8,7 +8,7 @@ from operators import seconds_now
 from played import Played
 
 from asyncwait.backends.watching import statistics_of
-from asyncwait.spec import InvalidConfig, Statistics
+from asyncwait.spec import InvalidConfig
 
 pytestmark = pytest.mark.anyio
 
@@ -32,16 +32,6 @@ async def test_figures_come_at_once_and_every_so_many_seconds(open_sleeping: Any
     assert seen == {0.25: (2, 0), 0.75: (2, 0), 1.25: (2, 1), 1.75: (2, 2), 2.25: (0, 0)}
 
 
-async def test_the_loop_decides_what_a_second_is() -> None:
-    figures = statistics_of(Played())
-    times: list[float] = []
-    for _ in range(3):
-        await anext(figures)
-        times.append(seconds_now())
-
-    assert times == [0, 1, 2]
-
-
 async def test_what_is_missed_is_left_out() -> None:
     figures = statistics_of(Played(), every=1)
     times: list[float] = []
@@ -51,17 +41,6 @@ async def test_what_is_missed_is_left_out() -> None:
         await anyio.sleep(pause)
 
     assert times == [0, 1, 2, 5.25, 6.25]
-
-
-async def test_a_cancelled_wait_is_not_the_end() -> None:
-    figures = statistics_of(Played(), every=2)
-    await anext(figures)
-    with anyio.move_on_after(0.5):
-        await anext(figures)
-    interrupted = seconds_now()
-
-    assert await anext(figures) == Statistics()
-    assert (interrupted, seconds_now()) == (0.5, 2)
 
 
 async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:

@@ -142,17 +142,6 @@ def test_the_scenarios_that_break_a_rule_are_added() -> None:
     assert any_.scenarios == ()
 
 
-def test_an_entry_whose_rule_was_not_judged_stays() -> None:
-    run = played(OLD, "ORD-1", "SNAP-4", untested=("CAP-1",))
-
-    found = updated(OLD, "file.toml", [run], TODAY)
-
-    assert [*reasons_of(found)] == ["ORD-1", "CAP-1", "SNAP-4"]
-    assert told(found) == ["CAP-1 kept", "END-4 dropped", "SNAP-4 added"]
-    (kept, *_) = updated(OLD, "file.toml", [], TODAY, {"theirs": "not installed"}).lines
-    assert kept.endswith("(not installed)")
-
-
 def test_what_only_generated_scenarios_show_is_not_strict() -> None:
     text = updated("", "file.toml", [played("", "ORD-1", generated=True)], TODAY).text
 
@@ -166,22 +155,6 @@ def test_an_entry_that_has_expired_is_left_to_its_author() -> None:
 
     left = update(text, "ORD-1")
     assert (left.text, told(left)) == (text, ["ORD-1 left"])
-
-
-def of_two(text: str, **broken: tuple[str, ...]) -> Update:
-    each = [played(text, *ids, backend=name) for name, ids in broken.items()]
-    return updated(text, "file.toml", each, TODAY)
-
-
-def test_an_entry_is_strict_only_if_each_backend_breaks_its_rule() -> None:
-    found = of_two(OLD, mine=("ORD-1", "CAP-1", "SNAP-4"), yours=("CAP-1", "END-4", "SNAP-4"))
-    again = of_two(found.text, mine=("ORD-1",), yours=())
-
-    strict = {each.rule: each.strict for each in entries_of(found.text, "file.toml")}
-    assert strict == {"ORD-1": False, "CAP-1": True, "END-4": False, "SNAP-4": True}
-    assert told(found) == ["ORD-1 is", "END-4 is", "SNAP-4 added"]
-    assert told(again) == ["CAP-1 dropped", "SNAP-4 dropped"]
-    assert not entries_of(of_two("", mine=("ORD-1",), yours=()).text, "file.toml")[0].strict
 
 
 @given(

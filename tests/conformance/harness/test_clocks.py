@@ -1,6 +1,5 @@
 """Virtual clocks: time moves when all is idle and only then, on both loops."""
 
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -46,18 +45,6 @@ def leg_of(operator: OpenOperator, loop: LoopName, scenario: Scenario = SCENARIO
 
 
 @both_loops
-def test_a_sleep_takes_virtual_time_only(loop: LoopName) -> None:
-    async def main() -> float:
-        began = anyio.current_time()
-        await anyio.sleep(86_400)
-        return anyio.current_time() - began
-
-    real = time.perf_counter()
-    assert run(main, loop) == 86_400
-    assert time.perf_counter() - real < 5
-
-
-@both_loops
 def test_time_stands_still_while_anything_can_run(loop: LoopName) -> None:
     async def main() -> list[tuple[str, float]]:
         began = anyio.current_time()
@@ -90,12 +77,3 @@ def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
     ending = leg_of(with_trouble(spin), loop).ending
 
     assert (ending.how, ending.at) == ("livelock", 20)
-
-
-def test_system_tasks_that_are_left_are_counted_on_trio() -> None:
-    import trio
-
-    async def leak() -> None:
-        trio.lowlevel.spawn_system_task(trio.sleep_forever)
-
-    assert leg_of(with_trouble(leak), "trio").tasks_left == 1

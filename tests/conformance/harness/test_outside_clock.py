@@ -71,72 +71,6 @@ def test_cancelling_what_is_awaited_frees_who_waits(loop: OutsideVirtualLoop, as
     assert ask(now()) == 0.08
 
 
-def test_an_answer_on_its_way_cannot_be_cancelled(loop: OutsideVirtualLoop, ask: Ask) -> None:
-    async def take() -> str:
-        loop.call_soon(lambda: [task.cancel() for task in loop.awaited])
-        return "taken"
-
-    assert ask(take()) == "taken"
-
-
-@pytest.mark.parametrize("turns", [1, 2])
-def test_a_request_that_has_not_begun_can_be_cancelled(turns: int) -> None:
-    begun: list[str] = []
-
-    async def begin() -> None:
-        begun.append("begun")
-
-    def cancel_after(left: int) -> None:
-        for task in () if left else loop.awaited:
-            task.cancel()
-        if left:
-            loop.call_soon(cancel_after, left - 1)
-
-    loop = OutsideVirtualLoop(lambda: cancel_after(turns))
-    with running(loop) as ask, pytest.raises(CancelledError):
-        ask(begin())
-    assert begun == []
-
-
-def test_an_error_comes_out_as_it_is(ask: Ask) -> None:
-    error = LookupError("of this test")
-
-    async def fail() -> None:
-        raise error
-
-    with pytest.raises(LookupError) as raised:
-        ask(fail())
-    assert raised.value is error
-
-
-def test_a_callback_from_a_thread_is_no_request(loop: OutsideVirtualLoop, ask: Ask) -> None:
-    event = asyncio.Event()
-
-    async def wait_for_a_thread() -> float:
-        thread = threading.Thread(target=lambda: loop.call_soon_threadsafe(event.set))
-        thread.start()
-        thread.join()
-        await event.wait()
-        return loop.time()
-
-    assert ask(wait_for_a_thread()) == 0.0
-    assert ask(asyncio.sleep(1)) is None
-
-
-def test_each_submission_is_announced() -> None:
-    seen: list[int] = []
-    loop = OutsideVirtualLoop(lambda: seen.append(len(asyncio.all_tasks(loop))))
-    left: list[asyncio.Task[None]] = []
-
-    async def leave_a_task() -> None:
-        left.append(asyncio.create_task(asyncio.sleep(60)))
-
-    with running(loop) as ask:
-        ask(leave_a_task())
-        ask(asyncio.sleep(61))
-    assert seen == [0, 1]
-
-
 def play_shaken(seed: int, jitter: random.Random) -> list[tuple[object, ...]]:
     plan, loop = random.Random(seed), OutsideVirtualLoop()
     config = OperatorConfig("unordered", plan.randrange(1, 5), timeout=0.5)
@@ -192,20 +126,3 @@ def test_a_run_is_deterministic_down_to_the_order_of_events(seed: int) -> None:
     runs = [play_shaken(seed, random.Random(f"{seed} {n}")) for n in range(3)]
     assert runs[1] == runs[0]
     assert runs[2] == runs[0]
-
-
-def test_a_real_loop_tells_when_it_was_asked_and_has_answered() -> None:
-    loop = OutsideRealLoop()
-
-    async def busy() -> float:
-        began = loop.time()
-        await asyncio.gather(*(asyncio.sleep(0) for _ in range(3)))
-        return began
-
-    with running(loop) as ask:
-        asked = loop.time()
-        for number in (1, 2):
-            began = ask(busy())
-            assert len(loop.spans) == number
-            came, answered = loop.spans[-1]
-            assert asked <= came <= began <= answered <= loop.time()

@@ -3,20 +3,16 @@
 What is written down of a leg is held against its plan with every trace, and against the rules.
 """
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import scenario_of, told
 from asyncwait.conformance.harness import play, play_leg
 from asyncwait.reference import open_operator
-from asyncwait.spec import OperatorConfig, Record, Snapshot
+from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
-    CallEnded,
     Ending,
     Leg,
     LegStart,
-    Scenario,
     Timed,
     last_snapshot,
     next_leg,
@@ -64,38 +60,3 @@ def test_a_snapshot_on_request_says_itself_where_the_input_goes_on() -> None:
     leg = Leg(Ending("crashed"), told("0: gets |1, gets |7=2"))
 
     assert last_snapshot(plan, leg) == (Snapshot(7, read=2), 3)
-
-
-def test_an_answer_that_is_left_out_makes_a_list_too_short() -> None:
-    scenario = scenario_of(
-        "failures_handled; batch max_size=3; 0: a b c; a c: 40 gives *1; b: 40 gives with whole"
-    )
-
-    assert given_for_three(scenario) == [["a1"], ["c1"]]
-
-
-def given_for_three(scenario: Scenario) -> Any:
-    given = []
-
-    def watched(config: OperatorConfig, fn: Any, *others: Any, **named: Any) -> Any:
-        async def call(values: list[Any]) -> Any:
-            given.append(await fn(values))
-            return given[-1]
-
-        call.failure = fn.failure  # type: ignore[attr-defined]
-        return open_operator(config, call, *others, **named)
-
-    play(watched, scenario)
-    return given[0]
-
-
-def test_a_batch_that_goes_on_when_it_is_cancelled_answers_then() -> None:
-    scenario = scenario_of(
-        "timeout 80; handled; batch max_size=2; 0: a b; source_ends_at 200;"
-        "a: never with swallow whole, late gives a?; b: 40 gives b1, late gives b?"
-    )
-
-    (leg,) = play(open_operator, scenario).legs
-
-    ended = [event for event in leg.events if isinstance(event, CallEnded)]
-    assert [(event.call, event.how) for event in ended] == [(0, "returned"), (1, "returned")]

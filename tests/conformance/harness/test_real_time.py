@@ -10,10 +10,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence import Run, scenario_of
+from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import (
     LONGEST,
     VirtualLoop,
@@ -36,7 +35,6 @@ from asyncwait.spec.scenario import (
     Plan,
     Scenario,
     SinkStep,
-    SinkTook,
     SnapshotRequest,
     Step,
     Timed,
@@ -112,17 +110,6 @@ def late_by(*lateness: int) -> OpenOperator:
     return opened
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "trio"])
-@pytest.mark.usefixtures("real_clock")
-def test_a_run_in_time_tells_what_a_virtual_one_does(loop: Any) -> None:
-    real = play_in_real_time(open_operator, ONE, loop)
-    (leg,) = real.legs
-
-    assert [event.at for event in leg.events if isinstance(event, SinkTook)] == [40]
-    assert (leg.ending.how, leg.ending.at) == ("finished", 200)
-    assert broken_rules(Run(ONE, real)) == {}
-
-
 @pytest.mark.usefixtures("real_clock")
 def test_a_stall_between_two_events_is_noticed() -> None:
     trace = play(late_by(25), ONE, real=True)
@@ -184,8 +171,3 @@ def answered_after(ms: int) -> Scenario:
 )
 def test_what_a_real_clock_can_play(scenario: Scenario, fits: bool) -> None:  # noqa: FBT001
     assert (short({"it": scenario}, partial(play, open_operator), 9) == {"it": scenario}) is fits
-
-
-def test_the_first_that_fit_are_chosen() -> None:
-    scenarios = {str(ms): answered_after(ms) for ms in (0, 30, 40, 80, 120)}
-    assert list(short(scenarios, partial(play, open_operator), 3)) == ["0", "40", "80"]

@@ -60,9 +60,3 @@ def test_the_row_is_that_of_the_newest_run() -> None:
     version = new.header.asyncwait
     head = rf"| a\|b\_\* | conformant | {count}/{count} | 2 | {version} | "
     assert row == f"{head}2026-02-01T00:00:00Z, the newest of 2 runs |"
-
-
-def test_the_row_of_a_single_run_has_its_day() -> None:
-    row = FORMS["row.md"](report(verdict("mine"), created=LATER)).decode().splitlines()[1]
-
-    assert row.endswith(" | 2026-02-01 |")

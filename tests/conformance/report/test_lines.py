@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from reports import THEN, report, verdict
+from reports import report, verdict
 
 from asyncwait.conformance.report import (
     Report,
     read_lines,
-    report_of,
     report_to_lines,
     write_lines,
 )
@@ -70,14 +69,6 @@ def test_what_other_programs_do_to_files_of_text_changes_no_report(
     read: Callable[[bytes], Report], data: bytes
 ) -> None:
     assert read(data) == TOLD
-
-
-def test_a_report_with_line_ends_of_windows_that_was_cut_proves_nothing(
-    read: Callable[[bytes], Report],
-) -> None:
-    data = DATA.replace(b"\n", b"\r\n")
-
-    assert doubt(read(data[:-1])) == f"it was cut in line {len(LINES)}"
 
 
 def test_a_report_that_was_cut_before_any_verdict_names_its_backends(
@@ -155,19 +146,6 @@ def test_a_report_whose_parts_do_not_fit_proves_nothing(
     assert doubt(read(report_to_lines(told))) == said
 
 
-def test_what_is_too_deep_is_refused_as_a_line(read: Callable[[bytes], Report]) -> None:
-    deep = b'{"type":"played","name":"a","id":"b","planned":{},"trace":{"legs":[{'
-    deep += (
-        b'"ending":{"how":"finished"},"events":[{"type":"call","at":0,"call":0,"value":%b}]}]}}\n'
-    )
-    deep %= b"[" * 300 + b"]" * 300
-    header = next(line for line in LINES if line.startswith(b'{"type":"backend"'))
-
-    said = doubt(read(LINES[0] + header + deep))
-
-    assert said == "line 3 can't be read: trace must have at most 100 levels, got more"
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -197,14 +175,3 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
         read_lines(tmp_path)
     with pytest.raises(InvalidConfig, match=r"nowhere can't be read: "):
         read_lines(tmp_path / "nowhere")
-
-
-def test_half_a_character_is_written_out(tmp_path: Path) -> None:
-    odd = replace(verdict("my\udcffname"), errors=("got '\ud800'",))
-
-    write_lines(report_of((odd,), THEN), tmp_path / "r.jsonl")
-
-    (run,) = read_lines(tmp_path / "r.jsonl").runs
-    assert run.name == r"my\udcffname"
-    assert run.footer is not None
-    assert run.footer.errors == (r"got '\ud800'",)

@@ -6,8 +6,6 @@ import msgspec
 from reports import LATER, THEN, report, verdict
 
 from asyncwait.conformance.report import (
-    FORMS,
-    NOT_THERE,
     Report,
     change_lines,
     changes,
@@ -19,8 +17,6 @@ from asyncwait.conformance.report import (
     titles,
     write_lines,
 )
-from asyncwait.conformance.verdict import Verdict
-from asyncwait.spec.rules import rules
 
 
 def together(*reports: Report) -> Report:
@@ -75,25 +71,6 @@ def test_what_changed_is_told_rule_by_rule() -> None:
     ]
 
 
-def test_a_rule_that_is_new_was_not_there() -> None:
-    whole = verdict("mine")
-    fewer = Verdict("mine", whole.results[1:], 2, 2)
-    old = report(fewer)
-    older_suite = msgspec.structs.replace(
-        old,
-        runs=tuple(
-            msgspec.structs.replace(run, header=msgspec.structs.replace(run.header, only=()))
-            for run in old.runs
-        ),
-    )
-
-    (partial,) = changes(together(old, report(whole, created=LATER)))
-    (newer,) = changes(together(older_suite, report(whole, created=LATER)))
-
-    assert partial.rules == ()
-    assert newer.rules == ((next(iter(rules())), NOT_THERE, "pass"),)
-
-
 def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None:
     data = report_to_lines(report(verdict("mine"), created=LATER))
     tmp_path.joinpath("cut").write_bytes(data[:-40])
@@ -104,14 +81,3 @@ def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None
     assert read_lines(tmp_path / "both") == told
     assert told.word == told.newest[0].word == "inconclusive"
     assert list(changes(told)) == []
-
-
-def test_what_is_left_of_a_report_is_written_in_every_form(tmp_path: Path) -> None:
-    data = report_to_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")))
-    lines = data.splitlines(keepends=True)
-    ends = [sum(map(len, lines[:n])) for n in (0, 1, 9, 162, 163, 164, 170, 324, 325, 326, 400)]
-
-    for place in ends:
-        tmp_path.joinpath("cut").write_bytes(data[:place])
-        told = together(read_lines(tmp_path / "cut"))
-        assert all(form(told) for form in FORMS.values())

@@ -3,38 +3,19 @@
 from pathlib import Path
 
 import msgspec
-from reports import FAILURE, THEN, report, result, verdict
+from reports import FAILURE, report, result
 
 from asyncwait.conformance.report import (
     Evidence,
-    header_of,
-    merged,
     read_lines,
     report_to_lines,
     timeline_lines,
     write_lines,
 )
-from asyncwait.conformance.verdict import Case, Cause, Failure, Status, Verdict
+from asyncwait.conformance.verdict import Case, Failure, Verdict
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, Timed
-
-
-def test_several_causes_keep_the_order_of_the_verdict(tmp_path: Path) -> None:
-    statuses: dict[str, Status] = dict.fromkeys(("CAP-1", "ELEM-1", "ORD-1", "ORD-4"), "fail")
-    causes = (Cause("ORD-4", ("ELEM-1",)), Cause("CAP-1"), Cause("ORD-1"))
-    said = msgspec.structs.replace(verdict("mine", statuses), causes=causes)
-    write_lines(report(said), tmp_path / "r.jsonl")
-
-    (run,) = merged([read_lines(tmp_path / "r.jsonl")], header_of(THEN)).runs
-
-    assert [r.rule for r in run.failed] == [r.rule.id for r in said.failed]
-    assert [(r.rule, r.cause) for r in run.failed] == [
-        ("ORD-4", 1),
-        ("CAP-1", 2),
-        ("ORD-1", 3),
-        ("ELEM-1", 0),
-    ]
 
 
 def failure(inputs: int) -> Failure:
@@ -75,17 +56,6 @@ def test_evidence_has_a_bound_and_every_rule_comes_before_a_second_piece() -> No
     assert all(len(r.evidence) >= 1 for r in run.results)
     assert {len(r.evidence) + r.left_out for r in run.results} == {3}
     assert any(r.left_out for r in run.results)
-
-
-def test_errors_are_told_up_to_a_bound() -> None:
-    said = msgspec.structs.replace(verdict(), errors=tuple("x" * 3_000 for _ in range(30)))
-
-    (run,) = report(said).runs
-
-    assert run.footer is not None
-    assert len(run.footer.errors) == 20
-    assert {(len(each), "(1,020 more)" in each) for each in run.footer.errors} == {(2_000, True)}
-    assert run.footer.errors_left_out == 10
 
 
 def test_a_newer_rule_that_does_not_decide_leaves_the_report_as_it_is(tmp_path: Path) -> None:

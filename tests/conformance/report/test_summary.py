@@ -1,11 +1,10 @@
 """The page of Markdown that a build server shows."""
 
 import msgspec
-import pytest
-from reports import FAILURE, report, result, verdict
+from reports import FAILURE, report, result
 
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import FORMS, Report, _markdown
+from asyncwait.conformance.report import FORMS, Report
 from asyncwait.conformance.verdict import Verdict
 
 
@@ -25,12 +24,3 @@ def test_texts_of_others_are_no_markup() -> None:
     assert not any(line.startswith("# head") for line in lines[: lines.index("`````text")])
     summary = next(line for line in lines if line.startswith("<details>"))
     assert summary.startswith("<details><summary>&lt;/summary&gt;|*x*")
-
-
-def test_a_page_that_would_not_be_shown_is_ended_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_markdown, "MOST_BYTES", 3_000)
-
-    lines = page(report(verdict("bad", {"ORD-1": "fail", "ORD-2": "fail"})))
-
-    assert "`report.jsonl`" in lines[-1]
-    assert len("\n".join(lines)) < 3_100

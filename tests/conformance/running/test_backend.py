@@ -1,7 +1,7 @@
 """What a backend declares, and what that takes out of a scenario."""
 
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -13,13 +13,10 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import (
     UnknownBackend,
     load_backend,
-    missing_text,
 )
-from asyncwait.conformance.running._child import hello_of
 from asyncwait.conformance.running._served import MOST_TEXT, checked
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     PROFILES,
@@ -28,7 +25,6 @@ from asyncwait.spec.scenario import (
     Scenario,
     Trace,
     declared,
-    profiles_of,
 )
 
 HINT = "; did you mean 'ordered'?"
@@ -40,25 +36,6 @@ def test_a_backend_can_do_everything_unless_it_says_otherwise() -> None:
     assert isinstance(backend, Backend)
     assert backend.capabilities == ALL_CAPABILITIES
     assert (backend.loop, backend.expected_failures, backend.batch) == ("asyncio", {}, False)
-
-
-def test_what_a_backend_lacks_is_taken_away() -> None:
-    backend = stream_backend(open_operator, lacks=[Capability.TIMED_INPUT, "cancel-calls"])
-
-    assert ALL_CAPABILITIES - backend.capabilities == {"timed-input", "cancel-calls"}
-
-
-def test_a_backend_has_the_profiles_that_it_names_and_no_others() -> None:
-    backend = stream_backend(open_operator, profiles=["ordered", "timeouts"])
-
-    assert profiles_of(backend.capabilities) == ("core", "ordered", "timeouts")
-    assert backend.capabilities == declared(["ordered", "timeouts"])
-
-
-def test_draining_at_barriers_is_the_lack_of_an_ability() -> None:
-    backend = stream_backend(open_operator, drains_at_barrier=True)
-
-    assert ALL_CAPABILITIES - backend.capabilities == {Capability.IN_FLIGHT_SNAPSHOT}
 
 
 MAPPING = "must be a mapping of ids of rules to reasons, like {'END-4': 'the reason'}"
@@ -113,72 +90,6 @@ def test_what_is_lacked_may_say_how_far_away_it_is() -> None:
 
     assert backend.capabilities == declared(lacks=["copies", "retry"])
     assert backend.lacking == lacks
-
-
-def test_a_profile_that_is_not_named_may_say_so_too() -> None:
-    lacks = {"retry": Lacks("not yet")}
-
-    backend = stream_backend(open_operator, profiles=["ordered"], lacks=lacks)
-
-    assert backend.capabilities == declared(["ordered"])
-    assert backend.lacking == {Capability.RETRY: Lacks("not yet")}
-
-
-def test_of_what_is_missing_without_a_word_nothing_is_known() -> None:
-    assert stream_backend(open_operator, lacks=["copies"]).lacking == {}
-    assert Lacks() == Lacks("unknown", "")
-
-
-@pytest.mark.parametrize(
-    ("rule", "lacking", "said"),
-    [
-        ("ORD-1", {}, ""),
-        ("COPY-1", {}, "needs copies, one-loop"),
-        (
-            "COPY-1",
-            {"copies": Lacks("not yet", "with 2.0"), "one-loop": Lacks("impossible")},
-            "needs copies, one-loop (copies not yet: with 2.0; one-loop impossible)",
-        ),
-        ("RETRY-5", {"retry": Lacks("not yet")}, ("needs retry, retry-after (retry not yet; "
-         "retry-after not yet)")),
-    ],
-)  # fmt: skip
-def test_a_rule_that_does_not_apply_says_why(rule: str, lacking: Any, said: str) -> None:
-    can = ALL_CAPABILITIES - {"copies", "one-loop", "retry", "retry-after"}  # type: ignore[operator]
-
-    assert missing_text(rules()[rule], can, lacking) == said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("soon",), "level must be one of unknown, impossible, not yet, got 'soon' (str)"),
-        (("not yet", 2), "reason must be a text, got 2 (int)"),
-    ],
-)
-def test_what_nobody_can_go_by_is_refused(arguments: Any, said: str) -> None:
-    with pytest.raises(InvalidConfig) as caught:
-        Lacks(*arguments)
-
-    assert str(caught.value) == said
-
-
-@pytest.mark.parametrize(
-    ("spec", "lacking"), [(7, {}), ("0.1", {"copies": Lacks()}), ("0.1", {Capability.COPIES: 7})]
-)
-def test_a_backend_of_another_make_may_not_say_nonsense(spec: Any, lacking: Any) -> None:
-    backend: Any = SimpleNamespace(capabilities=ALL_CAPABILITIES, expected_failures={}, batch=False)
-    assert hello_of("mine", backend).spec == ""
-
-    backend.spec, backend.lacking = spec, lacking
-
-    with pytest.raises(UnknownBackend, match=r"^backend 'mine': `spec` has to be a text, and "):
-        hello_of("mine", backend)
-
-
-def test_an_unknown_name_is_an_error_of_ours() -> None:
-    with pytest.raises(UnknownBackend, match=r"^no backend is named 'x': give a name that "):
-        load_backend("x")
 
 
 @pytest.mark.parametrize(

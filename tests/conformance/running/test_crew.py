@@ -4,8 +4,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import msgspec
 import pytest
@@ -52,50 +50,10 @@ def test_children_play_as_this_process_does(jobs: int) -> None:
         assert list(backend.play([*short, *[LONG] * 9])) == expected
 
 
-PID = 'print(\'{"error": "%d"}\' % os.getpid())'
-
-
-@pytest.mark.parametrize("count", [0, _crew.PULLED])
-def test_a_play_is_over_with_its_last_trace(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    with crew(program(PID)) as children:
-        endings(children.play([SCENARIO]))
-        attend, said = children._attend, 0
-
-        def attend_while_owed(seconds: float) -> Any:
-            nonlocal said
-            assert said < count
-            heard = attend(seconds)
-            said += len(heard)
-            return heard
-
-        monkeypatch.setattr(children, "_attend", attend_while_owed)
-        assert len(endings(children.play([SCENARIO] * count))) == count
-
-
-def test_the_number_of_a_scenario_decides_who_plays_it() -> None:
-    with crew(program(PID), size=2) as children:
-        pids = [detail for _, detail in endings(children.play([SCENARIO] * (4 * TURN)))]
-
-    turns = [set(pids[first : first + TURN]) for first in range(0, 4 * TURN, TURN)]
-    assert turns[0] == turns[2]
-    assert turns[1] == turns[3]
-    assert [len(turn) for turn in turns] == [1] * 4
-    assert turns[0] != turns[1]
-
-
-def test_a_play_that_is_given_up_disturbs_no_other() -> None:
-    with crew(
-        program('time.sleep(60) if number > 1 else print(\'{"error": "%d"}\' % number)')
-    ) as children:
-        next(children.play([SCENARIO] * 5))
-        assert endings(children.play([SCENARIO])) == [("error", "1")]
-
-
 ERROR = '{"error": "fine"}'
 FOREVER = "for _ in iter(int, 1)"
 FINE = 'print(\'{"error": "fine"}\') if number == 0 else '
 LATE = "the program is late: no answer for 0.3 s"
-HAD = "it answered the handshake, and"
 TOO_LONG = "a line of more than 1000000 bytes"
 LONG = Scenario(inputs=tuple(Timed(0, Record(f"a value of some length {n}")) for n in range(600)))
 
@@ -113,43 +71,22 @@ def reply(said: str) -> list[str]:
 READS_ONE = f"import time; print({ERROR!r}, flush=True); time.sleep(60)"
 DIED = "the program died: "
 NO_TRACE = "the reply is no trace: "
-FIRST = 'the first scenario, {"scenario":{}}'
-LONGER = "within 0.9 s, three times --patience; a longer one might help"
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     # Patience is for the whole reply, and counts while a request is written, too.
     "hangs": (reply("time.sleep(60)"), LATE),
-    "dribbles": (reply(f"[(print('x', end='', flush=True), time.sleep(0.01)) {FOREVER}]"), LATE),
     "floods": (reply(f"[print('x' * 9999, file=sys.stderr) {FOREVER}]"), LATE),
     "reads nothing": ([sys.executable, "-c", READS_ONE], LATE),
     # What a program says must not fill the memory.
     "endless line": (reply(f"[print('x' * 9_999, end='') {FOREVER}]"), TOO_LONG),
-    "endless first line": (
-        ["sh", "-c", "echo; cat /dev/zero"],
-        f"the answer to {FIRST}, is wrong: {TOO_LONG}",
-    ),
     # Neither side waits for the other to read, however little fits into a pipe.
     "long replies": (program("print('{\"error\": \"%s\"}' % ('x' * 100_000))"), "x" * 100_000),
-    # Nobody waits for a child to go that can't answer any more.
-    "closes its output": (
-        ["sh", "-c", f"echo '{ERROR}'; echo too loud >&2; exec 1>&-; exec sleep 60"],
-        f"{DIED}it closed its output and went on: too loud",
-    ),
     # Its last words are kept, and a signal has a name.
     "dies": (
         reply("[print('no memory', file=sys.stderr), os._exit(9)]"),
         f"{DIED}exit code 9: no memory",
     ),
     "is killed": (reply("os.kill(os.getpid(), 11)"), f"{DIED}ended by SIGSEGV"),
-    # Whoever has answered the handshake is a backend; what comes then is an error, as later.
-    "hangs at first": (
-        ["sh", "-c", "echo; sleep 60"],
-        f"the program is late: {HAD} then gave no answer to {FIRST}, {LONGER}",
-    ),
-    "dies at first": (
-        ["sh", "-c", "echo; echo no heap >&2; exit 3"],
-        f"{DIED}{HAD} ended before it answered {FIRST}: exit code 3: no heap",
-    ),
     "nothing": (program("print('{}')"), "the reply holds neither a trace nor an error"),
 }
 
@@ -234,27 +171,6 @@ def backend():
 """
 
 
-def test_last_words_that_came_with_the_reply_before_are_shown() -> None:
-    body = "if number == 2: print('panicked', file=sys.stderr)\n    if number == 2: os._exit(101)"
-    early = body.replace("number == 2: print", "number == 1: print")
-    for each in (body, early):
-        with crew(program(f'{each}\n    print(\'{{"error": "no"}}\')')) as children:
-            *_, died = children.play([SCENARIO] * 2)
-
-        assert died.legs[-1].ending.detail.startswith("the program died: exit code 101")
-        assert died.output == "panicked"
-
-
-def test_of_much_output_the_last_is_kept() -> None:
-    loud = program(f"{FINE}[print('x' * 100_000 + 'end', file=sys.stderr), print('{{}}')]")
-    with crew(loud) as children:
-        (trace,) = children.play([SCENARIO])
-
-    first, last = trace.output.split("\n")
-    assert first == f"({100_004 - _process.LAST_WORDS:,} bytes before)"
-    assert last.endswith("xend")
-
-
 NUMBERED = """
 import json, os, sys, time
 print('{"protocol": 2}', flush=True)
@@ -270,13 +186,6 @@ for line in sys.stdin:
 
 def numbered(body: str) -> list[str]:
     return [sys.executable, "-c", NUMBERED.replace("REPLY", body)]
-
-
-def test_requests_and_replies_of_version_2_have_numbers() -> None:
-    with crew(numbered("pass")) as children:
-        said = endings(children.play([SCENARIO] * 20))
-
-    assert len(set(said)) == 1
 
 
 WRONG = "it answered the wrong scenario: the reply must have number 1, and has "
@@ -330,15 +239,3 @@ def test_the_guide_says_what_a_program_is_given() -> None:
     assert "three times as long to start" in guide
     assert f"`--patience` seconds ({REAL_SECONDS:g} unless told otherwise)" in guide
     assert f"no longer than {_process.LONGEST_LINE >> 20} MiB" in guide
-
-
-@pytest.mark.parametrize(
-    ("starved", "seconds"), [(0.0, 10.5), (0.5, 14.5), (0.9, 50.5), (1.0, 100.5)]
-)
-def test_time_without_a_processor_is_not_the_childs(starved: float, seconds: float) -> None:
-    wait, child = _crew.Wait(10.0), SimpleNamespace(starved=0.0)
-    while not wait.is_over(child):  # type: ignore[arg-type]
-        wait.passed += 0.5
-        child.starved += 0.5 * starved
-
-    assert wait.passed == pytest.approx(seconds, abs=0.5)

@@ -1,18 +1,15 @@
 """A child process and all that it starts: read without waiting, ended without remains."""
 
-import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Protocol
 
 import pytest
 from remains import carrying, linux, wait_until_gone
 
-from asyncwait.conformance.running import ChildProcess, _supervisor
-from asyncwait.conformance.running._process import Words, mark_of
+from asyncwait.conformance.running import ChildProcess
 
 SECONDS = 30.0
 """Only a broken test waits so long."""
@@ -61,11 +58,8 @@ print("hidden", flush=True)
 """
 
 WAYS = {
-    "a child of its own": "subprocess.Popen(['sleep', '600']); print()",
-    "a session of its own": "subprocess.Popen(['sleep', '600'], start_new_session=True); print()",
     "an orphan in a session of its own": HIDES,
     "signals ignored": "[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]; " + "print()",
-    "signals blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); print()",
     "stopped": "print(); os.kill(os.getpid(), signal.SIGSTOP)",
     "many": "[os.fork() for _ in range(4)]; print()",
 }
@@ -106,66 +100,6 @@ def test_the_memory_of_a_child_is_bounded(start: Start) -> None:
     child = start(python(hog), memory=256 << 20)
 
     assert [*lines_of(child)] == [b"1", b"no"]
-
-
-def test_a_crash_leaves_no_core(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    child = start(["sh", "-c", "ulimit -c; kill -SEGV $$"])
-
-    assert [*lines_of(child)] == [b"0"]
-    assert child.obituary() == "ended by SIGSEGV"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_program_that_cant_be_started_says_why(tmp_path: Path, start: Start) -> None:
-    file = tmp_path / "program"
-    file.write_bytes(b"\x7fELF")
-    file.chmod(0o755)
-    child = start([str(file)])
-
-    assert [*lines_of(child)] == []
-    assert child.obituary() == (
-        f"exit code 126: {file} can't be started: {os.strerror(errno.ENOEXEC)}"
-    )
-
-
-@linux
-def test_a_child_gets_all_signals_and_no_descriptor_of_ours(start: Start) -> None:
-    shown = "grep -E 'Sig(Ign|Blk)' /proc/self/status | cut -f 2; cd /proc/$$/fd && echo *"
-    child = start(["sh", "-c", shown])
-
-    assert [*lines_of(child)] == [b"0" * 16, b"0" * 16, b"0 1 2 3"]  # `echo *` opens one
-
-
-def test_words_are_told_apart_by_their_mark() -> None:
-    mark = mark_of("secret")
-    words = Words(mark)
-    for byte in b"one" + mark + mark + b"three":
-        words.add(bytes([byte]))
-
-    assert (words.last_line, words.take(), words.take(), words.take()) == (
-        "three",
-        "one",
-        "",
-        "three",
-    )
-    assert words.take() == ""
-
-
-@linux
-@pytest.mark.parametrize("told", [True, False])
-def test_what_is_below_is_found_and_nothing_else(
-    monkeypatch: pytest.MonkeyPatch, start: Start, *, told: bool
-) -> None:
-    monkeypatch.setattr(_supervisor, "_KNOWS_CHILDREN", told)
-    start(["sleep", "600"])
-    child = start(["sh", "-c", "sleep 600 & echo $$ $!; wait"])
-    shell, sleeper = map(int, next(lines_of(child)).split())
-
-    assert _supervisor.below(shell) == [sleeper]
-    assert {shell, sleeper} < set(_supervisor.below(os.getpid()))
 
 
 @linux

@@ -7,11 +7,9 @@ from sample import some
 from asyncwait.conformance._shrink import reductions
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import scenario_of
-from asyncwait.conformance.generation import generate, shape
-from asyncwait.spec import Record
+from asyncwait.conformance.generation import generate
 from asyncwait.spec.scenario import (
     Scenario,
-    Timed,
     key_of,
     size_of,
 )
@@ -43,30 +41,6 @@ def test_every_reduction_is_smaller() -> None:
         assert all(size_of(reduced) < size_of(scenario) for reduced in reductions(scenario))
 
 
-@pytest.mark.parametrize("scenario", [Scenario(), Scenario(name="nothing")])
-def test_nothing_is_smaller_than_the_empty_scenario(scenario: Scenario) -> None:
-    assert list(reductions(scenario)) == []
-
-
-def test_inputs_go_by_halves_then_one_by_one() -> None:
-    inputs = tuple(Timed(0, Record(n)) for n in range(5))
-    kept = [
-        tuple(timed.element.value for timed in reduced.inputs if isinstance(timed.element, Record))
-        for reduced in reductions(Scenario(inputs=inputs))
-    ]
-
-    assert kept[:8] == [
-        (),  # the field
-        (),  # all of its elements
-        (2, 3, 4),
-        (0, 1, 4),
-        (0, 1, 2, 3),
-        (1, 2, 3, 4),
-        (0, 2, 3, 4),
-        (0, 1, 3, 4),
-    ]
-
-
 @pytest.mark.parametrize(
     ("timeout", "smaller"),
     [(400, [40, 200, 360]), (40, []), (7, [1, 3, 6]), (1, [])],
@@ -85,14 +59,3 @@ def test_what_would_be_no_scenario_is_left_out() -> None:
 
     assert (40, 0) not in times
     assert {(0, 80), (40, 40)} <= set(times)
-
-
-def test_a_large_scenario_is_reduced_by_large_parts() -> None:
-    scenario = shape("long", 100, seed=0)
-
-    sizes = [
-        len(reduced.inputs) for reduced, _ in zip(reductions(scenario), range(20), strict=False)
-    ]
-
-    assert min(sizes) == 0
-    assert sorted(set(sizes))[1] <= len(scenario.inputs) / 2

@@ -9,7 +9,7 @@ from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import Case, Failure, RuleResult
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Ending, Leg, Scenario, Trace, key_of, size_of
+from asyncwait.spec.scenario import Ending, Leg, Scenario, Trace, size_of
 
 TRACE = Trace((Leg(Ending("finished")),))
 
@@ -58,29 +58,6 @@ def test_what_is_left_is_what_makes_it_fail() -> None:
     assert found.crashes == found.requests == found.sink == found.plans == ()
 
 
-def test_no_scenario_is_played_twice() -> None:
-    backend = Backend(one=two_in_order, other=lambda s: records(s) >= 2)
-    search = Search(backend, never)
-
-    search.smallest("one", largest(two_in_order))
-    search.smallest("other", largest(two_in_order))
-
-    keys = [key_of(scenario) for scenario in backend.played]
-    assert len(keys) == len(set(keys))
-
-
-def test_what_one_search_comes_across_serves_the_next() -> None:
-    backend = Backend(one=two_in_order, other=two_in_order)
-    search = Search(backend, never)
-    first = search.smallest("one", largest(two_in_order))
-    played = len(backend.played)
-
-    second = search.smallest("other", largest(two_in_order))
-
-    assert second.case.planned == first.case.planned
-    assert len(backend.played) == played
-
-
 def test_a_search_ends_when_its_time_is_over() -> None:
     backend = Backend(one=two_in_order, other=two_in_order)
     search = Search(backend, lambda: len(backend.played) >= 3)
@@ -98,19 +75,6 @@ def test_a_failure_that_nothing_repeats_stays_as_it_is() -> None:
     begin = largest(two_in_order)
 
     assert Search(Backend(), never).smallest("rule", begin) is begin
-
-
-def test_few_are_played_where_most_fail_and_many_where_few_do() -> None:
-    sizes: list[int] = []
-
-    def try_out(scenarios: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
-        sizes.append(len(scenarios))
-        return iter([{}] * len(scenarios))
-
-    Search(try_out, never).smallest("rule", largest(two_in_order))
-
-    assert sizes[:3] == [8, 16, 32]
-    assert max(sizes) <= 64
 
 
 def noted(is_over: Callable[[], bool]) -> tuple[str, bool]:

@@ -6,106 +6,19 @@ import pytest
 from sample import some
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
-from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import draw
-from asyncwait.conformance.timeline import Lane, draw_svg, figures, lay_out
+from asyncwait.conformance.timeline import draw_svg, lay_out
 from asyncwait.reference import open_operator
 from asyncwait.spec.scenario import (
     CallEnded,
     Ending,
-    FiguresRead,
     Leg,
     Scenario,
     Trace,
 )
 from asyncwait.spec.texts import one_line
-
-
-def test_attempts_are_told_from_the_back_off_between_them() -> None:
-    scenario = scenario_of("retry; 0: a; a: 40 raises own, 40 gives")
-
-    (chart,) = lay_out(scenario, play(open_operator, scenario))
-
-    (lane,) = (lane for lane in chart.lanes if lane.kind == "record")
-    times = [(s.kind, chart.columns[s.since].at, chart.columns[s.until].at) for s in lane.spans]
-    assert times == [
-        ("waiting", 0, 0),
-        ("running", 0, 40),
-        ("back-off", 40, 80),
-        ("running", 80, 120),
-    ]
-    assert [(m.sign, chart.columns[m.column].at) for m in lane.seen] == [
-        ("t", 0),
-        ("1", 0),
-        ("!", 40),
-        ("2", 80),
-        ("n", 120),
-    ]
-
-
-LEAVING = """
-capacity 6; timeout 120; handled; retry initial=40; batch max_size=3 max_wait=40; 0: a; 80: b c;
-a: 20 raises own, 100 gives a1, late gives a?; b c: 100 gives *1; source_ends_at 240
-"""
-"""a is alone in the first batch, and leaves the second at its deadline."""
-
-
-def test_which_records_share_a_call_and_when_one_leaves_it_is_seen() -> None:
-    scenario = scenario_of(LEAVING)
-
-    trace = play(open_operator, scenario)
-    (chart,) = lay_out(scenario, trace)
-
-    shared = {
-        lane.label: [
-            (span.batch, chart.columns[span.since].at, chart.columns[span.until].at)
-            for span in lane.spans
-            if span.batch is not None
-        ]
-        for lane in chart.lanes
-        if lane.kind == "record"
-    }
-    assert shared == {
-        "'a'": [(0, 40, 60), (1, 100, 160)],
-        "'b'": [(1, 100, 200)],
-        "'c'": [(1, 100, 200)],
-    }
-    called = [line.split()[-4:] for line in draw(scenario, trace) if " called in batch " in line]
-    assert called[:2] == [["called", "in", "batch", "A"], ["called", "in", "batch", "B"]]
-
-
-def test_the_letters_of_batches_come_again_in_time() -> None:
-    records = "".join(f"{number * 40}: {number}; " for number in range(25))
-    scenario = scenario_of(f"{records}batch max_size=1")
-
-    (chart,) = lay_out(scenario, play(open_operator, scenario))
-
-    shared = [
-        (m.text, s.batch)
-        for lane in chart.lanes
-        for s in lane.spans
-        for m in lane.marks
-        if s.batch is not None and m.kind == "called"
-    ]
-    assert [batch for _, batch in shared] == [*range(25)]
-    assert shared[0][0] == "call #0 of 0 in batch A"
-    assert shared[20][0] == "call #20 of 20 in batch A"
-
-
-def test_a_source_that_nobody_reads_and_a_consumer_that_is_away_are_seen() -> None:
-    scenario = scenario_of("capacity 1; 0: 0 1 2; sink read 1, pause 80")
-
-    (chart,) = lay_out(scenario, play(open_operator, scenario))
-
-    tracks = {lane.label: lane for lane in chart.lanes if lane.kind == "track"}
-    assert spans(tracks["source"]) == ["unread"]
-    assert spans(tracks["consumer"]) == ["away"]
-
-
-def spans(lane: Lane) -> list[str]:
-    return [span.kind for span in lane.spans]
 
 
 def test_a_trace_that_no_operator_can_have_written_is_refused() -> None:
@@ -138,7 +51,3 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
             columns = [mark.column for mark in marks]
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
-
-
-def test_a_figure_that_no_float_can_hold_is_told() -> None:
-    assert figures(FiguresRead(0, 10**400, 2)) == f"in_flight {10**400}, waiting 2"

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline import draw_svg, lay_out, svg_of
+from asyncwait.conformance.timeline import draw_svg
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record, Watermark
 from asyncwait.spec.scenario import Scenario, Timed
@@ -37,15 +37,6 @@ def test_a_picture_says_what_it_shows() -> None:
     assert drawn(SCENARIO).findtext(f"{SVG}title") == "two inputs"
 
 
-def test_kinds_are_told_apart_without_colours() -> None:
-    text = draw_svg(SCENARIO, play(open_operator, SCENARIO))
-
-    assert ".waiting{stroke:var(--wait);stroke-dasharray" in text
-    assert ".held{fill:url(#aw-held)" in text
-    words = [each.text for each in parsed(text).iter(f"{SVG}text")]
-    assert {"waits for its call", "its call runs", "decided and held", "comes out"} <= set(words)
-
-
 def test_a_batch_is_a_block_over_the_lanes_of_its_records() -> None:
     scenario = scenario_of("key-ordered; batch; 0: a/x b/x c/y; a b c: 40 gives *1")
 
@@ -58,17 +49,6 @@ def test_a_batch_is_a_block_over_the_lanes_of_its_records() -> None:
     ]
 
 
-def test_the_block_of_a_batch_is_smaller_when_a_record_has_left_it() -> None:
-    scenario = scenario_of(
-        "timeout 120; handled; retry initial=40; batch max_size=2 max_wait=40; 0: a; 80: b;"
-        "a: raises own, 80 gives a1, late gives a?; b: 100 gives b1; source_ends_at 200"
-    )
-
-    *_, block = [each.get("d", "") for each in shapes(drawn(scenario), "batch")]
-
-    assert block == "M293 49h52v38h-52zM345 73h52v14h-52z"
-
-
 def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:
     inputs = tuple(Timed(number, Record(number)) for number in range(400))
     scenario = Scenario(mode="unordered", capacity=8, inputs=inputs)
@@ -78,13 +58,3 @@ def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:
     assert len(text) < 60_000
     assert "more lanes are not shown" in text
     assert "steps are not shown" in text
-
-
-def test_in_a_page_that_holds_the_style_a_picture_goes_without() -> None:
-    timeline = lay_out(SCENARIO, play(open_operator, SCENARIO))
-
-    text = svg_of(timeline, title="in a page", alone=False)
-
-    assert "<style" not in text
-    assert "<pattern" not in text
-    assert "xmlns" not in text

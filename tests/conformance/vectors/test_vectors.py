@@ -1,7 +1,6 @@
 """Vectors: they are what the examples give now, and every sound operator comes to the same."""
 
 import json
-import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from outside import Folder
 
 from asyncwait.conformance._vectors import has_one_outcome, made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
-from asyncwait.spec import InvalidConfig, Record, Watermark
+from asyncwait.spec import Record, Watermark
 from asyncwait.spec.scenario import (
     Crash,
     Handler,
@@ -25,10 +24,8 @@ from asyncwait.spec.scenario import (
     Timed,
 )
 from asyncwait.spec.vectors import (
-    Outcome,
     Vector,
     shipped_vectors,
-    vectors_from_json,
     vectors_to_json,
 )
 from asyncwait.spec.vectors._vector import schema_text
@@ -115,33 +112,6 @@ def test_an_outcome_is_one_only_where_that_is_sure(
     assert has_one_outcome(replace(SURE, **changes)) is is_one
 
 
-def test_an_outcome_is_compared_segment_by_segment() -> None:
-    scenario = replace(SURE, mode="unordered")
-    outcome = Outcome(
-        "finished", "any", ((Record("y"), Record("x")), (Watermark(1),), (Record("b"),))
-    )
-    with open_backend("reference-asyncio", jobs=1) as reference:
-        (trace,) = reference.play([scenario])
-
-    assert outcome.differs(scenario, trace) == ""
-    assert replace(outcome, order="given").differs(scenario, trace) == (
-        'segment 0: expected {"type": "record", "value": "y"}, {"type": "record", "value": "x"}, '
-        'got {"type": "record", "value": "x"}, {"type": "record", "value": "y"}'
-    )
-    assert outcome.output is not None
-    short = replace(outcome, output=outcome.output[:2])
-    assert short.differs(scenario, trace) == "expected 2 segments, got 3"
-    failed = replace(outcome, how="failed")
-    assert failed.differs(scenario, trace) == 'expected how "failed", got "finished"'
-
-
-def test_another_format_is_refused() -> None:
-    with pytest.raises(InvalidConfig) as caught:
-        vectors_from_json(b'{"format": 2, "vectors": "elsewhere"}')
-
-    assert str(caught.value) == "format must be 1, the one that is read here, got 2 (int)"
-
-
 def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
     watermarks = str(DATA / "watermarks.json")
 
@@ -154,23 +124,6 @@ def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:
     name = f"exec:{node('broken.js')}"
     assert f"{name}: empty-segments: fail: WM-2: Record 'b' (input 2) came out" in broken.out
     assert f"{name}: empty-segments: fail: outcome: segment 0: expected " in broken.out
-
-
-def test_what_is_no_file_of_vectors_is_refused(outside: Folder) -> None:
-    outside.write("it.json", '{"format": 1}')
-    outside.path.joinpath("empty").mkdir()
-
-    wrong = outside.here("vectors", "run", "pool-asyncio", "it.json")
-    empty = outside.here("vectors", "run", "pool-asyncio", "empty")
-    nobody = outside.here("vectors", "run")
-
-    assert wrong.code == 2
-    assert re.fullmatch("error: it.json: the vectors break their schema: .*\n", wrong.err)
-    assert (empty.code, empty.err) == (2, "error: empty: there is no file with vectors in it\n")
-    assert (nobody.code, nobody.err) == (
-        2,
-        "error: name a backend, or give --exec; see: asyncwait backends\n",
-    )
 
 
 def test_what_can_not_be_played_is_inconclusive(outside: Folder) -> None:

@@ -12,7 +12,6 @@ from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Case,
     Failure,
-    Failures,
     RuleResult,
     Status,
     Tally,
@@ -26,9 +25,7 @@ from asyncwait.spec.scenario import (
     Capability,
     Ending,
     Leg,
-    Plan,
     Scenario,
-    Step,
     Trace,
     declared,
 )
@@ -179,30 +176,3 @@ def test_the_worst_decides_the_word(
 
     assert verdict.word == word
     assert EXIT_CODES == {GREEN: 0, KNOWN: 0, RED: 1, GREY: 3}
-
-
-def test_the_line_names_the_profiles_unless_they_are_all() -> None:
-    core, finer = declared(["unordered", "timeouts"]), declared(lacks=["virtual-time"])
-    passes, fails = RuleResult(ANY, "pass"), RuleResult(MUST, "fail")
-    claims = [
-        Verdict("mine", results, 1, 1, capabilities=can).claim
-        for results, can in (((passes,), core), ((passes, fails), core), ((passes,), finer))
-    ]
-
-    assert claims == [
-        "conformant: core, unordered, timeouts",
-        "not conformant: core, unordered, timeouts",
-        "conformant",
-    ]
-
-
-def test_examples_come_before_generated_failures_and_short_ones_before_long() -> None:
-    failures = Failures()
-    for size, generated in ((5, True), (1, True), (9, False), (3, True), (7, False)):
-        scenario = Scenario(plans=tuple(Plan(str(n), (Step(),)) for n in range(size)))
-        name = f"{size}{'g' if generated else ''}"
-        case = Case(name, scenario, scenario, generated)
-        failures.add(Failure(case, FAILURE.trace, FAILURE.violation))
-
-    assert [failure.case.name for failure in failures.kept] == ["7", "9", "1g"]
-    assert failures.count == 5
