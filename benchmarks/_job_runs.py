@@ -148,8 +148,8 @@ def _threaded(job: Job, fn: Any, loop: Any) -> tuple[Any, Any]:
     server = Server(fn, loop)
 
     def hire() -> Any:
-        loop.crews.append(Hired(loop, server))
-        return loop.crews[-1]
+        loop.pools.append(Hired(loop, server))
+        return loop.pools[-1]
 
     loop.servers.append(server)
     build: Any = threads_wait

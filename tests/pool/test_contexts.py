@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from asyncwait.backends.pool import open_operator
-from asyncwait.backends.pool._coroutine_crew import within
+from asyncwait.backends.pool._coroutine_workers import within
 from asyncwait.spec import CallFailed, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,6 @@ from asyncwait.backends.pool import unordered_wait
 from asyncwait.backends.services import Adaptive
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import Retry, RetryAfter
-from asyncwait.toolkit._limits._meters import says_too_many
 
 
 class Service:
@@ -93,24 +92,3 @@ def test_a_service_that_bears_everything_is_given_the_capacity() -> None:
     assert len(in_full) / (in_full[-1] - in_full[0]) == pytest.approx(640, rel=0.01)
     assert service.served[0] == 0
     assert sum(at < 0.1 for at in service.served) == 4
-
-
-class Refusal(Exception):
-    def __init__(self, **attributes: Any) -> None:
-        self.__dict__.update(attributes)
-
-
-@pytest.mark.parametrize(
-    ("error", "says"),
-    [
-        (RetryAfter(1), True),
-        (Refusal(status=429), True),
-        (Refusal(status_code=429), True),
-        (Refusal(code=429), True),
-        (Refusal(response=Refusal(status_code=429)), True),
-        (Refusal(status=503), False),
-        (ValueError(429), False),
-    ],
-)
-def test_a_service_says_too_many_in_several_ways(error: Exception, says: bool) -> None:  # noqa: FBT001 - of a table
-    assert says_too_many(error) is says

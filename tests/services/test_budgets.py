@@ -18,7 +18,7 @@ from asyncwait.backends.services import Budget, BudgetSpent, Cost, LedgerLost
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 from asyncwait.toolkit._limits import _spending
-from asyncwait.toolkit._limits._lines import Asker, Permit, order_of
+from asyncwait.toolkit._limits._lines import Asker, Permit, arrive
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -219,7 +219,7 @@ def test_two_who_share_a_file_never_take_the_rest_of_a_budget_both(tmp_path: Pat
         def take(asker: Asker, start: Any = start, taken: list[Any] = taken) -> None:
             start.wait()
             for _ in range(20):
-                permit = Permit(asker.line(None), [1.0], lambda *_: None, order_of(is_retry=False))
+                permit = Permit(asker.line(None), [1.0], lambda *_: None, (True, arrive()))
                 taken.extend(each for each, error in asker.enter(permit) if error is None)
 
         with ThreadPoolExecutor(2) as workers:

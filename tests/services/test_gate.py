@@ -162,35 +162,6 @@ def test_an_error_with_an_invalid_cost_says_that_its_estimate_is_charged() -> No
     assert [note.endswith("the estimate is charged") for note in error.__notes__] == [True]
 
 
-@pytest.mark.parametrize("then", ["fail", "stop"])
-def test_a_value_that_a_budget_stops_is_reported(then: Any) -> None:
-    errors: list[BaseException | None] = []
-    busy = {"b"}
-
-    def dead(value: str, error: OperatorError) -> str:
-        errors.append(error.__cause__)
-        return value
-
-    async def ask(value: str) -> str:
-        if value in busy:
-            busy.discard(value)
-            raise ConnectionError("refused")
-        return value.upper()
-
-    options: dict[str, Any] = {"limits": [Budget(4, then=then)], "retry": Retry(initial=0.05)}
-
-    async def main(_: object) -> None:
-        async with pool.ordered_wait([*"abcdef"], ask, on_error=dead, **options) as results:
-            assert [await anext(results) for _ in range(4)] == ["A", "b", "C", "D"]
-            with pytest.raises(StopAsyncIteration if then == "stop" else BudgetSpent) as end:
-                await anext(results)
-            assert then == "stop" or end.value.stopped == ("e", "f")
-
-    run_virtual(main)
-    assert [type(error) for error in errors] == [BudgetSpent]
-    assert isinstance(errors[0] and errors[0].__cause__, ConnectionError)
-
-
 @LOOPS
 @pytest.mark.parametrize("inputs", [[*"ab"], [*"abc"]], ids=["nothing-waits", "a-record-waits"])
 def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(

@@ -1,6 +1,5 @@
 """Arguments of limits, calls that never begin, and costs; the rules of LIMIT tell the rest."""
 
-from collections.abc import Awaitable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import anyio
 import pytest
 from counting import Counting, run
-from operators import block
 
 from asyncwait.backends.services import (
     Adaptive,
@@ -25,7 +23,6 @@ from asyncwait.backends.services import (
 )
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry
 
-LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 NUMBER = "a call is unknown: expected a number >= 0 as the cost of 1, got "
 
 
@@ -72,39 +69,6 @@ def test_calls_that_are_not_known_when_values_are_read_wait_themselves(
     budget = Budget(2, then="stop")
     most = 10 if "batch" in shares else 2
     assert run(fn, range(20), limits=[budget], **shares) == list(range(most))
-
-
-@LOOPS
-@pytest.mark.parametrize("blocked", [5 / 16, 1 / 2])
-def test_the_turn_of_an_attempt_that_never_begins_is_for_the_next(
-    blocked: float, loop: str
-) -> None:
-    async def fn(value: int) -> int:
-        if value == 0:
-            await anyio.sleep(1 / 8)
-            raise ValueError(value)
-        await anyio.sleep(1 / 16)
-        if value == 1:
-            block(blocked)
-        return value
-
-    retry = Retry(initial=1 / 8)
-    options: dict[str, Any] = {"retry": retry, "timeout": 1 / 2, "on_error": "skip"}
-    assert run(fn, range(5), loop, limits=[InFlight(1)], **options)[-3:] == [2, 3, 4]
-
-
-def test_a_plain_function_that_returns_an_awaitable_keeps_to_limits() -> None:
-    service = Counting()
-
-    async def told(value: int) -> Cost[int]:
-        return Cost(await service(value), 2)
-
-    def fn(value: int) -> Awaitable[Cost[int]]:
-        return told(value)
-
-    limits = [InFlight(3), Budget(12, "USD", then="stop")]
-    assert run(fn, range(9), limits=limits) == list(range(6))
-    assert service.most == 3
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from asyncwait.backends.services import (
     Limit,
     RedisLimits,
 )
-from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
+from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 from asyncwait.toolkit import Told
 
 SAID = '[{"kind":"budget","unit":"calls"}]'
@@ -204,14 +204,6 @@ def test_what_others_have_put_where_limits_are_kept_is_named(
         asyncio.run(results_of(limits))
 
 
-def test_a_budget_of_before_whose_first_call_was_too_dear_is_unspent(
-    redis_server: RedisServer,
-) -> None:
-    redis_server.client.hset(ABOUT, mapping={"generation": "a 1", "limits": SAID})
-    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
-    assert asyncio.run(results_of(limits, 9)) == list(range(9))
-
-
 def test_an_address_that_is_none_is_refused_without_its_password() -> None:
     with pytest.raises(InvalidConfig, match=r"^url must be like redis://host") as caught:
         RedisLimits("redis://user:secret@host:99999999", "model", [Budget(9)]).ledger()
@@ -325,14 +317,3 @@ def test_who_leaves_as_a_turn_comes_gives_it_back(redis_server: RedisServer) -> 
     asyncio.run(main())
     spent: Any = redis_server.client.hget("{asyncwait limits leaving}", "total 2")
     assert float(spent) == len(asked)
-
-
-def test_retries_count(redis_server: RedisServer) -> None:
-    async def fails(value: int) -> int:
-        raise LookupError(value)
-
-    limits = RedisLimits(redis_server.url, "model", [Budget(9)])
-    retry = Retry(max_attempts=4, initial=0.001)
-    with pytest.raises(OperatorError, match="after 4 attempts"):
-        asyncio.run(results_of(limits, 1, fails, retry=retry))
-    assert float(redis_server.client.hget(ABOUT, "total 1")) == 4  # type: ignore[arg-type]

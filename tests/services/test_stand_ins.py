@@ -52,18 +52,6 @@ def run(fn: Any, count: int, loop: Any = "asyncio", **options: Any) -> tuple[lis
     return run_virtual(main, loop)
 
 
-@LOOPS
-def test_a_slow_call_is_made_again_and_costs_no_place(loop: str) -> None:
-    service = Service({3, 7})
-    fn = StandIns(service, hedge=Hedge(after=0.5, at_most=0.5))
-    results, took = run(fn, 20, loop, capacity=20, timeout=5)
-    assert results == list(range(20))
-    assert took == pytest.approx(0.6)
-    assert sorted(service.cancelled) == [3, 7]
-    assert service.closed
-    assert fn.figures() == HedgeFigures(calls=20, hedges=2, won=2)
-
-
 @pytest.mark.parametrize("when", ["the second wins", "its deadline passes", "it is left"])
 def test_what_a_call_awaits_in_its_clean_up_runs_to_its_end_on_asyncio(when: str) -> None:
     log: list[str] = []

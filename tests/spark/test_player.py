@@ -171,10 +171,10 @@ COMPLETED_LATE = scenario_of(
 def test_a_completion_that_raises_at_the_user_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
     put = Inbox.put
 
-    def strict(self: Inbox, entry: Any, outcome: Any) -> None:
+    def strict(self: Inbox, entry: Any, *outcome: Any) -> None:
         if entry.results is not None:
             raise RuntimeError("it is decided")
-        put(self, entry, outcome)
+        put(self, entry, *outcome)
 
     monkeypatch.setattr(Inbox, "put", strict)
     trace = play(COMPLETED_LATE)

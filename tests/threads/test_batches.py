@@ -4,14 +4,13 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import anyio
 import pytest
 from blocking import Gated, await_event, ours
 from remains import wait_until
 
 from asyncwait.backends.services import Budget, Cost, InFlight
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, CallTimedOut, InvalidResult, TooManyAbandonedCalls
+from asyncwait.spec import Batch, CallTimedOut
 from asyncwait.spec.limits import PermitTimedOut
 
 SHORT = 0.03
@@ -52,14 +51,6 @@ def test_a_function_may_change_the_list_that_it_is_given() -> None:
         assert list(results) == [30, 10, 20]
 
 
-def test_a_set_is_no_answers() -> None:
-    with (
-        pytest.raises(InvalidResult, match="expected a list or a mapping"),
-        ordered_wait([*"ab"], lambda values: {*values}, batch=PAIRS) as results,
-    ):
-        list(results)
-
-
 @pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
 def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
     is_open = threading.Event()
@@ -81,46 +72,6 @@ def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
         figures = results.statistics()
 
     assert (figures.timeouts, figures.batches, figures.calls) == (2, 2, 4)
-
-
-def test_too_many_batches_that_run_on_end_the_stream(fn: Gated) -> None:
-    batch = Batch(max_size=2, in_flight=1)
-    with (
-        pytest.raises(TooManyAbandonedCalls, match=r"^\d calls .* at most 1 may run at a time; "),
-        ordered_wait(
-            range(99),
-            lambda values: fn(tuple(values)),
-            timeout=SHORT,
-            on_error="skip",
-            capacity=50,
-            batch=batch,
-        ) as results,
-    ):
-        list(results)
-
-    # The third had the place of the second; on a busy machine it may be late as well.
-    assert fn.began[:3] == [(0, 1), (2, 3), (4, 5)]
-
-
-def test_leaving_tells_of_a_batch_that_runs_on(fn: Gated) -> None:
-    told = r"^1 call runs on in a thread, and nothing can end it: of \['a', 'b'\]; give"
-    with (
-        pytest.warns(RuntimeWarning, match=told),
-        ordered_wait(
-            [*"ab"], lambda values: fn(tuple(values)), timeout=SHORT, on_error="skip", batch=PAIRS
-        ) as results,
-    ):
-        assert list(results) == []
-
-
-@pytest.mark.anyio
-async def test_leaving_waits_for_a_batch_whose_time_is_not_over(fn: Gated) -> None:
-    with fn.opened_later(lambda: bool(fn.began)):
-        async with ordered_wait([*"ab"], lambda values: fn(tuple(values)), batch=PAIRS):
-            while not fn.began:
-                await anyio.sleep(0.001)
-
-    assert fn.ended == [("a", "b")]
 
 
 @pytest.mark.parametrize(("limits", "out"), [([Budget(4, "USD", then="stop")], 2), (None, 4)])

@@ -7,7 +7,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
-from blocking import WAITS, await_event
+from blocking import await_event
 from remains import wait_until
 
 from asyncwait.backends.threads import ordered_wait, unordered_wait
@@ -44,13 +44,6 @@ def test_calls_see_the_context_of_the_opening_and_change_it_for_nobody(form: str
     context = copy_context()
     assert context.run(run) == [("outside", value) for value in "abc"]
     assert context[request] == "outside"
-
-
-def test_a_result_may_be_anything(mode: str) -> None:
-    values: list[Any] = [None, "text", [], {"a": 1}, b"", iter("ab"), OSError("no")]
-
-    with WAITS[mode](range(len(values)), values.__getitem__) as results:
-        assert {id(result) for result in results} == set(map(id, values))
 
 
 def test_results_are_read_where_the_call_runs() -> None:
@@ -105,17 +98,3 @@ def test_handlers_run_on_the_loop_and_may_ask_for_figures() -> None:
 
     assert out == ["asyncwait-loop 1"]
     assert "on the loop" in refused[0]
-
-
-@pytest.mark.parametrize(
-    "error",
-    [GeneratorExit("a"), BaseExceptionGroup("a", [GeneratorExit(), OSError()])],
-    ids=lambda error: type(error).__name__,
-)
-def test_what_is_no_exception_is_a_cause_too(error: BaseException) -> None:
-    def call(value: str) -> str:
-        raise error
-
-    with ordered_wait(["a"], call) as results, pytest.raises(CallFailed) as caught:
-        next(results)
-    assert caught.value.__cause__ is error

@@ -3,12 +3,11 @@
 import asyncio
 from typing import Any
 
-import anyio
 import pytest
 from blocking import Clock, Gated
 
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import CallTimedOut, Retry, Statistics, TooManyAbandonedCalls
+from asyncwait.spec import Statistics, TooManyAbandonedCalls
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
 
@@ -43,39 +42,3 @@ def test_too_many_calls_that_run_on_end_the_stream(fn: Gated) -> None:
         list(results)
 
     assert len(fn.threads) == len(fn.began) < 30
-
-
-def test_calls_that_have_come_back_are_no_burden(fn: Gated) -> None:
-    late = iter(range(99))
-
-    def slow(value: int) -> int:
-        fn.open_for(next(late) - 1)  # the one before
-        return int(fn(value))
-
-    with ordered_wait(range(6), slow, timeout=0.02, on_error="skip", capacity=1) as results:
-        assert list(results) == []
-        assert results.statistics().timeouts == 6
-
-
-def test_an_attempt_that_takes_too_long_is_followed_by_another_beside_it(fn: Gated) -> None:
-    answers = iter([1, 2])
-
-    def answer(value: str) -> int:
-        number = next(answers)
-        if number == 1:
-            fn(value)
-        return number
-
-    retry = Retry(max_attempts=2, initial=0.001, attempt_timeout=SHORT)
-    with ordered_wait(["a"], answer, retry=retry) as results:
-        assert list(results) == [2]
-        assert fn.ended == []
-
-
-@pytest.mark.anyio
-async def test_deadlines_hold_on_every_loop(fn: Gated) -> None:
-    async with ordered_wait(["a"], fn, timeout=SHORT) as results:
-        began = anyio.current_time()
-        with pytest.raises(CallTimedOut):
-            await anext(results)
-        assert anyio.current_time() - began < 5

@@ -99,21 +99,6 @@ def test_the_error_of_the_body_comes_out_plainly(fn: Gated, error: BaseException
     assert not hasattr(error, "__notes__")
 
 
-def test_a_failure_is_raised_again_by_each_further_read() -> None:
-    depths, errors = set(), set()
-    with ordered_wait([1], fail) as results:
-        for _ in range(3):
-            with pytest.raises(CallFailed, match=r"^value 1: .*OSError\(1\)$") as e:
-                next(results)
-            errors.add(e.value)
-            depths.add(len(e.traceback))
-    with pytest.raises(CallFailed) as last:
-        next(results)
-
-    assert errors == {last.value}
-    assert len(depths) <= 2
-
-
 def test_a_stream_is_entered_once() -> None:
     stream = ordered_wait([1], double)
     assert list(stream) == [2]
@@ -122,21 +107,6 @@ def test_a_stream_is_entered_once() -> None:
         list(stream)
     with pytest.raises(RuntimeError, match="entered once"), stream:
         pass
-
-
-def test_streams_in_threads_have_nothing_to_do_with_each_other() -> None:
-    sums: list[int] = []
-
-    def work() -> None:
-        sums.extend(sum(ordered_wait(range(50), double, capacity=3)) for _ in range(5))
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sums == [2450] * 15
 
 
 def test_there_is_one_consumer(fn: Gated) -> None:

@@ -80,13 +80,6 @@ def test_what_closing_raises_comes_out_at_the_end(error: BaseException) -> None:
     assert came == [1, 2]
 
 
-def test_a_cancellation_that_closing_makes_up_is_not_passed_over() -> None:
-    with pytest.raises(BaseException) as caught:  # noqa: PT011 - of one loop or another
-        list(ordered_wait([1], Client(closing=asyncio.CancelledError())))
-
-    assert type(caught.value).__name__ == "CancelledError"
-
-
 @pytest.mark.anyio
 async def test_hooks_run_on_the_loop_of_the_caller() -> None:
     places: list[Any] = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from asyncwait.backends.threads._crew import Crew
+from asyncwait.backends.threads._thread_pool import ThreadPool
 from asyncwait.backends.threads.conformance import _backend, _server
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Plan, Scenario, Step, Timed
@@ -20,7 +20,7 @@ ONE = Scenario(
 
 @pytest.mark.parametrize("where", ["to the server", "back"])
 def test_a_thread_that_stalls_is_late(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    owner: Any = Crew if where == "to the server" else _server._Request
+    owner: Any = ThreadPool if where == "to the server" else _server._Request
     name = "_run" if where == "to the server" else "wait"
     method = getattr(owner, name)
 

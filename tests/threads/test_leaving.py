@@ -10,16 +10,11 @@ import time
 from textwrap import dedent
 from typing import Any
 
-import anyio
-import anyio.lowlevel
 import pytest
 from blocking import WAITS, Gated, ours
-from operators import Source
 from remains import wait_until
 
-from asyncwait.backends.threads import _crew, open_operator, ordered_wait
-from asyncwait.backends.threads._operator import open_with
-from asyncwait.spec import OperatorConfig, Record, Retry
+from asyncwait.backends.threads import ordered_wait
 
 SHORT = 0.03
 """Seconds that a call is given which does not end."""
@@ -55,44 +50,6 @@ def test_leaving_waits_no_longer_than_the_time_of_the_calls(
     assert text.startswith(many)
     assert f": of {named}; " in text
     assert fn.ended == []
-
-
-@pytest.mark.anyio
-async def test_leaving_on_a_loop_waits_in_the_same_way(fn: Gated) -> None:
-    turns = 0
-
-    async def turn() -> None:
-        nonlocal turns
-        while turns < 5:
-            await anyio.sleep(0.001)
-            turns += 1
-        fn.open_all()
-
-    async with anyio.create_task_group() as group:
-        async with ordered_wait([*"ab"], fn):
-            while len(fn.began) < 2:
-                await anyio.sleep(0.001)
-            group.start_soon(turn)
-        assert turns == 5
-
-    assert sorted(fn.ended) == ["a", "b"]
-
-
-@pytest.mark.anyio
-async def test_a_cancellation_waits_for_the_calls_too(fn: Gated) -> None:
-    reached = threading.Event()
-    with fn.opened_later(reached.is_set), anyio.CancelScope() as scope:
-        async with ordered_wait([*"ab"], fn) as results:
-            while len(fn.began) < 2:
-                await anyio.sleep(0.001)
-            scope.cancel()
-            try:
-                await anext(results)
-            finally:
-                reached.set()
-
-    assert scope.cancelled_caught
-    assert sorted(fn.ended) == ["a", "b"]
 
 
 def test_a_task_that_is_cancelled_while_it_waits_for_calls_waits_on(fn: Gated) -> None:
@@ -214,48 +171,3 @@ def test_the_program_ends_while_a_call_and_the_source_hang(program: str) -> None
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
-
-
-def test_an_operator_of_elements_is_left_in_the_same_way(fn: Gated) -> None:
-    async def elements() -> Any:
-        for value in "ab":
-            yield Record(value)
-
-    def call(value: str) -> list[str]:
-        return [fn(value), value.upper()]
-
-    async def main(limit: float, *, is_read: bool) -> list[Any]:
-        config = OperatorConfig("ordered", timeout=limit)
-        async with open_operator(config, call, elements()) as results:
-            while len(fn.began) < 2:
-                await anyio.sleep(0.001)
-            if not is_read:
-                return []
-            fn.open_all()
-            return [element.value async for element in results]
-
-    with pytest.warns(RuntimeWarning) as told:
-        assert asyncio.run(main(SHORT, is_read=False)) == []
-    assert [warning.filename for warning in told] == [__file__]
-    assert asyncio.run(main(30, is_read=True)) == ["a", "A", "b", "B"]
-    wait_until(lambda: sorted(fn.ended) == ["a", "a", "b", "b"])
-
-
-class NobodyComes(_crew.Crew):
-    def _send_for_one(self) -> None:
-        pass
-
-
-def test_a_call_that_waits_for_a_thread_does_not_count_yet() -> None:
-    async def main() -> None:
-        config = OperatorConfig(capacity=2, retry=Retry())
-        source = Source(Record("a"), Record("b"), 60)
-        async with open_with(NobodyComes, config, str, source) as results:
-            while results.statistics().in_flight < 2:
-                await anyio.lowlevel.checkpoint()
-            await anyio.sleep(0.01)
-            figures = results.statistics()
-            assert (figures.in_flight, figures.calls, figures.retries) == (2, 0, 0)
-        assert results.statistics().calls == 0
-
-    asyncio.run(main())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asyncwait.backends.threads._crew import Call, Crew
+from asyncwait.backends.threads._thread_pool import Call, ThreadPool
 from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, open_served
 from asyncwait.conformance.areas import CHECKS
@@ -19,7 +19,7 @@ from asyncwait.spec.rules import rules
 SCENARIOS = 100
 
 
-class LastFirst(Crew):
+class LastFirst(ThreadPool):
     def take(self) -> Call:
         return self._waiting.pop()
 
@@ -33,14 +33,14 @@ class Silent(Hired):
         return []
 
 
-def broken(crew: type[Hired], seed: int) -> set[str]:
+def broken(pool: type[Hired], seed: int) -> set[str]:
     can = load_backend("threads").capabilities
     checks = {
         name: CHECKS[name]
         for name, rule in rules().items()
         if all(some & can for some in rule.needs)
     }
-    opens = partial(open_served, crew=crew)
+    opens = partial(open_served, pool=pool)
     scenarios = [adapted(each, can) for each in generate(SCENARIOS, seed)]
     runs = [(each, play(opens, each, loop_factory=PatientLoop)) for each in scenarios]
     return {rule for run in runs for rule, _ in judge(*run, checks).violations()}
@@ -54,12 +54,12 @@ def test_threads_that_do_wrong_are_convicted(seed: int) -> None:
 
 
 def test_a_call_that_no_thread_has_begun_gives_its_permit_back() -> None:
-    class Busy(Crew):
+    class Busy(ThreadPool):
         def _see_to(self, waiting: int) -> None:
             pass
 
-    crew, given_back = Busy(), list[int]()
+    pool, given_back = Busy(), list[int]()
     for number in range(3):
-        crew.ask(Call(number, lambda: str, math.inf, partial(given_back.append, number)))
-    crew.withdraw()
+        pool.ask(Call(number, lambda: str, math.inf, partial(given_back.append, number)))
+    pool.withdraw()
     assert given_back == [2, 1, 0]

@@ -43,24 +43,6 @@ def test_a_source_is_read_in_one_thread_of_its_own() -> None:
         assert "asyncwait-source" not in ours()
 
 
-class Anew:
-    """Begins anew whenever it is iterated."""
-
-    def __iter__(self) -> Iterator[int]:
-        self._count = 0
-        return self
-
-    def __next__(self) -> int:
-        self._count += 1
-        if self._count > 3:
-            raise StopIteration
-        return self._count
-
-
-def test_an_iterator_that_begins_anew_is_iterated_once() -> None:
-    assert list(ordered_wait(Anew(), int)) == [1, 2, 3]
-
-
 def test_a_generator_is_closed_by_the_thread_that_reads_it() -> None:
     closed_in: list[str] = []
 
@@ -205,15 +187,6 @@ def test_a_source_that_is_silent_keeps_nobody() -> None:
     wait_until(lambda: not ours())
 
     assert given == [0]
-
-
-def test_a_source_may_read_another_stream(fn: Gated) -> None:
-    fn.open_all()
-    with (
-        ordered_wait([*"ab"], fn) as first,
-        ordered_wait(first, str.upper) as second,
-    ):
-        assert list(second) == ["A", "B"]
 
 
 @pytest.mark.parametrize("error", [SystemExit(4), KeyboardInterrupt()])

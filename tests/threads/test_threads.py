@@ -2,15 +2,13 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
-import anyio
 import pytest
-from blocking import WAITS, Gated, await_event, ours
+from blocking import WAITS, Gated, ours
 
 from asyncwait.backends.threads import ordered_wait
-from asyncwait.spec import Batch, CallFailed, Retry
+from asyncwait.spec import CallFailed, Retry
 
 
 def test_there_are_as_many_threads_as_calls_at_a_time(fn: Gated, mode: str) -> None:
@@ -52,15 +50,6 @@ def test_there_are_never_more_threads_than_calls_may_run(mode: str, capacity: in
         assert 1 <= len(threads) <= capacity
 
 
-@pytest.mark.anyio
-async def test_the_loop_is_not_blocked_by_calls(fn: Gated) -> None:
-    async with ordered_wait([*"ab"], fn) as results:
-        while len(fn.began) < 2:
-            await anyio.sleep(0.001)
-        fn.open_all()
-        assert [result async for result in results] == ["a", "b"]
-
-
 class Scarce:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 0
@@ -90,34 +79,6 @@ def test_the_threads_that_there_are_have_to_do(scarce: Scarce, fn: Gated, mode: 
         assert sorted(results) == list(range(20))
 
     assert len(fn.threads) <= 2
-
-
-def test_a_batch_that_has_no_thread_when_the_operator_is_left_is_not_counted(
-    scarce: Scarce,
-) -> None:
-    scarce.left = 1
-    runs, goes_on = threading.Event(), threading.Event()
-
-    def answers(values: list[int]) -> list[int]:
-        if values != [0]:
-            runs.set()
-            await_event(goes_on)
-        return values
-
-    batch = Batch(max_size=1, max_wait=0.001, in_flight=3)
-    stack = ExitStack()
-    results = stack.enter_context(ordered_wait(range(3), answers, batch=batch, timeout=0.1))
-    assert next(results) == 0
-    await_event(runs)
-    while results.statistics().batches < 3:
-        threading.Event().wait(0.001)
-
-    with pytest.warns(RuntimeWarning, match="1 call runs on"):
-        stack.close()
-
-    figures = results.statistics()
-    assert (figures.batches, figures.calls) == (2, 2)
-    goes_on.set()
 
 
 def test_a_call_for_which_there_is_no_thread_at_all_has_failed(scarce: Scarce) -> None:

@@ -99,10 +99,3 @@ async def test_what_a_cancelled_task_raises_besides_is_told_from_its_cancellatio
     left = unless_cancelled(BaseExceptionGroup("both", [cancelled, wrong]))
     assert isinstance(left, ExceptionGroup)
     assert left.exceptions == (wrong,)
-
-
-async def test_a_scope_that_is_cancelled_before_anybody_enters_it_says_so() -> None:
-    scope = call_scope()
-    scope.cancel()
-    with scope:
-        assert scope.cancel_called

@@ -12,39 +12,6 @@ from asyncwait.toolkit import FunctionParts, call_failed, collect_results
 RECORD = Record("a", 12)
 
 
-async def double(value: Any) -> list[Any]:
-    return [value, value]
-
-
-class Callbacks:
-    def async_invoke(self, value: Any, result: Any) -> None:
-        result.complete([value])
-
-    def timeout(self, value: Any) -> list[Any]:
-        return [value]
-
-    def failure(self, value: Any, _: Exception) -> list[Any]:
-        return [value, value]
-
-    async def open(self) -> None:
-        """Connect."""
-
-    def close(self) -> None:
-        """Disconnect."""
-
-
-def test_a_coroutine_function_is_called() -> None:
-    assert FunctionParts.of(double) == FunctionParts(double, None, None, None, None, None)
-
-
-def test_a_function_in_callback_form_is_invoked() -> None:
-    fn = Callbacks()
-
-    parts = FunctionParts.of(fn)
-
-    assert parts == FunctionParts(None, fn.async_invoke, fn.timeout, fn.failure, fn.open, fn.close)
-
-
 def of_part(name: str, part: object) -> Callable[..., Awaitable[Any]]:
     async def fn(value: Any) -> list[Any]:
         return [value]

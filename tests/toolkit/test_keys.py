@@ -88,16 +88,6 @@ def test_a_key_is_the_same_as_itself_even_if_it_is_not_equal() -> None:
     assert (by_key.get(listed), by_key.get([float("nan")])) == (2, None)
 
 
-def test_all_can_be_forgotten() -> None:
-    by_key = ByKey[int]()
-    by_key.put("x", 1)
-    by_key.put(["x"], 2)
-
-    by_key.clear()
-
-    assert (len(by_key), by_key.get("x"), by_key.get(["x"])) == (0, None, None)
-
-
 def test_a_key_that_can_not_be_compared_is_named_with_its_record() -> None:
     cause = ValueError("ambiguous")
 

@@ -19,18 +19,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.anyio
-async def test_the_clock_is_that_of_the_loop() -> None:
-    loop = running_loop()
-    await anyio.sleep(3)
-    seen = [loop.time()]
-    thread = threading.Thread(target=lambda: seen.append(loop.time()))
-    thread.start()
-    thread.join()
-
-    assert seen == [3, 3]
-
-
-@pytest.mark.anyio
 async def test_the_door_lets_other_threads_in() -> None:
     loop, event, threads = running_loop(), anyio.Event(), list[threading.Thread]()
 
@@ -56,22 +44,6 @@ def test_the_door_of_a_loop_that_is_gone_is_closed_in_silence(anyio_backend: Any
     loop = anyio.run(main, backend=name, backend_options=options)
 
     loop.call_from_thread(lambda: pytest.fail("nobody runs this"))
-
-
-def test_only_asyncio_has_timers_without_tasks(anyio_backend: Any) -> None:
-    name, options = anyio_backend
-
-    async def main() -> bool:
-        return running_loop().call_at is not None
-
-    has_timers = anyio.run(main, backend=name, backend_options=options)
-
-    assert has_timers == (name == "asyncio")
-
-
-def test_without_a_loop_there_is_none() -> None:
-    with pytest.raises(RuntimeError):
-        running_loop()
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])

@@ -1,8 +1,8 @@
-"""What authors of operators build with: the function taken apart, calls, tasks, plain values."""
+"""Building blocks of operators; `__all__` lists them in the order in which an author needs them."""
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of, results_of
-from asyncwait.toolkit._call_table import CallTable, Cancel, LaneCalls, Served, Start
+from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of
+from asyncwait.toolkit._call_table import CallTable, LaneCalls, Served
 from asyncwait.toolkit._calls import (
     LOG,
     BackOffs,
@@ -20,7 +20,7 @@ from asyncwait.toolkit._calls import (
     run_hook,
     timed_out,
 )
-from asyncwait.toolkit._context import OperatorContext
+from asyncwait.toolkit._context import OperatorContext, SourceTask
 from asyncwait.toolkit._function import (
     FunctionParts,
     SingleEntry,
@@ -30,7 +30,7 @@ from asyncwait.toolkit._function import (
     join_errors,
     skip,
 )
-from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, invalid_key, stand_in
+from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, Store, invalid_key, stand_in
 from asyncwait.toolkit._kinds import (
     WrongFunction,
     awaited,
@@ -44,19 +44,10 @@ from asyncwait.toolkit._kinds import (
     uncosted,
 )
 from asyncwait.toolkit._lane import Lane
-from asyncwait.toolkit._limits import (
-    HELD_LIMITS,
-    IN_HAND,
-    Gate,
-    Hand,
-    Ledger,
-    Limits,
-    Permit,
-    Reply,
-    Told,
-    arrive,
-    stops_at_budget,
-)
+from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
+from asyncwait.toolkit._limits._gate import HELD_LIMITS, Gate, Hand, stops_at_budget
+from asyncwait.toolkit._limits._ledger import Limits
+from asyncwait.toolkit._limits._lines import Permit, arrive
 from asyncwait.toolkit._loop import (
     Bell,
     HomeLoop,
@@ -83,123 +74,55 @@ from asyncwait.toolkit._plain_parts import (
     require_source,
 )
 from asyncwait.toolkit._plain_types import (
+    AllMany,
+    AllOne,
     Answers,
+    Key,
     KeyedWait,
-    ManyResults,
-    OneResult,
+    Many,
+    One,
     OpenPlain,
     PlainResults,
     PlainWait,
+    Priced,
+    Source,
 )
 from asyncwait.toolkit._scopes import CallScope, call_scope
-from asyncwait.toolkit._source import SourceTask
 from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
-from asyncwait.toolkit._store import Store
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
 
-__all__ = [
-    "HELD_LIMITS",
-    "IN_HAND",
-    "LOG",
-    "NULL_KEY",
-    "PLAIN_KEYS",
-    "Answers",
-    "BackOffs",
-    "Bell",
-    "ByKey",
-    "CallScope",
-    "CallTable",
-    "Cancel",
-    "FunctionParts",
-    "Gate",
-    "Hand",
-    "Hedge",
-    "HedgeFigures",
-    "HomeLoop",
-    "JoinableTasks",
-    "KeeperLost",
-    "KeyedWait",
-    "Lane",
-    "LaneCalls",
-    "Ledger",
-    "LeftEarly",
-    "Limits",
-    "ManyResults",
-    "NoAnswer",
-    "OneResult",
-    "OpenPlain",
-    "OperatorContext",
-    "Permit",
-    "PlainFunction",
-    "PlainOne",
-    "PlainResults",
-    "PlainSource",
-    "PlainWait",
-    "Race",
-    "Reply",
-    "Served",
-    "SingleEntry",
-    "SourceTask",
-    "StandIns",
-    "Start",
-    "Store",
-    "Times",
-    "Told",
-    "ValuesAhead",
-    "WholeDict",
-    "WrongFunction",
-    "answers_of",
-    "arrive",
-    "attempt_timed_out",
-    "awaitable_of",
-    "awaited",
-    "bind",
-    "call_failed",
-    "call_scope",
-    "cause_or_self",
-    "causes",
-    "check_arguments",
-    "check_restore",
-    "close_source",
-    "collect_results",
-    "collected",
-    "entered_once",
-    "failure_of",
-    "invalid_key",
-    "is_collection",
-    "is_holder",
-    "is_own_cancellation",
-    "is_result",
-    "is_value",
-    "is_whole",
-    "isolated",
-    "join_errors",
-    "no_end_in_disguise",
-    "outcome_of",
-    "part_of",
-    "plain_error",
-    "plain_wait",
-    "raise_self_cancellation",
-    "require_kind",
-    "require_source",
-    "reraise_fatal",
-    "results_at_deadline",
-    "results_despite",
-    "results_of",
-    "run_hook",
-    "running_loop",
-    "running_trio",
-    "settled",
-    "skip",
-    "stand_in",
-    "start_task",
-    "status_of",
-    "stops_at_budget",
-    "supplied",
-    "timed_out",
-    "transient",
-    "uncosted",
-    "unless_cancelled",
-]
+__all__ = [  # noqa: RUF022 - in the order in which an author needs them
+    # Opening and leaving: the user's function and the arguments.
+    "FunctionParts", "check_arguments", "check_restore", "require_kind", "WrongFunction",
+    "OperatorContext", "SingleEntry", "HomeLoop", "run_hook", "isolated", "part_of",
+    # The source.
+    "SourceTask", "close_source", "join_errors",
+    # The loop, tasks and cancellation.
+    "running_loop", "running_trio", "Bell", "JoinableTasks", "start_task", "CallScope",
+    "call_scope", "is_own_cancellation", "unless_cancelled", "raise_self_cancellation",
+    "reraise_fatal", "plain_error", "supplied",
+    # Calls and their results.
+    "awaitable_of", "awaited", "outcome_of", "collect_results", "collected", "settled", "uncosted",
+    "is_collection", "is_whole", "is_value", "is_holder", "is_result", "call_failed",
+    # Deadlines, failures and retries.
+    "results_at_deadline", "timed_out", "attempt_timed_out", "results_despite", "skip", "BackOffs",
+    "cause_or_self", "KeeperLost", "LOG",
+    # Batches.
+    "answers_of", "failure_of", "NoAnswer",
+    # Keys and caches.
+    "ByKey", "invalid_key", "stand_in", "NULL_KEY", "PLAIN_KEYS", "Store",
+    # Limits: the gate between admission and call.
+    "Gate", "Permit", "Hand", "HELD_LIMITS", "arrive", "stops_at_budget", "Limits", "Ledger",
+    "Told", "Reply",
+    # Plain values.
+    "plain_wait", "PlainFunction", "PlainOne", "PlainSource", "ValuesAhead", "WholeDict",
+    "no_end_in_disguise", "require_source", "bind", "entered_once", "LeftEarly", "OpenPlain",
+    "PlainWait", "KeyedWait", "PlainResults", "One", "Many", "AllOne", "AllMany", "Answers",
+    "Priced", "Source", "Key",
+    # Services: errors that may pass, and functions with fallbacks.
+    "transient", "status_of", "causes", "StandIns", "Hedge", "HedgeFigures", "Race", "Times",
+    # Calls carried across micro-batches.
+    "Lane", "CallTable", "LaneCalls", "Served",
+]  # fmt: skip
 
 claim_exports(__name__)

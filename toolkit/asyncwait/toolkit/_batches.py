@@ -6,7 +6,7 @@ from typing import Any
 
 from asyncwait.spec import InvalidResult, OperatorError, Record
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._calls import call_failed, collect_results, is_collection
+from asyncwait.toolkit._calls import call_failed, is_collection
 from asyncwait.toolkit._kinds import settled
 from asyncwait.toolkit._loop import read_whole, reraise_fatal
 
@@ -29,7 +29,7 @@ def answers_of(values: Sequence[Any], returned: Any, *, single: bool = False) ->
 
     Returns:
         As many as there are values: the function's own, its exceptions among them, or a `NoAnswer`.
-        Nobody else has the list.
+        The list belongs to the caller.
     """
     if isinstance(returned, Mapping):
         return _by_value(values, returned, single=single)
@@ -80,15 +80,3 @@ def failure_of(record: Record, answer: BaseException) -> OperatorError:
     if isinstance(answer, NoAnswer):
         return InvalidResult(record, str(answer))
     return call_failed(record, answer)
-
-
-def results_of(record: Record, answer: Any) -> tuple[Any, ...]:
-    """Read what a batch gives for a record, as `collect_results` does.
-
-    Raises:
-        OperatorError: it is an exception, or no collection of results.
-    """
-    if isinstance(answer, BaseException):
-        failure = failure_of(record, answer)
-        raise failure from failure.__cause__
-    return collect_results(record, answer)

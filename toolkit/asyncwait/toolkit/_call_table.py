@@ -12,7 +12,7 @@ Start: TypeAlias = Callable[[str, str, InFlight], Any]
 """Begins a call for a lane, by a version of the function; returns it, and not the same again."""
 
 Cancel: TypeAlias = Callable[[Any], object]
-"""Ends a call that nobody wants; what comes of it does not count any more."""
+"""Ends a call that no visit wants; its outcome no longer counts."""
 
 _NOT_ENDED = Failed("it has not ended")
 
@@ -112,7 +112,7 @@ class LaneCalls:
         self._passed = 0
 
     def begin(self, served: Served) -> None:
-        """Serve a visit: forget what nobody wants, and call what is wanted and not there."""
+        """Serve a visit: forget calls that no visit wants, and begin the calls that it lacks."""
         self.served.append(served)
         self.latest = served.visit
         self.wanted = self._asked_for()
@@ -222,14 +222,14 @@ class LaneCalls:
         return answer
 
     def drop_failed(self, failed: tuple[Identity, ...]) -> None:
-        """Forget failures that a visit is told, so that its next attempt calls again."""
+        """Forget failures that a visit gets, so that its next attempt calls again."""
         for identity in failed:
             del self.done[identity]
             for other in self.served:
                 other.again(identity)
 
     def abandon(self, served: Served) -> None:
-        """Take note that nobody waits for the answer of a visit any more."""
+        """Note that the answer of a visit is no longer wanted."""
         self.end(served)
 
     def end(self, served: Served) -> None:
@@ -302,7 +302,7 @@ class CallTable:
         return answer
 
     def abandon(self, served: Served) -> None:
-        """End a visit without an answer: whoever waited for it has gone."""
+        """End a visit without an answer, as its lane no longer waits."""
         visit = served.visit
         self._lanes[self.home_of(visit.lane, visit.terms.version)].abandon(served)
 

@@ -93,7 +93,7 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
         return read_whole(returned)
     except BaseException as error:
         reraise_fatal(error)
-        # Nothing is awaited here, so not even a CancelledError is anybody else's.
+        # Nothing is awaited here, so even a CancelledError is the outcome of the call.
         failure = call_failed(record, error)
         raise failure from failure.__cause__
 
@@ -179,7 +179,7 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
             error.__context__ = failure  # so that the traceback tells of both
         raise type(failure)(record, reason, attempts) from error
     finally:
-        if cause is not None:  # It may be that of many records, and the handler has raised it.
+        if cause is not None:  # Many records may share it, and the handler has raised it.
             cause.__traceback__ = traceback
     if given is None:
         raise failure from cause

@@ -9,8 +9,8 @@ from pathlib import Path
 def is_locked_within(file: int, seconds: float) -> bool:
     """Lock a file, and wait for that no longer than `seconds`; return whether it is ours.
 
-    Nothing tells when another process lets go of one, but a wait without end: so it is asked each
-    millisecond. Whoever has one needs it for microseconds.
+    The system reports the release of a lock only to a wait without end, so this function asks each
+    millisecond. A process needs such a lock for microseconds.
 
     Raises:
         OSError: there are no locks here.

@@ -96,7 +96,7 @@ class Lane:
             seen[digest] += 1
 
     def asks(self, state: LaneState, stamp: int, flight: tuple[InFlight, ...]) -> Visit:
-        """Return what the host is told."""
+        """Return the visit for the host."""
         held = tuple(each.identity for each in self.holds(state, stamp))
         return Visit(self.name, self.terms, flight, held, self.lagging(flight))
 

@@ -1,10 +1,10 @@
-"""What only the loop can tell an operator, and the tasks that it runs: how they wake, and end.
+"""The event loop of an operator, and its tasks: how they wake and end.
 
-Nothing is imported for it: whoever runs on trio, or cancels with anyio, has imported that.
+This module imports neither trio nor anyio: an operator that uses them has imported them.
 
-Nobody but a call itself sees the context variables that it sets, and everybody sees what was set
-when the operator was opened. A call in coroutine form that has a task of its own is so by itself;
-all that an operator runs in tasks of *its* own, it runs in a copy of that context.
+Only a call itself sees the context variables that it sets, and each call sees the variables that
+were set when the operator was opened. A call in coroutine form with its own task behaves so
+without help; functions that an operator runs in its own tasks run in a copy of that context.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ def isolated(function: Callable[P, T], context: Context) -> Callable[P, T]:
 
 
 def supplied(supplier: Callable[[], T]) -> T:
-    """Return what `supplier` gives; what it sets meanwhile is seen by nobody."""
+    """Return what `supplier` gives; the variables that it sets stay in a copy of the context."""
     return copy_context().run(supplier)
 
 
 def read_whole(collection: Any) -> tuple[Any, ...]:
-    """Return what is in `collection`; what that sets while it is read is seen by nobody."""
+    """Return the items of a collection; variables set by reading it stay in a copied context."""
     if type(collection) in _WITHOUT_CODE:
         return tuple(collection)
     return copy_context().run(tuple, collection)
@@ -70,7 +70,7 @@ def reraise_fatal(error: BaseException) -> None:
 
     Raises:
         KeyboardInterrupt: it is one, or a group that holds one.
-        SystemExit: the same. It is nobody's outcome either, wherever it is raised.
+        SystemExit: the same.
     """
     for leaf in _leaves(error):
         if isinstance(leaf, _INTERRUPTIONS):
@@ -133,19 +133,19 @@ def running_trio() -> Any:
 
 
 class Bell:
-    """Wakes one waiting task; ringing while nobody waits does nothing and costs next to nothing.
+    """Wakes one waiting task; a ring without a waiting task does nothing and costs very little.
 
-    Whoever waits looks at the state first, and again afterwards. No await lies between the look
-    and the wait, so that no ring is missed. It serves tasks of one loop.
+    The task checks the state before it waits, and again afterwards. No await lies between the check
+    and the wait, so no ring is missed. A bell serves tasks of one loop.
 
-    The task sleeps as its own loop has it: an event of anyio takes three times as long.
+    The task sleeps by the means of its own loop: an event of anyio takes three times as long.
     """
 
     __slots__ = ("_falls_asleep", "sleeper")
 
     def __init__(self) -> None:
         self.sleeper: Sleeper | None = None
-        """Who waits; None while nobody does, and when that one is woken already."""
+        """The waiting task; None without one, and when it is woken already."""
         self._falls_asleep: Callable[[], Sleeper] | None = None
 
     async def wait(self) -> None:
@@ -181,7 +181,7 @@ class _TrioSleeper:
         yield from self._trio.lowlevel.wait_task_rescheduled(self._give_up).__await__()
 
     def _give_up(self, _raise_cancelled: Any) -> Any:
-        """Wake nobody who is cancelled: it would be woken twice."""
+        """Wake no cancelled task: it would be woken twice."""
         self._done = True
         return self._trio.lowlevel.Abort.SUCCEEDED
 
@@ -294,7 +294,7 @@ class JoinableTasks:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another task runs than the one that entered, so that no scope can be exited."""
+        """Whether the running task did not enter the group, so that it can exit no scope."""
         return self._entered_by is not _current_task()
 
     @property

@@ -148,14 +148,14 @@ class PlainOne(PlainFunction):
 
 
 class Value(Record, frozen=True):
-    """A plain value as the record that it is inside; whoever reads of it in an error has values."""
+    """A plain value as the operator's record; errors call it a value, as users have no records."""
 
     def __str__(self) -> str:
         return f"value {super().__str__().removeprefix('Record ')}"
 
 
 class ValuesAhead(AsyncIterator[Any]):
-    """An async iterator of values, some of which it has before it is asked for them."""
+    """An async iterator of values that may hold values in advance."""
 
     @abstractmethod
     def at_hand(self, most: int) -> list[Any]:

@@ -1,6 +1,6 @@
-"""How the plain form is typed: what goes in as A comes out as B, or something is wrong.
+"""Types of the plain form: values of type A give results of type B, or of type C by `on_error`.
 
-What each argument means stands in the docstring of the functions that `plain_wait` builds.
+The docstring of the functions that `plain_wait` builds explains each argument.
 """
 
 from collections.abc import (
@@ -26,14 +26,7 @@ from typing import (
     overload,
 )
 
-from asyncwait.spec import (
-    Batch,
-    Cache,
-    OperatorConfig,
-    OperatorError,
-    Retry,
-    Statistics,
-)
+from asyncwait.spec import Batch, Cache, OperatorConfig, OperatorError, Retry, Statistics
 from asyncwait.spec.limits import AnyLimit, Cost, SharedLimits
 from asyncwait.toolkit._plain_parts import PlainFunction, PlainSource
 
@@ -42,13 +35,23 @@ B = TypeVar("B")
 C = TypeVar("C")
 B_co = TypeVar("B_co", covariant=True)
 
-OnError: TypeAlias = Literal["fail", "skip"] | Callable[[Any, OperatorError], Any]
-"""What becomes of a value for which everything has failed."""
-
 _Words: TypeAlias = Literal["fail", "skip"]
 
+OnError: TypeAlias = _Words | Callable[[Any, OperatorError], Any]
+"""Treatment of a value whose last attempt has failed."""
+
 Answers: TypeAlias = Mapping[A, B | BaseException] | Sequence[B | BaseException]
-"""What a function gives that is called in batches: for each value its result, or an error."""
+"""Answer of a batched call: a result or an error for each value."""
+
+Priced: TypeAlias = B | Cost[B]
+"""Answer of a call, with or without the cost of the call."""
+
+Source: TypeAlias = Iterable[A] | AsyncIterable[A]
+Key: TypeAlias = Callable[[A], Any]
+_Fn: TypeAlias = Callable[[A], Awaitable[B]]
+_FnMany: TypeAlias = Callable[[A], Awaitable[Priced[Iterable[B]]]]
+_Batch: TypeAlias = Callable[[list[A]], Awaitable[Priced[Answers[A, B]]]]
+_Lists: TypeAlias = Callable[[list[A]], Awaitable[Priced[Answers[A, Iterable[B]]]]]
 
 
 class PlainResults(Protocol[B_co]):
@@ -66,7 +69,7 @@ class PlainResults(Protocol[B_co]):
 
 
 class _Options(TypedDict, Generic[A], total=False):
-    """What each form for plain values takes; left out, `capacity` is 100, and all else None."""
+    """Options of all plain forms; `capacity` is 100 by default, every other option None."""
 
     timeout: float | None
     retry: Retry | None
@@ -77,143 +80,111 @@ class _Options(TypedDict, Generic[A], total=False):
     on_failure: Literal["finish"] | None
 
 
-class OneResult(_Options[A], Generic[A, C], total=False):
-    """The same, and what a value comes to by itself that has one result."""
+class One(_Options[A], Generic[A, C], total=False):
+    """Options for one result of each value."""
 
     on_error: _Words | Callable[[A, OperatorError], C] | None
     many: Literal[False]
 
 
-class ManyResults(_Options[A], Generic[A, C], total=False):
-    """The same of a value that has many."""
+class Many(_Options[A], Generic[A, C], total=False):
+    """Options for any number of results of each value."""
 
     on_error: _Words | Callable[[A, OperatorError], Iterable[C]] | None
     many: Required[Literal[True]]
 
 
+class AllOne(One[A, C], Generic[A, C]):
+    """Options for batched calls with one result of each value."""
+
+    batch: Batch
+
+
+class AllMany(Many[A, C], Generic[A, C]):
+    """Options for batched calls with any number of results of each value."""
+
+    batch: Batch
+
+
+class _One(One[A, C], Generic[A, C], total=False):
+    cache: Cache | None
+
+
+class _Many(Many[A, C], Generic[A, C], total=False):
+    cache: Cache | None
+
+
+_Opened: TypeAlias = AbstractAsyncContextManager[PlainResults[B]]
+
+
 class PlainWait(Protocol):
     """An operator for plain values: an async context manager that gives an iterator of results.
 
-    It is no generator, because a task group must not stay open across the `yield` of one that
-    someone may drop. What holds of the operator holds here: cancelling a wait for the next result
-    loses none, and a failure is raised again by each further read.
+    The results are no generator, because a task group must not stay open across the `yield` of a
+    generator that may be dropped. As with an operator, cancelling a wait for the next result loses
+    no result, and each further read raises a failure again.
     """
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[Cost[B]]],
-        *,
-        cache: Cache | None = None,
-        **options: Unpack[OneResult[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Fn[A, Cost[B]], **options: Unpack[_One[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[B]],
-        *,
-        cache: Cache | None = None,
-        **options: Unpack[OneResult[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Fn[A, B], **options: Unpack[_One[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[Iterable[B] | Cost[Iterable[B]]]],
-        *,
-        cache: Cache | None = None,
-        **options: Unpack[ManyResults[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _FnMany[A, B], **options: Unpack[_Many[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, B] | Cost[Answers[A, B]]]],
-        *,
-        batch: Batch,
-        **options: Unpack[OneResult[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Batch[A, B], **options: Unpack[AllOne[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]]],
-        *,
-        batch: Batch,
-        **options: Unpack[ManyResults[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Lists[A, B], **options: Unpack[AllMany[A, C]]
+    ) -> _Opened[B | C]: ...
 
 
 class KeyedWait(Protocol):
-    """The same in key-ordered mode, in which each value has a key; see `PlainWait`."""
+    """An operator for plain values in key-ordered mode, where each value has a key."""
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[Cost[B]]],
-        *,
-        key: Callable[[A], Any],
-        cache: Cache | None = None,
-        **options: Unpack[OneResult[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Fn[A, Cost[B]], *, key: Key[A], **options: Unpack[_One[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[B]],
-        *,
-        key: Callable[[A], Any],
-        cache: Cache | None = None,
-        **options: Unpack[OneResult[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Fn[A, B], *, key: Key[A], **options: Unpack[_One[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Awaitable[Iterable[B] | Cost[Iterable[B]]]],
-        *,
-        key: Callable[[A], Any],
-        cache: Cache | None = None,
-        **options: Unpack[ManyResults[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _FnMany[A, B], *, key: Key[A], **options: Unpack[_Many[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, B] | Cost[Answers[A, B]]]],
-        *,
-        key: Callable[[A], Any],
-        batch: Batch,
-        **options: Unpack[OneResult[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Batch[A, B], *, key: Key[A], **options: Unpack[AllOne[A, C]]
+    ) -> _Opened[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Awaitable[Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]]],
-        *,
-        key: Callable[[A], Any],
-        batch: Batch,
-        **options: Unpack[ManyResults[A, C]],
-    ) -> AbstractAsyncContextManager[PlainResults[B | C]]: ...
+        self, source: Source[A], fn: _Lists[A, B], *, key: Key[A], **options: Unpack[AllMany[A, C]]
+    ) -> _Opened[B | C]: ...
 
 
 class OpenPlain(Protocol):
-    """How an operator is opened that takes plain values, and gives them, without a detour."""
+    """Function that opens an operator for plain values without records in between."""
 
     def __call__(
         self, config: OperatorConfig, function: PlainFunction, source: PlainSource
     ) -> AbstractAsyncContextManager[PlainResults[Any]]:
-        """Open an operator; see `OpenOperator`, to which it could be handed just so."""
+        """Open an operator; the arguments also fit `OpenOperator`."""
         ...

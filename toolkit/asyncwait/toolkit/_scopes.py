@@ -16,11 +16,11 @@ from asyncwait.toolkit._loop import running_trio
 class CallScope(Protocol):
     """In which a call runs, and maybe others before it, one after the other, in one task.
 
-    So does a task that reads a source. Whoever enters one that is cancelled already has to look,
-    and to call nobody.
+    A task that reads a source runs in a scope, too. A task that enters a scope checks whether it
+    is cancelled already, and makes no call then.
 
     Attributes:
-        shield: nobody is cancelled from now on.
+        shield: whether `cancel` no longer cancels.
     """
 
     shield: bool
@@ -96,7 +96,7 @@ class _OnceScope:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
         task, self._task = self._task, None
         assert task is not None
-        # If somebody else cancels the task besides, it is for them.
+        # Another cancellation of the task belongs to its sender.
         is_ours = self._was_sent and task.uncancel() <= self._before
         if self._outside is not None:
             self._outside.__exit__(kind, error, traceback)

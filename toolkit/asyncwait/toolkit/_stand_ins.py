@@ -1,6 +1,6 @@
-"""Calls that stand in for others: for one that takes long, and for one that has failed.
+"""Fallbacks: other functions for calls that failed, and hedges, second calls for slow ones.
 
-Nothing is imported for it: whoever calls such a function has imported anyio, which cancels calls.
+This module does not import anyio, which cancels calls: the operator has imported it.
 """
 
 import sys
@@ -22,7 +22,7 @@ from asyncwait.spec.limits import NotCalled, is_finite
 from asyncwait.toolkit._calls import FINAL
 from asyncwait.toolkit._function import FunctionParts
 from asyncwait.toolkit._kinds import awaited, part_of
-from asyncwait.toolkit._limits import HELD_LIMITS, IN_HAND
+from asyncwait.toolkit._limits._gate import HELD_LIMITS, IN_HAND
 from asyncwait.toolkit._loop import (
     Bell,
     is_own_cancellation,
@@ -37,7 +37,7 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 _KNOWN = 20
-"""Results of which the times are known before a share of them is told."""
+"""Number of known durations from which a share of them is determined."""
 
 _REMEMBERED = 1_000
 
@@ -88,7 +88,7 @@ class HedgeFigures(Struct, frozen=True):
 
 
 class _Beginning:
-    """When the first of some calls begins, which may long have waited for its turn."""
+    """Start of the first of some calls, which may wait for its permit before."""
 
     def __init__(self) -> None:
         self.is_there = False
@@ -109,9 +109,9 @@ _BEGINNING: ContextVar[_Beginning] = ContextVar("_BEGINNING")
 
 
 class _Marked:
-    """A function that says when it is called; its turn may have come long after it asked.
+    """A function that notes the start of each call, which may wait for its permit before.
 
-    Where a journal answers, nothing is called.
+    Where a journal answers, no call starts.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -164,7 +164,7 @@ class Race:
         self.second: Any = None
         """The event that the second call, or who waits to make it, has ended; None before that."""
         self.is_over = False
-        """Nobody waits for a result any more."""
+        """Whether the result is decided or no longer wanted."""
         self._scopes: list[CallScope] = []
         self.winner: int | None = None
         """Which one has given a result first; None if none has."""
@@ -237,9 +237,9 @@ class StandIns(Generic[A, B]):
     the capacity. `limits` count each of the calls that it makes. See the rules of HEDGE.
 
     Args:
-        fn: what is asked first; its `open`, `close`, `timeout` and `failure` are the whole's.
+        fn: called first; its `open`, `close`, `timeout` and `failure` apply to the whole.
         others: asked in this order, each when the one before it has raised an Exception.
-        hedge: when a second call is made for one that still runs; None for never.
+        hedge: when a slow call gets a second one; None for never.
 
     Raises:
         InvalidConfig: one of them is no coroutine function, or `hedge` is no Hedge.
@@ -301,7 +301,7 @@ class StandIns(Generic[A, B]):
         raise AssertionError("there is a last function")
 
     def goes_on(self, place: int, error: Exception, /) -> bool:
-        """Say whether another function is asked, behind one that has failed."""
+        """Return whether another function follows one that has failed."""
         return place + 1 < len(self.functions) and not isinstance(error, FINAL)
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
@@ -330,7 +330,7 @@ class StandIns(Generic[A, B]):
         return race.outcome()
 
     def delay(self) -> float | None:
-        """Return the seconds from the start of a call to that of the second; None for none."""
+        """Return the seconds from the first call to the second; None for no second call."""
         if self.hedge is None:
             return None
         after = self.hedge.after
@@ -358,9 +358,9 @@ class StandIns(Generic[A, B]):
 
     @contextmanager
     def _counted(self, **counts: int) -> Generator[None]:
-        """Count a call in advance, as others look at the counts; and not, if it does not begin.
+        """Count a call in advance, as other calls look at the counts.
 
-        It waits for its turn then, which it is not given, or until nobody wants it any more.
+        A call that never gets a permit, or is cancelled before, is not counted.
         """
         beginning = _Beginning()
         _BEGINNING.set(beginning)

@@ -47,7 +47,7 @@ _OF_CLIENTS: Mapping[str, bool] = {
 that an error is an instance of the first counts that is here."""
 
 _ANYWHERE = {"APIConnectionError", "APITimeoutError"}
-"""Classes of clients that are generated alike for many services, as that of OpenAI."""
+"""Classes of clients that generators build alike for many services, such as OpenAI's."""
 
 _BY_CODE = {
     **dict.fromkeys(("UNAVAILABLE", "DEADLINE_EXCEEDED"), 503),
@@ -96,7 +96,7 @@ def cause_or_self(error: BaseException) -> BaseException:
 
 
 def causes(error: Any) -> Iterator[BaseException]:
-    """Yield an error, and what is behind it, eight in all at most; its reason is that of urllib."""
+    """Yield an error and its causes, eight at most; `reason` is the cause of errors of urllib."""
     for _ in range(_DEEP):
         if not isinstance(error, BaseException):
             return
@@ -114,7 +114,6 @@ def attribute_of(thing: Any, name: str) -> Any:
 
 
 def _answer(error: BaseException) -> bool | RetryAfter | None:
-    """Return what an error says by itself; None if nothing."""
     if str(vars(error).get("code")) in _SPENT:  # As a property, aiohttp warns of it.
         return False
     seconds = _told(error)
@@ -142,7 +141,6 @@ def status_of(error: BaseException) -> int | None:
 
 
 def _code(error: BaseException) -> str | None:
-    """Return the code of an error of gRPC or AWS; None if the error has none."""
     of_aws = _item(attribute_of(error, "response"), "Error", "Code")
     if isinstance(of_aws, str):
         return of_aws
@@ -159,7 +157,6 @@ def _aws(error: BaseException, name: str) -> Any:
 
 
 def _item(thing: Any, *names: str) -> Any:
-    """Return what nested dicts hold under names; None if they hold nothing."""
     for name in names:
         thing = thing.get(name) if isinstance(thing, dict) else None
     return thing

@@ -1,6 +1,6 @@
 """The plain form of the worker pool: the operator on asyncio or trio."""
 
-from asyncwait.backends.pool._callbacks import BeginsLater, PoolResultFuture, RunningCall
+from asyncwait.backends.pool._callbacks import PoolResultFuture, RunningCall
 from asyncwait.backends.pool._operator import (
     key_ordered_wait,
     open_operator,
@@ -12,7 +12,6 @@ from asyncwait.backends.pool._results import PoolResults
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
-    "BeginsLater",
     "PoolResultFuture",
     "PoolResults",
     "RunningCall",

@@ -85,14 +85,14 @@ class Asking:
         self._ending: list[Load] = []
         """Those that run and are cancelled."""
         self.is_busy = False
-        """Whether somebody asks at present, and sees to all that come meanwhile."""
+        """Whether `ask` runs, which also handles records that arrive meanwhile."""
         self._asked: Callable[[Any], Any] | None = None
         """Tells the key of the value that asks next, where it has been asked."""
         if core.single and sweep.is_light:
             core.kept_for = self._kept_for
 
     def ask(self) -> None:
-        """Ask for those that wait, up to one that needs a load, which is put into the queue."""
+        """Look up the waiting records, up to the first that needs a load, which joins the queue."""
         self.is_busy, core, goes_on = True, self._core, True
         try:
             while goes_on and core.pending:
@@ -175,8 +175,8 @@ class Asking:
     def _kept_for(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return what is kept for the first of some values, which none that wait stand before.
 
-        The one that stops it, as it takes more than a look, asks as all others do; its key is
-        known then.
+        The first value without a fresh result ends the search, and is looked up as all others are;
+        its key is known then.
         """
         kept_for, key_of, clock = self._store.entries, self._key, self._clock
         results: list[Any] = []
@@ -239,7 +239,6 @@ class Asking:
         return self._limited is None or bool(self.queue)
 
     def _refresh(self, place: Any, value: Any) -> None:
-        """Have a key loaded that nobody waits for, unless it is already."""
         if place not in self._loading:
             load = self._loading[place] = Load(place, value, self.close, is_ahead=True)
             self._start(load)
@@ -284,7 +283,7 @@ class Asking:
             load.cancel()
 
     def close(self, load: Load) -> None:
-        """Let nobody join a load any more: it is over, or it is cancelled if it runs."""
+        """Let no record join a load that is over, or that is cancelled."""
         if load.is_open:
             load.is_open = False
             if load.entry is not None:
@@ -307,14 +306,14 @@ class Asking:
         load.forget()
 
     def forget(self) -> None:
-        """Let no load begin, and nobody join one."""
+        """Let no load begin, and no record join a load."""
         for load in self.queue:
             self._give_back(load)
         self.queue.clear()
         self._loading.clear()
 
     def next_load(self) -> Load | None:
-        """Return a load to begin now; None if nobody needs one."""
+        """Return a load to begin now; None if no record needs one."""
         while True:
             while self.queue:
                 load = self.queue.popleft()

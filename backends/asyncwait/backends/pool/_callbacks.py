@@ -1,14 +1,15 @@
 """The callback form: outcomes arrive from any thread and are decided on the loop."""
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._gated import Gated
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._workers import Worker, Workers
 from asyncwait.spec.limits import CostMistold
-from asyncwait.toolkit import Gate, Permit, reraise_fatal, running_loop, supplied
+from asyncwait.toolkit import Gate, Permit, call_failed, reraise_fatal, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """What decides a record when it is called with it."""
@@ -17,25 +18,18 @@ Outcome: TypeAlias = Callable[[Core, Entry], None]
 class PoolResultFuture:
     """Where the function puts the outcome of one record; the first one counts."""
 
-    __slots__ = ("_entry", "_gate", "_inbox", "_permit")
+    __slots__ = ("_attempt", "_entry", "_gate", "_inbox", "_permit")
 
-    def __init__(self, inbox: "Inbox | Attempt", entry: Entry) -> None:
+    def __init__(self, inbox: "Inbox", entry: Entry, attempt: "Attempt") -> None:
         self._inbox = inbox
         self._entry = entry
+        self._attempt = attempt
         self._gate: Gate | None = None
         self._permit: Permit | None = None
 
-    def hold(self, gate: Gate, permit: Permit, *, starts: bool) -> None:
-        """Take the permit of the call, until that ends.
-
-        Args:
-            gate: of the operator.
-            permit: the permit.
-            starts: whether the call starts now; else it starts with `run`.
-        """
+    def hold(self, gate: Gate, permit: Permit) -> None:
+        """Hold the permit of the call, until the call ends."""
         self._gate, self._permit = gate, permit
-        if starts:
-            gate.started(permit)
 
     def run(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Call a plain function in the present thread, with the permit if there is one."""
@@ -62,14 +56,17 @@ class PoolResultFuture:
             return given
         return self._gate.result(permit, given)
 
+    def _put(self, outcome: Outcome) -> None:
+        self._inbox.put(self._entry, outcome, self._attempt)
+
     def complete(self, results: Iterable[Any]) -> None:
         """Decide the record with `results`."""
         try:
             results = self._without_cost(results)
         except CostMistold as error:
             self.complete_exceptionally(error)
-            return
-        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, results))
+        else:
+            self._put(lambda core, entry: core.settle(entry, results))
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
@@ -77,44 +74,20 @@ class PoolResultFuture:
             self._without_cost(None)
         except CostMistold as error:
             self.complete_exceptionally(error)
-            return
-        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, supplied(supplier)))
+        else:
+            self._put(lambda core, entry: core.settle(entry, supplied(supplier)))
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
         self.ended(error)
-        self._inbox.put(self._entry, lambda core, entry: core.call_raised(entry, error))
-
-    @property
-    def is_further(self) -> bool:
-        """Whether the record was called before."""
-        return self._entry.attempts > 1
+        self._put(lambda core, entry: core.call_raised(entry, error))
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Raise on the loop what `take` gives there, whatever has become of the record.
 
-        That is for the whole program. Where the operator is closed, nobody may take it.
+        The error is for the whole program. A closed operator raises nothing.
         """
         self._inbox.interrupt(take)
-
-
-class BeginsLater:
-    """A function whose calls begin some time after they are asked for, in a thread, say.
-
-    Attributes:
-        calls: that have begun.
-        retries: further calls among them.
-    """
-
-    def __init__(self) -> None:
-        self.calls = self.retries = 0
-        self._counting = threading.Lock()
-
-    def begins(self, *, is_further: bool) -> None:
-        """Count a call that begins; from any thread."""
-        with self._counting:
-            self.calls += 1
-            self.retries += is_further
 
 
 class RunningCall:
@@ -131,7 +104,7 @@ class RunningCall:
     is_over: bool
 
     def cancel(self) -> None:
-        """Take note that nobody wants it any more; called on the operator's loop."""
+        """Note that the outcome is no longer wanted; called on the operator's loop."""
 
 
 class Inbox:
@@ -147,7 +120,7 @@ class Inbox:
     ) -> None:
         self._wake = wake
         self._expire_due = expire_due
-        self._outcomes: deque[tuple[Entry, Outcome, float]] = deque()
+        self._outcomes: deque[tuple[Entry, Outcome, float, Attempt]] = deque()
         self._loop = running_loop()
         self._clock = self._loop.time
         self._interruption: Callable[[], BaseException | None] = lambda: None
@@ -155,18 +128,14 @@ class Inbox:
         self._closed = False
 
     def future(self, entry: Entry) -> PoolResultFuture:
-        """Return where the outcome of `entry` goes."""
-        return PoolResultFuture(self, entry)
+        """Return the future for the outcome of the call of `entry` that begins now."""
+        entry.worker = Attempt()
+        return PoolResultFuture(self, entry, entry.worker)
 
-    def runs(self, entry: Entry, call: RunningCall) -> None:
-        """Note that the call of `entry` runs by itself."""
-        attempt = entry.worker = Attempt(self)
-        attempt.scope = call
-
-    def put(self, entry: Entry, outcome: Outcome) -> None:
-        """Hand in an outcome, from any thread."""
+    def put(self, entry: Entry, outcome: Outcome, attempt: "Attempt") -> None:
+        """Hand in the outcome of an attempt, from any thread."""
         if not self._closed:
-            self._outcomes.append((entry, outcome, self._clock()))
+            self._outcomes.append((entry, outcome, self._clock(), attempt))
             self._arm()
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
@@ -189,8 +158,10 @@ class Inbox:
         """Decide what the outcomes say, in the order of their arrival."""
         outcomes = self._outcomes
         while outcomes:
-            entry, outcome, at = outcomes.popleft()
+            entry, outcome, at, attempt = outcomes.popleft()
             if entry.results is not None or self._expire_due(entry, at):
+                continue
+            if entry.worker is not attempt:  # Another attempt runs, or a back-off.
                 continue
             try:
                 outcome(core, entry)
@@ -207,52 +178,77 @@ class Inbox:
 
 
 class Attempt:
-    """Hands in what one of several calls of a record comes to, as long as it is the present one."""
+    """One call of a record in callback form; it is the worker of the record while it counts."""
 
-    __slots__ = ("_inbox", "scope")
+    __slots__ = ("scope",)
 
     lingers = False
-    """Nothing can cancel it, so that nobody waits for its end."""
+    """Nothing can cancel the call, so no record waits for its end."""
 
-    def __init__(self, inbox: Inbox) -> None:
-        self._inbox = inbox
+    def __init__(self) -> None:
         self.scope: RunningCall | None = None
-        """What runs by itself; None if nothing is known of it."""
+        """The call, if it runs by itself and says when it has ended."""
 
     @property
     def entry(self) -> RunningCall | None:
-        """What runs, as long as it does."""
+        """The call while it runs."""
         return None if self.scope is None or self.scope.is_over else self.scope
 
     def cancel(self) -> bool:
-        """Ask it to end; whether it runs on is to be seen."""
+        """Ask the call to end; return that its end is to be watched."""
         if self.scope is not None:
             self.scope.cancel()
         return True
 
-    def put(self, entry: Entry, outcome: Outcome) -> None:
-        """Hand in an outcome, from any thread."""
 
-        def if_present(core: Core, entry: Entry) -> None:
-            if entry.worker is self:
-                outcome(core, entry)
+class CallbackWorkers(Workers):
+    """Starts calls in callback form and files what comes back; one worker is enough for all."""
 
-        self._inbox.put(entry, if_present)
+    def __init__(self, *common: Any) -> None:
+        super().__init__(*common)
+        if self._limited is not None:
+            Gated(self._core, self._limited, self._sweep)
+        self._inbox = Inbox(self.wake_worker, self._sweep.expire_due)
+        self._sweep.before = lambda: self._inbox.process(self._core)
 
-    def interrupt(self, take: Callable[[], BaseException | None]) -> None:
-        """Raise what `take` gives, from any thread."""
-        self._inbox.interrupt(take)
+    def dismiss(self) -> None:
+        """Send the worker home, and ignore outcomes from now on."""
+        self._inbox.close()
+        super().dismiss()
 
+    def _has_work(self) -> bool:
+        return True  # Those who wake the worker run in no task.
 
-class AttemptInbox(Inbox):
-    """Gives each call of a record a future of its own."""
+    async def _run_calls(self, worker: Worker) -> None:
+        core, pending = self._core, self._core.pending
+        while True:
+            self._inbox.process(core)
+            if core.closed:
+                return
+            if pending:
+                self._call(pending.popleft())
+            elif not await self._park(worker):
+                return
 
-    def future(self, entry: Entry) -> PoolResultFuture:
-        """Return where the outcome of the call of `entry` goes that begins now."""
-        attempt = entry.worker = Attempt(self)
-        return PoolResultFuture(attempt, entry)
-
-    def runs(self, entry: Entry, call: RunningCall) -> None:
-        """Note that the present call of `entry` runs by itself."""
-        if entry.worker is not None:
-            entry.worker.scope = call
+    def _call(self, entry: Entry) -> None:
+        if not self._sweep.begin(entry):
+            return
+        future = self._inbox.future(entry)
+        limited = self._limited
+        if limited is not None and entry.permit is not None:
+            future.hold(limited.gate, entry.permit)
+            if limited.begins_later:  # Only its thread ends the call.
+                entry.permit = None
+            else:
+                limited.gate.started(entry.permit)
+        try:
+            call = self._function(entry.value, future)
+            if isinstance(call, RunningCall) and entry.worker is not None:
+                entry.worker.scope = call
+        except BaseException as error:
+            reraise_fatal(error)
+            future.ended(error)
+            failure = call_failed(self._core.record(entry), error)
+            self._inbox.process(self._core)  # What came before goes first, and so may the record.
+            if not (self._sweep.watches and self._sweep.expire_due(entry, self._clock())):
+                self._core.on_failure(entry, failure)

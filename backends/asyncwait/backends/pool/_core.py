@@ -96,7 +96,7 @@ class Core(State):
             held = self._in_flight()
             self._overtake(Snapshot(element.checkpoint_id, held, upstream=element))
         else:
-            self._read -= 1  # Whoever goes on from a snapshot has it read once more.
+            self._read -= 1  # An operator restored from a snapshot reads it again.
             raise TypeError(_no_element(element))
         return self.may_read()
 
@@ -181,7 +181,6 @@ class Core(State):
         return goes_on and self.may_read()
 
     def _leave_out(self, values: Iterable[Any]) -> bool:
-        """Note what is read behind a failure, while the operator finishes."""
         if self.finishing is not None and not self.closed:
             self.finishing.uncalled += tuple(values)
         return False
@@ -301,7 +300,7 @@ class Core(State):
 
     @property
     def decides_in_bulk(self) -> bool:
-        """Whether nobody waits for one record to be decided."""
+        """Whether no record waits for another record to be decided."""
         return self._lines is None
 
     def count_decided(self, entries: Sequence[Entry]) -> None:
@@ -318,7 +317,6 @@ class Core(State):
             self._refill()
 
     def _has_room(self) -> bool:
-        """Tell whether one more may be admitted; a few that are decided need no room."""
         return self._inside < self._capacity or self._room() > 0
 
     def _admit(self, record: Record) -> None:
@@ -334,7 +332,7 @@ class Core(State):
             self._unordered.add(entry)
         if self._lines is None or self._is_first(entry, self._lines):
             self.pending.append(entry)
-            if len(self.pending) == 1:  # else whoever takes the first sees to the rest
+            if len(self.pending) == 1:  # else the worker that takes the first wakes another
                 self.on_pending()
         elif self.gathers:
             self.look_again()
@@ -501,7 +499,6 @@ class Core(State):
             self.look_again()  # It may have been what those that wait could hope for.
 
     def _drop_ready(self) -> None:
-        """Let go of what goes out next and has no results."""
         ready = self._ready
         while ready and (results := ready[0].results) is not None and not results:
             self._empty -= 1

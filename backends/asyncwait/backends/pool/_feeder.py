@@ -77,7 +77,6 @@ class PlainFeeder(Feeder):
             await self._read_at_once(values)
 
     async def _read_at_once(self, values: Iterator[Any]) -> None:
-        """Read a source that never waits."""
         core = self._core
         with no_end_in_disguise():
             while True:

@@ -8,8 +8,8 @@ from operator import itemgetter
 from typing import Any
 
 from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.limits import (
     BreakerOpen,
@@ -24,7 +24,6 @@ from asyncwait.toolkit import (
     Permit,
     StandIns,
     arrive,
-    awaitable_of,
     call_failed,
     stops_at_budget,
 )
@@ -133,7 +132,6 @@ class Refusals:
         self._stop(entry)
 
     def _stop(self, entry: Entry) -> None:
-        """Omit a record, and note its value in the order of the input."""
         assert self._spent is not None
         insort(self._stopped, (entry.number, entry.value), key=itemgetter(0))
         self._spent.stopped = tuple(value for _, value in self._stopped)
@@ -156,6 +154,8 @@ class Limited:
         self.refusals = Refusals(core, gate)
         self.has_budget = any(isinstance(limit, Budget) for limit in gate.limits)
         self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
+        self.begins_later: bool = getattr(fn, "begins_later", False)
+        """Whether the function starts its calls for the limits, in a thread."""
         self._makes_several = getattr(fn, "makes_several", False) or isinstance(
             getattr(fn, "call", fn), StandIns
         )
@@ -182,19 +182,22 @@ def _never(_: Any) -> bool:
 class Gated(deque[Entry]):
     """The records that may be called, in the order of their permits; others wait at the gate.
 
+    It replaces `core.pending`.
+
     Args:
         core: the operator.
         limited: its limits.
+        sweep: knows the deadlines.
     """
 
-    def __init__(self, core: Core, limited: Limited) -> None:
+    def __init__(self, core: Core, limited: Limited, sweep: Sweep) -> None:
         super().__init__()
         self._core, self._gate, self._refusals = core, limited.gate, limited.refusals
         self._is_free = limited.is_free
         self._keeps_order = limited.has_budget
         """Whether free calls keep their place, so that a budget omits only the end of the input."""
-        core.arrive = arrive
-        limited.refusals.forget = self.forget
+        core.arrive, core.pending = arrive, self
+        limited.refusals.forget = sweep.forget = self.forget
         limited.refusals.about = lambda: self
 
     def append(self, entry: Entry) -> None:
@@ -257,34 +260,3 @@ class Gated(deque[Entry]):
                 self._gate.ended(permit, TimeoutError("no outcome within its time"))
             else:
                 self._gate.give_back(permit)
-
-
-class GatedCrew(CoroutineCrew):
-    """Awaits coroutine functions whose calls have permits."""
-
-    def __init__(self, *common: Any, limited: Limited) -> None:
-        super().__init__(*common)
-        self._limited, self._gate = limited, limited.gate
-        self._makes_calls = limited.is_simple
-        self._core.pending = gated = Gated(self._core, limited)
-        self._sweep.forget = gated.forget
-        if limited.is_simple:
-            # Set once for all calls: to set a variable for each call costs more than its permit.
-            self._opened = self._opened.copy()
-            self._opened.run(limited.gate.hold)
-
-    async def _returned(self, entry: Entry) -> Any:
-        """Make a call that has a context of its own, needs no permit, or needs several."""
-        permit, entry.permit = entry.permit, None
-        record, function = self._core.record(entry), self._function
-
-        def call(value: Any) -> Any:
-            return awaitable_of(record, function(value))
-
-        try:
-            return await self._limited.call(permit, call, entry.value)
-        except NotCalled as error:
-            if error.gate is self._limited.gate:  # It refuses one of several calls.
-                entry.error = error.__cause__
-                self._limited.refusals.refuse([entry], error)
-            raise

@@ -45,7 +45,7 @@ class Gathering(deque[Entry]):
         self._look_at_more()
 
     def _look_at_more(self) -> None:
-        """Have it looked at if no more may join; the first is announced by whoever brings it."""
+        """Call `look` if no more records may join; `Core` announces the first record."""
         if len(self) >= self._size or self._core.is_full:
             self._look()
 

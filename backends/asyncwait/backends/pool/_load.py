@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from asyncwait.backends.pool._crew import Worker
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._workers import Worker
 from asyncwait.spec import InvalidResult, OperatorError, Record
 from asyncwait.toolkit import NoAnswer, Permit, cause_or_self, collect_results, settled, uncosted
 
@@ -17,10 +17,10 @@ class Load(Struct, eq=False):
     It stands for the worker of their entries.
 
     Args:
-        place: the stand-in of the key; `NULL_KEY` for a call that nobody shares.
+        place: the stand-in of the key; `NULL_KEY` for a call that no record shares.
         value: which the function is called with.
         close: called when the last record has left.
-        is_ahead: whether it began ahead of time, for nobody; it runs on until somebody has left it.
+        is_ahead: whether it began before a record needed it; it runs on until a record has left it.
         is_open: whether others may join.
         first: the record that has begun it; None if it runs in the background.
         entries: those that have joined; some may have left, of which few are decided.
@@ -54,7 +54,7 @@ class Load(Struct, eq=False):
         entry.worker = self
         if not (self.entries or self.is_ahead):
             self.first = entry
-        if len(self.entries) >= self.most:  # What hangs may be joined, and left, for ever.
+        if len(self.entries) >= self.most:  # A load that hangs may be left often.
             self.entries = [each for each in self.entries if each.results is None]
             self.most = 64 + 2 * len(self.entries)
         self.entries.append(entry)
@@ -67,7 +67,7 @@ class Load(Struct, eq=False):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody waits for it, or nobody has to."""
+        """True while records wait for the load, or it runs ahead of demand."""
         return self.staying > 0 or (self.is_ahead and not self.entries)
 
     @property

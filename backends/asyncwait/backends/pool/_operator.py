@@ -9,19 +9,18 @@ from typing import Any, TypeVar
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.backends.pool._batch_crew import BatchCrew
-from asyncwait.backends.pool._cache_crew import CacheCrew
-from asyncwait.backends.pool._callback_crew import CallbackCrew
-from asyncwait.backends.pool._callbacks import BeginsLater
+from asyncwait.backends.pool._batch_workers import BatchWorkers
+from asyncwait.backends.pool._cache_workers import CacheWorkers
+from asyncwait.backends.pool._callbacks import CallbackWorkers
 from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._coroutine_crew import CoroutineCrew
-from asyncwait.backends.pool._crew import Crew
+from asyncwait.backends.pool._coroutine_workers import CoroutineWorkers
 from asyncwait.backends.pool._feeder import Feeder, PlainFeeder
-from asyncwait.backends.pool._gated import GatedCrew, Limited
+from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
 from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.backends.pool._workers import Workers
 from asyncwait.spec import Element, OperatorConfig, Snapshot
 from asyncwait.toolkit import (
     FunctionParts,
@@ -66,7 +65,6 @@ def open_operator(
     """
     parts = check_arguments(config, fn, elements, restore, "pool", *_KNOWN)
     core = Core(config, restore)
-    core.begun = fn if isinstance(fn, BeginsLater) else None
     feed = partial(Feeder, core, elements)
     return _Pool(config, parts, core, feed, PoolResults(core), fn=fn, store=store)
 
@@ -93,7 +91,6 @@ def open_plain(
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy, batched=config.batch is not None)
     core = Core(config, None, PlainEdge(source.making, function.single))
-    core.begun = function if isinstance(function, BeginsLater) else None
     feed, results = partial(feeder, core, source), PoolValues(core)
     return _Pool(config, parts, core, feed, results, fn=function, store=store)
 
@@ -104,8 +101,6 @@ key_ordered_wait = plain_wait(open_operator, "key-ordered", open_plain)
 
 
 class _Pool(OperatorContext[R]):
-    """One operator from its opening to its close."""
-
     def __init__(
         self,
         config: OperatorConfig,
@@ -143,8 +138,8 @@ class _Pool(OperatorContext[R]):
         self._sweep = self._sweeper()
         if self._config.on_failure is not None:
             self._core.on_final = self._sweep.finish
-        self._crew = self._hire(opened)
-        self._core.on_pending = self._crew.wake_worker
+        self._workers = self._hire(opened)
+        self._core.on_pending = self._workers.wake_worker
         self._core.on_close = self._dismiss
         self.group.start_soon(self._heed)
         if self._gate is not None:
@@ -161,22 +156,22 @@ class _Pool(OperatorContext[R]):
             return Sweep(*common)
         return Retries(*common, self._config.retry)
 
-    def _hire(self, opened: Context) -> Crew:
+    def _hire(self, opened: Context) -> Workers:
         function = self.function.call or self.function.invoke
-        common = self._core, self.group, self._sweep, function, opened
         limited = None if self._gate is None else Limited(self._core, self._gate, self._fn)
+        common = self._core, self.group, self._sweep, function, opened, limited
         if self._gate is not None:
             self._sweep.on_abandoned = self._gate.note_abandoned
         if limited is not None and limited.has_budget and isinstance(self._sweep, Retries):
             limited.refusals.paused = self._sweep.paused
             self._sweep.on_back_off = limited.refusals.look_at_budgets
         if self._config.batch is not None:
-            return BatchCrew(*common, config=self._config, copy=self.function.copy, limited=limited)
+            return BatchWorkers(*common, config=self._config, copy=self.function.copy)
         if self._config.cache is not None:
-            return CacheCrew(*common, config=self._config, store=self._store, limited=limited)
+            return CacheWorkers(*common, config=self._config, store=self._store)
         if self.function.invoke is not None:
-            return CallbackCrew(*common, limited=limited)
-        return CoroutineCrew(*common) if limited is None else GatedCrew(*common, limited=limited)
+            return CallbackWorkers(*common)
+        return CoroutineWorkers(*common)
 
     async def _heed(self) -> None:
         """Notice that the operator is cancelled from outside, which does not reach into calls."""
@@ -195,7 +190,7 @@ class _Pool(OperatorContext[R]):
         self._watch.cancel()
         self._feeder.stop()
         self._sweep.close()
-        self._crew.dismiss()
+        self._workers.dismiss()
 
     def stop(self, error: RuntimeError | None) -> None:
         self._core.stop(error)

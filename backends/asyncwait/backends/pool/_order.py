@@ -37,7 +37,7 @@ class Entry(Struct, eq=False):
     Args:
         value: of the record, which the function is called with.
         element: the input: a Record, or a fence. None when the entry has left the operator, and for
-            plain values, until somebody needs their records; see `Core.record`.
+            plain values, until an error needs their records; see `Core.record`.
         results: what goes out for it; None while undecided. A fence stands for itself.
         given: how many of the results the consumer has taken; -1 when the entry has left.
         started: when its first call began, in seconds of the loop's clock; None before.
@@ -176,7 +176,7 @@ class Lines:
         return True
 
     def leave(self, entry: Entry) -> Entry | None:
-        """Return whose turn it is when `entry` is decided; None if nobody waits for its key."""
+        """Return the next record of the key when `entry` is decided; None if no record waits."""
         line, entry.line = entry.line, None
         if line:
             following = line.popleft()

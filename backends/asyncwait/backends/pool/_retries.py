@@ -7,7 +7,6 @@ from itertools import count
 from math import inf, nextafter
 from typing import Any
 
-from asyncwait.backends.pool._callbacks import AttemptInbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._sweep import Sweep
@@ -32,10 +31,8 @@ class Retries(Sweep):
         parts: of the user's function.
         config: of the operator.
         group: where the task lives.
-        retry: that of `config`.
+        retry: the retry policy of `config`.
     """
-
-    inbox = AttemptInbox
 
     def __init__(
         self,
@@ -164,7 +161,6 @@ class Retries(Sweep):
         return self._back_offs.after_failure(failure, entry.attempts, left)
 
     def _left(self, entry: Entry, at: float) -> float:
-        """Return the seconds for a back-off that begins at a time."""
         return -inf if self._core.finishing is not None else self._deadline(entry) - at
 
     # Back-offs.
@@ -184,13 +180,11 @@ class Retries(Sweep):
         return [entry for entry in entries if entry.results is None]
 
     def _pause(self, entry: Entry, until: float) -> None:
-        """Have `entry` called again at a time, unless its deadline is earlier."""
         if until < self._deadline(entry):
             heappush(self._pauses, (until, next(self._numbers), entry))
             self._wake_before(until)
 
     def _resume_before(self, time: float) -> None:
-        """Have all records called again that were to back off until before `time`."""
         while self._pauses and self._pauses[0][0] < time:
             entry = heappop(self._pauses)[-1]
             if entry.results is None:  # A spent budget decides records that back off.

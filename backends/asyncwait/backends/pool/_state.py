@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from math import inf
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -41,13 +41,6 @@ class PlainEdge(Struct, frozen=True):
     single: bool
 
 
-class Counts(Protocol):
-    """What counts calls, and further ones among them."""
-
-    calls: int
-    retries: int
-
-
 class CacheFigures(Struct):
     """What is counted where there is a cache; see `Statistics`."""
 
@@ -61,11 +54,11 @@ class CacheFigures(Struct):
 
     @property
     def calls(self) -> int:
-        """All calls but that of a record which is asked for its key at present."""
+        """All calls, without the record whose key is being computed."""
         return self.hits + self.shared + self.loads + self.stale + self.null_keys
 
     def given_stale(self, *, begun: bool) -> None:
-        """Count a call, which has begun a load or shares one, as one that is given old results."""
+        """Count a call that began or shares a load as a call that gets stale results."""
         self.stale += 1
         if begun:
             self.loads -= 1
@@ -89,63 +82,15 @@ class State:
 
     # More than thirty attributes, and in an instance without slots each access would cost more.
     __slots__ = (
-        "_backlog",
-        "_called_in_order",
-        "_capacity",
-        "_decided",
-        "_empty",
-        "_ended",
-        "_express",
-        "_fences",
-        "_final",
-        "_gives_values",
-        "_inside",
-        "_interrupted",
-        "_is_cached",
-        "_is_simple",
-        "_line",
-        "_lines",
-        "_max_held",
-        "_most_held",
-        "_most_in_flight",
-        "_read",
-        "_ready",
-        "_record_of",
-        "_requested",
-        "_restoring",
-        "_source_error",
-        "_traceback",
-        "_unordered",
-        "abandoned",
-        "arrive",
-        "batches",
-        "begun",
-        "cached",
-        "called",
-        "calls",
-        "clock",
-        "closed",
-        "due",
-        "failure_handler",
-        "failures_handled",
-        "finishing",
-        "gathers",
-        "is_cut",
-        "kept_for",
-        "last_called",
-        "notes",
-        "numbers",
-        "on_close",
-        "on_pending",
-        "output",
-        "pending",
-        "reads",
-        "retries",
-        "room",
-        "single",
-        "timeouts",
-        "waiting_for_permits",
-    )
+        "_backlog", "_called_in_order", "_capacity", "_decided", "_empty", "_ended", "_express",
+        "_fences", "_final", "_gives_values", "_inside", "_interrupted", "_is_cached", "_is_simple",
+        "_line", "_lines", "_max_held", "_most_held", "_most_in_flight", "_read", "_ready",
+        "_record_of", "_requested", "_restoring", "_source_error", "_traceback", "_unordered",
+        "abandoned", "arrive", "batches", "cached", "called", "calls", "clock", "closed",
+        "due", "failure_handler", "failures_handled", "finishing", "gathers", "is_cut", "kept_for",
+        "last_called", "notes", "numbers", "on_close", "on_pending", "output", "pending", "reads",
+        "retries", "room", "single", "timeouts", "waiting_for_permits",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0915 - a line for each
         self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
@@ -189,8 +134,6 @@ class State:
         """Whether the source is read further, as far as there is room."""
         self._interrupted = False
         self._final: BaseException | None = None
-        self.begun: Counts | None = None
-        """Counts calls where they begin later than they are asked for."""
         self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
         self.abandoned = self._most_in_flight = self._most_held = 0
         self.cached = CacheFigures()
@@ -225,7 +168,7 @@ class State:
         """Called once, on closing."""
 
     def record(self, entry: Entry) -> Record:
-        """Return the record of an entry, which plain values have none of before it is asked for."""
+        """Return the record of an entry; make it first for a plain value."""
         if entry.element is None:
             entry.element = self._record_of(entry.value)
         record: Record = entry.element
@@ -246,14 +189,8 @@ class State:
         line = self._line
         return tuple(each.element for each in line if not each.given)
 
-    def uncount(self, entry: Entry) -> None:
-        """Count the last call of a record as none: it waited for a thread, and does not begin."""
-        self.calls -= 1
-        self.retries -= entry.attempts > 1
-
     def statistics(self) -> Statistics:
         """Return the present figures; for any thread."""
-        counts: Counts = self if self.begun is None else self.begun
         try:
             oldest = self.called[0].started
         except IndexError:
@@ -262,9 +199,9 @@ class State:
             in_flight=self._inside - self._fences,
             waiting=0 if self._restoring else len(self._backlog),
             held=self._decided - self._fences,
-            calls=self.cached.calls if self._is_cached else counts.calls,
+            calls=self.cached.calls if self._is_cached else self.calls,
             batches=self.batches,
-            retries=counts.retries,
+            retries=self.retries,
             timeouts=self.timeouts,
             failures_handled=self.failures_handled,
             abandoned=self.abandoned,
@@ -279,7 +216,7 @@ class State:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a consumer that reads on learns that nobody works for it any more."""
+        """Whether a consumer that reads on gets the error of an interrupted operator."""
         return self._interrupted and self._final is not None
 
     def raise_if_over(self) -> None:
@@ -320,7 +257,7 @@ class State:
     def interrupt(self) -> None:
         """Note that the tasks of the operator are cancelled from outside, or the program ends.
 
-        Usually so is the consumer; one that shields itself must not wait for ever.
+        Usually the consumer is cancelled, too; a shielded consumer must not wait forever.
         """
         if not self.closed:
             self._interrupted = True

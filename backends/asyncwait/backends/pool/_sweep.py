@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.spec import OperatorConfig, OperatorError, TooManyAbandonedCalls
@@ -31,8 +30,6 @@ _LOOKS = 8
 
 
 class _Cancelled:
-    """A call that was cancelled, as long as it is open whether it ends."""
-
     __slots__ = ("_calm", "_looks", "due", "worker")
 
     def __init__(self, worker: Any, now: float) -> None:
@@ -60,9 +57,6 @@ class Sweep:
     whatever that is, and the next deadline is that of the first undecided one. Nothing is done for
     a record whose deadline does not come; when one comes, all that are in flight may be looked at.
     """
-
-    inbox = Inbox
-    """Where the outcomes of calls in callback form go."""
 
     is_light = True
     """Whether all there is to a first call is that it began, and is not late at its end."""
@@ -171,7 +165,7 @@ class Sweep:
                     self._look(now)
                     self._decide_before(nextafter(now, inf))
                     if self._core.gathers:
-                        self._core.look_again()  # Whoever gathers may have waited for them.
+                        self._core.look_again()  # A batch may have waited for them.
 
     def _next(self) -> float:
         return min(self._core.due, self._cancelled[0].due) if self._cancelled else self._core.due
@@ -202,7 +196,6 @@ class Sweep:
             self._cancelled.append(_Cancelled(worker, self._clock()))
 
     def _decide(self, entry: Entry) -> None:
-        """Decide `entry` without its call."""
         self._core.timeouts += 1
         self.forget(entry)
         try:
@@ -214,7 +207,6 @@ class Sweep:
             self._core.decide(entry, results)
 
     def _look(self, now: float) -> None:
-        """Count the cancelled calls that go on although they had their turn to end."""
         while self._cancelled and self._cancelled[0].due <= now:
             call = self._cancelled.popleft()
             if not call.runs():

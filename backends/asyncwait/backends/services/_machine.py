@@ -97,16 +97,12 @@ class _Wait(Struct, array_like=True):
 
 
 class _State(Struct, array_like=True):
-    """The content of the file."""
-
     format: str = _FORMAT
     uses: dict[_Id, _Use] = {}
     waits: dict[str, _Wait] = {}
 
 
 class _AtFile:
-    """The ledger of one operator."""
-
     def __init__(self, asked: MachineLimits) -> None:
         from asyncwait.toolkit._file_lock import is_private
 
@@ -215,7 +211,6 @@ class _AtFile:
             past.amount += ended.amount if amount is None else amount
 
     def _look(self, state: _State, now: float) -> None:
-        """Forget the calls that left; seldom, end the calls of dead processes."""
         for use in [use for use, each in state.uses.items() if each.leaves <= now]:
             del state.uses[use]
         if now >= self._looked + _LOOK:

@@ -26,7 +26,7 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit import Ledger, Reply, Told
 
 _LEASE = 30.0
-"""Seconds for which a turn counts whose owner is silent: it is heard of every five."""
+"""Seconds for which the permit of a silent owner counts; owners report every five seconds."""
 
 _PATIENCE = 5.0
 """Seconds for the server to answer."""
@@ -35,7 +35,7 @@ _SILENT = 8.0
 """Seconds for which a silent client may still confirm the time: each speaks every five."""
 
 _KEEP = 86_400
-"""Seconds for which the server remembers limits that nobody uses, if there is no budget in them."""
+"""Seconds for which the server keeps unused limits without a budget."""
 
 
 _PASSING = ("BUSY ", "MISCONF ", "NOREPLICAS ")
@@ -101,8 +101,6 @@ _LOCAL = (Adaptive, Breaker)
 
 
 class _AtRedis:
-    """The ledger of one operator."""
-
     def __init__(self, asked: RedisLimits) -> None:
         self._asked = asked
         self._client_name = token_hex(8)
@@ -237,7 +235,7 @@ class _AtRedis:
                 f"name, and these are {shown(self._said['limits'])}; give them another name"
             )
         if self._has_budget and self._generation not in ("", said.get("generation")):
-            # So it says each time: nobody may have waited, and been told, when it was seen first.
+            # In each exchange: no call may have waited when the loss was first seen.
             raise LedgerLost(
                 f"{self} has lost its memory: nobody knows what was spent; go on with what is left "
                 "as a new Budget"
@@ -281,11 +279,6 @@ def _without_amount(kind: dict[str, Any]) -> dict[str, Any]:
 
 
 def _redis_module() -> Any:
-    """Return redis.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
     try:
         import redis
     except ImportError as error:

@@ -1,20 +1,18 @@
-"""A plain function of several values that runs in threads, in coroutine form."""
+"""Batched calls in threads: a plain function of a list of values, in coroutine form."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import anyio
 
-from asyncwait.backends.threads._crew import Told
 from asyncwait.backends.threads._function import Threaded
 from asyncwait.spec.limits import Cost
-from asyncwait.toolkit import Bell, is_collection, reraise_fatal, running_loop
+from asyncwait.toolkit import Bell, answers_of, reraise_fatal, running_loop
 
 
 class _Answer:
-    """What a thread is to give; the loop is told when it is there."""
+    """Outcome of a call in a thread; wakes the loop when the call has ended."""
 
     def __init__(self) -> None:
         self.bell = Bell()
@@ -36,20 +34,20 @@ class _Answer:
             return
         function()
 
-    def run(self, function: Callable[[Any], Any], value: Any) -> Any:
-        """Call the function; the pool holds the permit of the batch."""
-        return function(value)
+    def run(self, function: Callable[[Any], Any], values: Any) -> Any:
+        """Call the function with a list that it may change; the pool holds the permit."""
+        return function([*values])
 
     def complete(self, returned: Any) -> None:
-        """Give what the call has returned; from any thread, like the others."""
+        """Take what the call has returned, from any thread."""
         self._come(lambda: returned)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Give an error that the call has raised."""
+        """Take an error that the call has raised."""
         self._come(lambda: _raise(error))
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
-        """Give an error for the whole program, unless somebody has raised that already."""
+        """Take an error for the whole program, unless another call has raised it already."""
         self._come(lambda: _raise(take() or RuntimeError("the program is interrupted")))
 
     def _come(self, take: Callable[[], Any]) -> None:
@@ -73,20 +71,20 @@ def _raise(error: BaseException) -> Any:
 
 
 class BatchesInThreads(Threaded):
-    """Calls the user's function with several values in a thread each time.
+    """Calls the user's function with a list of values in a thread each time.
 
-    The operator awaits that. One that it cancels runs on: it has not ended until its thread has, so
-    that it counts as abandoned; only when the operator is left, nobody waits for it here.
+    The operator awaits the call. A cancelled call runs on and counts as abandoned until its thread
+    has ended; when the operator is left, `__call__` does not wait for the thread.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._left: set[_Answer] = set()
-        """What is waited for still that was cancelled."""
+        """Cancelled calls whose threads run on."""
         self._is_left = False
 
     async def __call__(self, values: list[Any]) -> Any:
-        """Have a thread call the function, and wait for what that comes to."""
+        """Have a thread call the function, and wait for its outcome."""
         answer: Any = _Answer()
         call = self.ask(values, answer)
         try:
@@ -94,17 +92,15 @@ class BatchesInThreads(Threaded):
                 await answer.bell.wait()
         except anyio.get_cancelled_exc_class() as cancelled:
             call.cancel()
-            marked: Any = cancelled
-            if self._is_left and self.withdraw_one(call):
-                marked.is_unmade = True  # for the pool, which has counted it
-                raise
-            await self._outlast_thread(answer)
-            marked.when_ended = answer.when_ended  # for the gate: the permit is held as long
+            if not (self._is_left and self.withdraw_one(call)):
+                await self._outlast_thread(answer)
+                marked: Any = cancelled
+                marked.when_ended = answer.when_ended  # for the gate: the permit is held as long
             raise
         return answer.take()
 
     call = __call__
-    """Called so for plain values, with one result for each."""
+    """The pool calls this for plain values with one result each."""
 
     async def _outlast_thread(self, answer: _Answer) -> None:
         self._left.add(answer)
@@ -117,24 +113,16 @@ class BatchesInThreads(Threaded):
             raise interruption
 
     def leave(self) -> None:
-        """Wait here for no call any more that was cancelled: the operator is left."""
+        """Stop waiting for cancelled calls, as the operator is left."""
         self._is_left = True
         for answer in self._left:
             answer.bell.ring()
 
-    def _run(self, value: Any, result: Any) -> Told:
-        """Call the function with a list of its own, which it may change."""
-        return super()._run([*value], result)
-
-    def read(self, returned: Any) -> Any:
-        """Read what there is for each value; what can't be read fails its value alone."""
-        if isinstance(returned, Cost):  # The pool takes it off.
-            return Cost(self.read(returned.result), returned.used)
-        if isinstance(returned, Mapping):
-            return {value: self._read_one(returned[value]) for value in returned}
-        if isinstance(returned, AbstractSet) or not is_collection(returned):  # no answers
-            return returned
-        return [*map(self._read_one, returned)]
+    def read(self, value: Any, returned: Any) -> Any:
+        """Read the answer for each of the values; an unreadable answer fails its value alone."""
+        if isinstance(returned, Cost):  # The pool removes the cost.
+            return Cost(self.read(value, returned.result), returned.used)
+        return [*map(self._read_one, answers_of(value, returned, single=self.single))]
 
     def _read_one(self, answer: Any) -> Any:
         if isinstance(answer, BaseException):

@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.pool import BeginsLater, PoolResultFuture
-from asyncwait.backends.threads._crew import Call, Crew, Told
+from asyncwait.backends.pool import PoolResultFuture
+from asyncwait.backends.threads._thread_pool import Call, ThreadPool, Told
 from asyncwait.spec import OperatorConfig
 from asyncwait.toolkit import (
     Bell,
@@ -50,7 +50,7 @@ class Threaded:
         *,
         single: bool = False,
         wrap: Callable[[Any], Any] | None = None,
-        hire: Callable[[], Crew] = Crew,
+        hire: Callable[[], ThreadPool] = ThreadPool,
     ) -> None:
         self.single = single
         self._call: Any = parts.call
@@ -63,7 +63,7 @@ class Threaded:
         limits = config.timeout, None if retry is None else retry.attempt_timeout
         self._most = min((each for each in limits if each is not None), default=math.inf)
         self._hire = hire
-        self._crew: Crew | None = None
+        self._threads: ThreadPool | None = None
         self._clock: Callable[[], float] = float
         self._interruption: BaseException | None = None
         """What a call has raised that is for the whole program, until it is raised on the loop."""
@@ -71,24 +71,24 @@ class Threaded:
         """Whether one has raised that: what ends the program is the first."""
 
     def ask(self, value: Any, result: PoolResultFuture) -> Call:
-        """Have a thread call the function; return the call, which runs on whoever waits."""
-        if self._crew is None:
-            self._crew = self._hire()
+        """Have a thread call the function; return the call, which no cancellation ends."""
+        if self._threads is None:
+            self._threads = self._hire()
             self._clock = running_loop().time
         due = self._clock() + self._most
         give_back = getattr(result, "give_back", None)  # A batch has its permit elsewhere.
         call = Call(value, lambda: self._run(value, result), due, give_back)
-        self._crew.ask(call)
+        self._threads.ask(call)
         return call
 
     def withdraw_one(self, call: Call) -> bool:
         """Have a call not run, if it has not begun; return whether that is so."""
-        return self._crew is not None and self._crew.withdraw_one(call)
+        return self._threads is not None and self._threads.withdraw_one(call)
 
     def _run(self, value: Any, result: PoolResultFuture) -> Told:
         """Call the function, in a thread; return what tells of it."""
         try:
-            returned = self.read(result.run(self._call, value))
+            returned = self.read(value, result.run(self._call, value))
         except BaseException as error:
             return self._raised(error, result)
         return partial(result.complete, returned)
@@ -103,12 +103,13 @@ class Threaded:
         return partial(result.complete_exceptionally, error)
 
     def take_interruption(self) -> BaseException | None:
-        """Take what a call has raised that is for the whole program, if nobody has."""
+        """Take the error for the whole program that a call has raised, if it is not taken yet."""
         taken, self._interruption = self._interruption, None
         return taken
 
-    def read(self, returned: Any) -> Any:
-        """Read what a call has given, in its thread."""
+    def read(self, value: Any, returned: Any) -> Any:
+        """Read what a call has returned for a value, in the thread of the call."""
+        del value
         return self.read_results(uncosted(returned))
 
     def read_results(self, returned: Any) -> Any:
@@ -125,13 +126,13 @@ class Threaded:
     async def close(self) -> None:
         """Wait for the calls that run, as long as their time is not over; then close the user's.
 
-        On asyncio, whoever waits may be cancelled meanwhile: it is so when all is closed.
+        On asyncio, a cancellation of this wait is raised when everything is closed.
         """
         cancelled: asyncio.CancelledError | None = None
-        while self._crew is not None:
-            self._crew.withdraw()
+        while self._threads is not None:
+            self._threads.withdraw()
             try:
-                await self._outlast(self._crew)
+                await self._outlast(self._threads)
                 break
             except asyncio.CancelledError as error:
                 cancelled = error
@@ -144,16 +145,16 @@ class Threaded:
         if first is not None:
             raise first
 
-    async def _outlast(self, crew: Crew) -> None:
+    async def _outlast(self, pool: ThreadPool) -> None:
         bell, door = Bell(), running_loop().call_from_thread
 
         def ring() -> None:
             with suppress(RuntimeError):  # The loop is gone.
                 door(bell.ring)
 
-        crew.on_over = ring
-        while crew.present:
-            until = max((each.due for each in list(crew.present)), default=0) + _SCARCELY
+        pool.on_over = ring
+        while pool.present:
+            until = max((each.due for each in list(pool.present)), default=0) + _SCARCELY
             if until <= self._clock():
                 break
             with anyio.CancelScope(deadline=until):
@@ -161,27 +162,18 @@ class Threaded:
 
     def end(self) -> list[Any]:
         """End the threads; return the values of the calls that run on."""
-        if self._crew is None:
+        if self._threads is None:
             return []
-        self._crew.close()
-        return self._crew.running()
+        self._threads.close()
+        return self._threads.running()
 
 
-class InThreads(Threaded, BeginsLater):
+class InThreads(Threaded):
     """Calls the user's function with one value each time, and completes its record from there."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        Threaded.__init__(self, *args, **options)
-        BeginsLater.__init__(self)
+    begins_later = True
+    """Whether a call starts for the limits in its thread, and not when the pool makes it."""
 
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
-        """Have a thread call the function; return the call, which runs on whoever waits."""
-        try:
-            return self.ask(value, result)
-        except RuntimeError:  # There is no thread: it counts, as one that has failed.
-            self.begins(is_further=result.is_further)
-            raise
-
-    def _run(self, value: Any, result: PoolResultFuture) -> Told:
-        self.begins(is_further=result.is_further)
-        return super()._run(value, result)
+        """Have a thread call the function; return the call, which runs on after its deadline."""
+        return self.ask(value, result)

@@ -1,4 +1,4 @@
-"""An open operator on a loop of its own, for those who have none."""
+"""An open operator on its own loop, for callers without one."""
 
 import asyncio
 from collections.abc import Callable
@@ -77,7 +77,7 @@ class OperatorHost:
         return Statistics() if self._results is None else self._results.statistics()
 
     async def close(self) -> None:
-        """Leave the operator, and wait until it is gone; one that is still to open is cancelled."""
+        """Leave the operator, and wait for its end; cancel it if it is not open yet."""
         self._leaving.set()
         task = self._task
         # An error that is there already was raised by `open`, or is one that breaks out of loops.

@@ -34,7 +34,7 @@ class LoopThread:
         """Run `coroutine` on the loop, and return what it returns; one at a time.
 
         Raises:
-            CancelledError: (that of concurrent.futures) its task was cancelled.
+            CancelledError: (of concurrent.futures) its task was cancelled.
             BaseException: what it raised, or what broke out of the loop meanwhile.
         """
         before = self._thrown
@@ -51,12 +51,12 @@ class LoopThread:
         try:
             answer = asked.result()
             if (error := asked.exception()) is not None:
-                raise error  # `result` takes one that is false for none
+                raise error  # `result` takes a false exception for none
         except CancelledError:
             self._raise_thrown()
             raise
         finally:
-            # Where an interrupt has ended the wait, nobody wants the answer any more.
+            # After an interrupt, the answer is no longer wanted.
             asked.cancel()
         self._raise_thrown()
         return answer
@@ -88,7 +88,7 @@ class LoopThread:
             try:
                 self._loop.run_forever()
             except BaseException as error:
-                # KeyboardInterrupt and SystemExit break out of a loop. They are for whoever asks;
+                # KeyboardInterrupt and SystemExit break out of a loop. They are for the caller;
                 # the loop goes on, because the operator on it wants to be closed.
                 self._thrown = error
                 self.was_broken = True

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from asyncwait.backends import pool
 from asyncwait.backends.threads._batches import BatchesInThreads
-from asyncwait.backends.threads._crew import Crew
 from asyncwait.backends.threads._function import InThreads, Threaded
+from asyncwait.backends.threads._thread_pool import ThreadPool
 from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -54,11 +54,11 @@ def open_operator(
     Raises:
         InvalidConfig: an argument is not what it should be; a coroutine function, say.
     """
-    return open_with(Crew, config, fn, elements, restore)
+    return open_with(ThreadPool, config, fn, elements, restore)
 
 
 def open_with(
-    hire: Callable[[], Crew],
+    hire: Callable[[], ThreadPool],
     config: OperatorConfig,
     fn: Any,
     elements: AsyncIterable[Element],
@@ -78,14 +78,14 @@ def open_plain(
     function: PlainFunction,
     source: PlainSource,
     *,
-    hire: Callable[[], Crew] = Crew,
+    hire: Callable[[], ThreadPool] = ThreadPool,
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
     """Open an operator for plain values in threads of `hire`; see `asyncwait.toolkit.OpenPlain`."""
     config.require_only("threads", *_KNOWN)
     batched = config.batch is not None
     require_kind(function.call, blocks=True, many=not function.single, batched=batched)
     parts = replace(FunctionParts.of(function), call=function.call)
-    # One that gives many results lets no dict pass for some.
+    # With many results, a dict is an error and no collection.
     wrap = None if function.single else function.wrap
     single = function.single
     in_threads, config = _in_threads(config, parts, single=single, wrap=wrap, hire=hire)
@@ -108,8 +108,6 @@ def _in_threads(
 
 
 class _Threads(AbstractAsyncContextManager[R]):
-    """The pool, from its opening to its close, and then the end of the threads."""
-
     def __init__(self, function: Threaded, opened: AbstractAsyncContextManager[R]) -> None:
         self._function = function
         self._opened = opened

@@ -1,4 +1,4 @@
-"""Plain values in, plain values out, for those who have a loop and those who have none."""
+"""Plain values in, plain values out, with an event loop or without."""
 
 import asyncio
 import inspect
@@ -66,11 +66,11 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
 
 
 def _without_a_loop(source: Any) -> Any:
-    """Return the source as it is read for somebody who has no loop."""
+    """Return the source as it is read without a loop."""
     if isinstance(source, AsyncIterable):
         raise InvalidConfig.of("source", source, "an iterable, or `async with` for an async one")
     require_source(source)
-    # To read a collection blocks nobody.
+    # Reading a collection does not block.
     return source if isinstance(source, Collection) else ReadAhead(source)
 
 

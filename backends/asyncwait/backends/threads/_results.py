@@ -1,4 +1,4 @@
-"""The results of an operator, for those who have no loop: it runs on one in a thread of its own."""
+"""The results of an operator for callers without a loop: its loop runs in a thread."""
 
 import asyncio
 import threading
@@ -95,5 +95,5 @@ class Results(Iterator[Any]):
                 try:
                     self._loop.ask(self._host.close())
                 except CancelledError:
-                    if not self._loop.was_broken:  # Else somebody is told already.
+                    if not self._loop.was_broken:  # Else the error is raised already.
                         raise

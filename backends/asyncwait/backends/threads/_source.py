@@ -112,7 +112,7 @@ class ReadAhead:
         self._has_ended = True
         self._tell()
         if self._is_given_up and self._trouble is not None:
-            raise self._trouble  # which nobody else would hear of
+            raise self._trouble  # otherwise the error would be lost
 
     def _take(self, values: Iterator[Any]) -> bool:
         """Read a value; return whether there may be another one."""
@@ -130,7 +130,7 @@ class ReadAhead:
     def _tell(self) -> None:
         if not self._is_told:
             self._is_told = True
-            with suppress(RuntimeError):  # The loop is gone: nobody waits any more.
+            with suppress(RuntimeError):  # The loop is gone, and its tasks with it.
                 self._call_on_loop(self._ring)
 
     def _ring(self) -> None:

@@ -1,16 +1,31 @@
-"""How the plain form is typed: what goes in as A comes out as B, or something is wrong."""
+"""Types of the plain form in threads; see `asyncwait.toolkit.PlainWait`."""
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar, Unpack, overload
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, TypeVar, Unpack, overload
 
-from asyncwait.spec import Batch, Statistics
+from asyncwait.spec import Statistics
 from asyncwait.spec.limits import Cost
-from asyncwait.toolkit import Answers, ManyResults, OneResult, PlainResults
+from asyncwait.toolkit import (
+    AllMany,
+    AllOne,
+    Answers,
+    Key,
+    Many,
+    One,
+    PlainResults,
+    Priced,
+    Source,
+)
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 B_co = TypeVar("B_co", covariant=True)
+
+_Fn: TypeAlias = Callable[[A], B]
+_FnMany: TypeAlias = Callable[[A], Priced[Iterable[B]]]
+_Batch: TypeAlias = Callable[[list[A]], Priced[Answers[A, B]]]
+_Lists: TypeAlias = Callable[[list[A]], Priced[Answers[A, Iterable[B]]]]
 
 
 class BlockingResults(Protocol[B_co]):
@@ -30,8 +45,8 @@ class BlockingResults(Protocol[B_co]):
 class ThreadsStream(Protocol[B_co]):
     """A stream that is opened once: by `async with`, by `with`, or by a `for` loop over it.
 
-    A `for` loop over the stream itself leaves it when it ends, or when it is broken off and its
-    iterator dropped; `with` leaves it at once, whoever keeps hold of what.
+    A `for` loop over the stream leaves the operator at the end of the results, or when the loop
+    breaks and its iterator is dropped; `with` leaves the operator at once.
     """
 
     async def __aenter__(self) -> PlainResults[B_co]: ...
@@ -50,100 +65,54 @@ class ThreadsWait(Protocol):
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Cost[B]],
-        **options: Unpack[OneResult[A, C]],
+        self, source: Source[A], fn: _Fn[A, Cost[B]], **options: Unpack[One[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], B],
-        **options: Unpack[OneResult[A, C]],
+        self, source: Source[A], fn: _Fn[A, B], **options: Unpack[One[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Iterable[B] | Cost[Iterable[B]]],
-        **options: Unpack[ManyResults[A, C]],
+        self, source: Source[A], fn: _FnMany[A, B], **options: Unpack[Many[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, B] | Cost[Answers[A, B]]],
-        *,
-        batch: Batch,
-        **options: Unpack[OneResult[A, C]],
+        self, source: Source[A], fn: _Batch[A, B], **options: Unpack[AllOne[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]],
-        *,
-        batch: Batch,
-        **options: Unpack[ManyResults[A, C]],
+        self, source: Source[A], fn: _Lists[A, B], **options: Unpack[AllMany[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
 
 class KeyedThreadsWait(Protocol):
-    """The same in key-ordered mode, in which each value has a key."""
+    """An operator for plain values in key-ordered mode, where each value has a key."""
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Cost[B]],
-        *,
-        key: Callable[[A], object],
-        **options: Unpack[OneResult[A, C]],
+        self, source: Source[A], fn: _Fn[A, Cost[B]], *, key: Key[A], **options: Unpack[One[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], B],
-        *,
-        key: Callable[[A], object],
-        **options: Unpack[OneResult[A, C]],
+        self, source: Source[A], fn: _Fn[A, B], *, key: Key[A], **options: Unpack[One[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[A], Iterable[B] | Cost[Iterable[B]]],
-        *,
-        key: Callable[[A], object],
-        **options: Unpack[ManyResults[A, C]],
+        self, source: Source[A], fn: _FnMany[A, B], *, key: Key[A], **options: Unpack[Many[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, B] | Cost[Answers[A, B]]],
-        *,
-        key: Callable[[A], object],
-        batch: Batch,
-        **options: Unpack[OneResult[A, C]],
+        self, source: Source[A], fn: _Batch[A, B], *, key: Key[A], **options: Unpack[AllOne[A, C]]
     ) -> ThreadsStream[B | C]: ...
 
     @overload
     def __call__(
-        self,
-        source: Iterable[A] | AsyncIterable[A],
-        fn: Callable[[list[A]], Answers[A, Iterable[B]] | Cost[Answers[A, Iterable[B]]]],
-        *,
-        key: Callable[[A], object],
-        batch: Batch,
-        **options: Unpack[ManyResults[A, C]],
+        self, source: Source[A], fn: _Lists[A, B], *, key: Key[A], **options: Unpack[AllMany[A, C]]
     ) -> ThreadsStream[B | C]: ...

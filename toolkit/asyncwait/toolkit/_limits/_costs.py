@@ -32,7 +32,7 @@ class Costs:
         self._limits = limits
         units = [(each.unit, each.cost) for each in limits if _has_unit(each)]
         self._told_alone = next((unit for unit, cost in units if cost is None), None)
-        """The unit of a budget without an estimate: calls have to tell their costs."""
+        """The unit of a budget without an estimate, whose calls have to report their costs."""
         self._known = {unit for unit, _ in units}
         self.has_units = bool(units)
         """Whether a `Cost` may tell an amount of a limit."""

@@ -25,9 +25,9 @@ from asyncwait.spec.limits import (
 from asyncwait.toolkit._limits._costs import Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._ledger import Limits
-from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit, Stop, pump
-from asyncwait.toolkit._limits._meters import Meter, Use
-from asyncwait.toolkit._limits._shared import ARRIVALS, Parking
+from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit, Stop, arrive, pump
+from asyncwait.toolkit._limits._meters import Room
+from asyncwait.toolkit._limits._shared import Parking
 from asyncwait.toolkit._loop import Bell, running_loop
 from asyncwait.toolkit._transient import attribute_of
 
@@ -39,30 +39,6 @@ _ASKED_AT_ONCE = 32
 
 _ASKED_OF_A_KEY = 4
 """The same where limits have keys, so that there are many lines."""
-
-
-class Asks(Meter):
-    """Requests that a ledger has not answered."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._open = 0
-
-    def delay(self, amount: float, now: float) -> float:
-        del amount, now
-        return 0 if self._open < self._most else inf
-
-    def take(self, amount: float, now: float) -> Use:
-        self._open += 1
-        return Use(amount, now)
-
-    def end(
-        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
-    ) -> None:
-        del told, error
-        if use.ended == inf:
-            use.ended = now
-            self._open -= 1
 
 
 class Gate(Asker):
@@ -158,7 +134,7 @@ class Gate(Asker):
         amounts = () if is_free else costs.constant or costs.of(values)
         keys = costs.keys(values[0]) if costs.has_keys else None
         line = self.lines.get(keys) or self.line(keys)
-        order = (not is_retry, next(ARRIVALS) if arrival is None else arrival)
+        order = (not is_retry, arrive() if arrival is None else arrival)
         permit = Permit(line, amounts, answer, order, subject, is_free)
         if keys is None and self._is_plain:
             permit.since = now = self.clock()
@@ -332,7 +308,7 @@ class Gate(Asker):
         if self._exchange is None:
             return ()
         most = _ASKED_OF_A_KEY if self.costs.has_keys else _ASKED_AT_ONCE
-        return [Stop(Parking(Asks(most)), 0.0, len(self.limits))]
+        return [Stop(Parking(Room(most)), 0.0, len(self.limits))]
 
     def _ledger_answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
         answers: Answers = []
@@ -340,7 +316,8 @@ class Gate(Asker):
             stop = permit.line.stops[-1]
             if error is None:
                 if permit.uses:
-                    stop.meter.meter.end(permit.uses[-1], self.clock())
+                    *permit.uses, request = permit.uses
+                    stop.meter.meter.end(request, self.clock())
             else:
                 self.release(permit)
             permit.is_waiting = False

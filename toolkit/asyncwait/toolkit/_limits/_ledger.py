@@ -8,7 +8,7 @@ from typing import Any
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.limits import AnyLimit, BudgetSpent, require_limits
 from asyncwait.toolkit._limits._exchange import Reply, Told
-from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Permit, Stop, order_of
+from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Permit, Stop, arrive
 
 
 class Limits:
@@ -80,7 +80,7 @@ class ProcessLedger(Asker):
 
     def _take_over(self, number: int, amounts: list[float], *, has_begun: bool) -> None:
         """Count a call that runs already, whether there is room for it or not."""
-        permit = Permit(self.line(None), amounts, _later, order_of(is_retry=False))
+        permit = Permit(self.line(None), amounts, _later, (True, arrive()))
         permit.is_waiting = False
         with LOCK, self.files():
             permit.line.take(permit, self.clock())
@@ -90,7 +90,7 @@ class ProcessLedger(Asker):
 
     def _request(self, number: int, amounts: list[float], keys: Any, *, is_retry: bool) -> None:
         line = self.line(tuple(keys) if keys else None)
-        permit = Permit(line, amounts, _later, order_of(is_retry=is_retry))
+        permit = Permit(line, amounts, _later, (not is_retry, arrive()))
         permit.number = number
         self._permits[number] = permit
         self._hand_out(self.enter(permit))

@@ -25,16 +25,15 @@ from msgspec import Struct
 
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.limits import AnyLimit, BudgetSpent, LedgerLost, PermitTimedOut
-from asyncwait.toolkit._limits._meters import Purse, Room, Use
+from asyncwait.toolkit._limits._meters import BudgetMeter, Room, Use
 from asyncwait.toolkit._limits._shared import ARRIVALS, Order, Parking, shared_of
 
 LOCK = RLock()
 """Reentrant: a finalizer may close an operator while the lock is held in its thread."""
 
 
-def arrive() -> int:
-    """Return the number of an arrival, for a record that is to wait for its key first."""
-    return next(ARRIVALS)
+arrive = ARRIVALS.__next__
+"""Returns the number of an arrival, also for a record that waits for its key first."""
 
 
 class Permit(Struct, eq=False):
@@ -45,7 +44,7 @@ class Permit(Struct, eq=False):
         amounts: estimated amounts, for each limit.
         answer: called with the permit, and with None when the call may start, or with the reason
             why it never may. Not called if the permit is there when `enter` returns.
-        order: its place among the calls that wait; see `order_of`.
+        order: its place among the calls that wait: further attempts first, then by arrival.
         subject: the record, or whatever the call is for.
         is_free: whether the call needs no room: it only keeps its place behind earlier calls.
         is_waiting: whether the call may not start yet.
@@ -72,11 +71,6 @@ class Permit(Struct, eq=False):
     told: Sequence[float | None] = ()
     given: Any = None
     number: int = 0
-
-
-def order_of(*, is_retry: bool, arrival: int | None = None) -> Order:
-    """Return the order of a call: further attempts first, then the order of arrivals."""
-    return not is_retry, arrive() if arrival is None else arrival
 
 
 class Stop(Struct, eq=False, frozen=True):
@@ -133,7 +127,7 @@ class Asker:
                 for place, limit in enumerate(limits)
                 if is_local(limit)
             ]
-        files = [purse.file for _, shared, _ in self._shared for purse in shared.purses]
+        files = [budget.file for _, shared, _ in self._shared for budget in shared.budgets]
         self._files = sorted(filter(None, files), key=lambda file: file.identity)
         """Files of budgets, in one order for all operators: two never wait for each other."""
         for one, other in pairwise(self._files):
@@ -259,7 +253,7 @@ class Asker:
                     Watch(self, Stop(meter, offset, place), answer)
                     for place, shared, offset in self._shared
                     for meter in shared.meters(None, -inf)
-                    if isinstance(meter.meter, Purse)
+                    if isinstance(meter.meter, BudgetMeter)
                 ]
                 for watch in self._watches:
                     watch.advance(answers)
@@ -336,7 +330,7 @@ class Line:
         self.stop: Stop | None = None
         """Where it is parked; None while no call waits."""
         self.order: Order = (False, 0)
-        """That of its first call when it was parked."""
+        """Order of its first call when it was parked."""
         self.is_mixed = False
         """Whether some calls wait behind calls that came later: they had waited for their keys."""
         self.open = 0
@@ -383,7 +377,7 @@ class Line:
                     if lacking is None:
                         self.take(permit, now)
             except AsyncWaitError as error:
-                with suppress(LedgerLost):  # of another file than the one that is lost
+                with suppress(LedgerLost):  # The file of another budget may be usable.
                     self.asker.release(permit)
                 self._pop(permit)
                 answers.append((permit, error))
@@ -513,11 +507,11 @@ class Watch(Line):
     def go_on(self, answers: Answers) -> None:
         """Answer if the budget is spent and no running call may cost less than its estimate."""
         [stop] = self.stops
-        purse = stop.meter.meter
-        assert isinstance(purse, Purse)
+        budget = stop.meter.meter
+        assert isinstance(budget, BudgetMeter)
         try:
             with self.asker.files():
-                purse.delay(purse.least, self.asker.clock() + stop.offset)
+                budget.delay(budget.least, self.asker.clock() + stop.offset)
         except AsyncWaitError as error:
             self.stop = None
             answers.append((self._permit, error))

@@ -351,7 +351,7 @@ def _says_down(error: BaseException) -> bool:
     return isinstance(error, TimeoutError) or (not says_too_many(error) and bool(transient(error)))
 
 
-class Purse(Meter):
+class BudgetMeter(Meter):
     """What is spent of a budget: see `Budget`.
 
     Args:

@@ -6,38 +6,14 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from time import monotonic
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from asyncwait.spec.limits import Adaptive, AnyLimit, Breaker, Budget, InFlight, Limit
-from asyncwait.toolkit._limits._meters import (
-    Circuit,
-    Meter,
-    Purse,
-    Room,
-    Search,
-    windows_of,
-)
+from asyncwait.toolkit._limits._meters import BudgetMeter, Circuit, Meter, Room, Search, windows_of
 
 ARRIVALS = count()
 Order: TypeAlias = tuple[bool, int]
 """Whether it is a first call, and the number of its arrival."""
-
-
-class Parked(Protocol):
-    """A line of calls that may be parked at a meter.
-
-    Attributes:
-        stop: where the line is parked; None while no call waits.
-        order: of its first call when the line was parked.
-        stamp: number of its place among the parked lines.
-    """
-
-    stop: Any
-    order: Order
-    stamp: int
-
-    def go_on(self, answers: list[Any]) -> None:
-        """Grant permits to the first calls until one lacks room."""
 
 
 class Parking:
@@ -47,7 +23,7 @@ class Parking:
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.lines: list[tuple[Order, int, Parked]] = []
+        self.lines: list[tuple[Order, int, Any]] = []
         """A heap of the lines that are parked here, and of places that they have left."""
         self.due = inf
         """When its first line may go on; infinity if that depends on the end of a call."""
@@ -56,13 +32,13 @@ class Parking:
         self.last = -inf
         """The latest time that it has seen; a timer may come a rounding error early."""
 
-    def park(self, line: Parked) -> None:
+    def park(self, line: Any) -> None:
         """Add a line, with the order of its first call."""
         line.stamp = next(ARRIVALS)
         heappush(self.lines, (line.order, line.stamp, line))
 
-    def first(self) -> "Parked | None":
-        """Return the line whose turn it is."""
+    def first(self) -> Any:
+        """Return the first of the parked lines; None without one."""
         lines = self.lines
         while lines:
             _, stamp, line = lines[0]
@@ -93,10 +69,10 @@ class Shared:
         self._is_new = True
 
     @property
-    def purses(self) -> Sequence[Purse]:
+    def budgets(self) -> Sequence[BudgetMeter]:
         """The meters of a budget."""
         meters = (each.meter for each in self.meters(None, -inf))
-        return [meter for meter in meters if isinstance(meter, Purse)]
+        return [meter for meter in meters if isinstance(meter, BudgetMeter)]
 
     def meters(self, key: Any, now: float) -> tuple[Parking, ...]:
         """Return the meters for a key.
@@ -156,8 +132,8 @@ def _maker(limit: AnyLimit, capacity: int, now: float) -> Callable[[], Sequence[
             trips = limit.failures, limit.over, limit.rest, limit.longest
             return lambda: [Circuit(*trips)]
         case Budget():
-            purse = Purse(limit)
-            return lambda: [purse]
+            budget = BudgetMeter(limit)
+            return lambda: [budget]
 
 
 _SHARED: dict[int, tuple["weakref.ref[Any]", Shared]] = {}
@@ -174,7 +150,7 @@ def shared_of(
     found = _SHARED.get(number)
     if found is None or found[0]() is not limit:
         shared = Shared(_maker(limit, capacity, now), now)
-        files = [purse.file for purse in shared.purses if purse.file is not None]
+        files = [budget.file for budget in shared.budgets if budget.file is not None]
 
         def forget(reference: Any) -> None:
             if (held := _SHARED.get(number)) is not None and held[0] is reference:

@@ -19,8 +19,8 @@ _PATIENCE = 10.0
 class SpendingFile:
     """A file of costs, a line each, to which several processes of a machine append.
 
-    An entry is one short `write`, which survives the process. Whoever finds that the file is not as
-    it was left says so: nobody would know any more what was spent.
+    An entry is one short `write`, which survives the process. An operator that finds the file
+    changed raises an error, because the amount spent is unknown then.
 
     Args:
         path: of the file, in a folder that is there; made where there is none.
@@ -116,7 +116,7 @@ class SpendingFile:
         )
 
     def _write(self, line: bytes) -> None:
-        """Write a whole line, or nothing; nobody else writes meanwhile.
+        """Write a whole line, or nothing; the caller holds the lock.
 
         Raises:
             LedgerLost: it can't be written.
@@ -157,10 +157,10 @@ class SpendingFile:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Have nobody else on this machine spend meanwhile.
+        """Lock the file, so that no other process spends meanwhile.
 
         Raises:
-            LedgerLost: somebody else does not let go of it.
+            LedgerLost: another process does not release its lock.
         """
         self._lock()
         try:

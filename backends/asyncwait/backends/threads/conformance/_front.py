@@ -15,9 +15,9 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.threads._crew import Crew
 from asyncwait.backends.threads._operator import open_plain
 from asyncwait.backends.threads._plain import threads_wait
+from asyncwait.backends.threads._thread_pool import ThreadPool
 from asyncwait.backends.threads.conformance._loops import ThreadsLoop
 from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.running import plain_opener
@@ -51,7 +51,7 @@ class _Reader:
     def ask(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Have the thread call `function`; from the loop."""
         future = self._loop.create_future()
-        if self.is_over:  # Nothing that is asked for then has anybody wait.
+        if self.is_over:  # No job waits then.
             _outcome(future, function)()
             return future
 
@@ -60,7 +60,7 @@ class _Reader:
             self._loop.call_soon_threadsafe(tell)
             self.rests()
 
-        # Nobody may be there any more to be told.
+        # The consumer may have gone.
         future.add_done_callback(lambda told: told.cancelled() or told.exception())
         self.goes()
         self._jobs.put(job)
@@ -96,7 +96,7 @@ def _outcome(future: asyncio.Future[Any], function: Callable[[], Any]) -> Callab
 
 
 class _Lent(asyncio.AbstractEventLoop):
-    """The loop of the suite, as one that a thread runs: it does what is asked of that."""
+    """The loop of the suite in the place of a loop that a thread runs."""
 
     def __init__(self, loop: ThreadsLoop, reader: _Reader) -> None:
         self._loop = loop
@@ -116,7 +116,7 @@ class _Lent(asyncio.AbstractEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Any, *args: Any, context: Any = None
     ) -> Any:
-        """Have the loop call it; whoever asks waits meanwhile."""
+        """Have the loop call it; the reader waits meanwhile."""
         handle = self._loop.call_soon_threadsafe(self._call, callback, *args, context=context)
         self._reader.rests()
         return handle
@@ -168,24 +168,15 @@ class _Lent(asyncio.AbstractEventLoop):
         self._breaks.put(None)
 
     def close(self) -> None:
-        """Leave the loop open: it is that of the suite."""
+        """Leave the loop open: it belongs to the suite."""
 
 
-class _AllThere(Collection[Any]):
-    """The elements of a source that never has anybody wait, as a collection.
-
-    Only its class says so: a collection is iterated without a thread of its own, and its length is
-    never asked for.
-    """
+@Collection.register
+class _AllThere:
+    """The elements of a source that never waits; a collection is read without a thread."""
 
     def __init__(self, elements: Any) -> None:
         self._elements = elements
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
-    def __contains__(self, value: object) -> bool:
-        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
         elements = aiter(self._elements)
@@ -197,7 +188,7 @@ class _AllThere(Collection[Any]):
             except StopAsyncIteration:
                 return
             else:
-                raise AssertionError("a source that is all there had somebody wait")
+                raise AssertionError("expected a source that never waits, got one that waits")
 
     async def aclose(self) -> None:
         """Close the source."""
@@ -231,8 +222,6 @@ async def _wait_for(asked: asyncio.Future[Any], reader: _Reader) -> None:
 
 
 class _Read:
-    """The results, read by the thread."""
-
     def __init__(self, results: Any, reader: _Reader) -> None:
         self._results = results
         self._reader = reader
@@ -294,12 +283,12 @@ def open_front(
     """Open the front with a function that asks a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     reader, server = _Reader(loop), Server(fn, loop)
-    loop.crews.append(reader)
+    loop.pools.append(reader)
     loop.servers.append(server)
 
-    def hire() -> Crew:
+    def hire() -> ThreadPool:
         hired = Hired(loop, server)
-        loop.crews.append(hired)
+        loop.pools.append(hired)
         return hired
 
     build: Any = threads_wait

@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from asyncwait.backends.threads._crew import Crew
+from asyncwait.backends.threads._thread_pool import ThreadPool
 from asyncwait.conformance.harness import VirtualLoop
 
 
@@ -16,16 +16,16 @@ class ThreadsLoop(asyncio.BaseEventLoop):
     """
 
     def __init__(self) -> None:
-        self.crews: list[Crew] = []
+        self.pools: list[ThreadPool] = []
         self.servers: list[Any] = []
         """Of `Server`: they answer requests from threads."""
         super().__init__()
 
     def moving(self) -> int:
         """Return how many calls are neither with their server nor over, or more."""
-        # In this order: one that comes to its server meanwhile is on its way still.
+        # In this order: a call that reaches its server meanwhile still counts as moving.
         served: int = sum(server.present for server in self.servers)
-        return sum(len(crew.present) for crew in self.crews) - served
+        return sum(len(pool.present) for pool in self.pools) - served
 
     def look(self) -> None:
         """Have the loop look again where the threads are; from one of them."""
@@ -58,7 +58,7 @@ class PatientLoop(ThreadsLoop, VirtualLoop):
         return self.serve()
 
     def jump(self, seconds: float) -> None:
-        """Move the clock; where somebody blocks the loop, threads go on until they wait."""
+        """Move the clock; while a call blocks the loop, threads go on until they wait."""
         is_served = True
         while is_served:
             while self.moving():

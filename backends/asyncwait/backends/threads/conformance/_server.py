@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.backends.threads._crew import Call, Crew
 from asyncwait.backends.threads._operator import open_with
+from asyncwait.backends.threads._thread_pool import Call, ThreadPool
 from asyncwait.backends.threads.conformance._loops import ThreadsLoop
 from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.toolkit import FunctionParts
@@ -24,7 +24,7 @@ _way: ContextVar[tuple[int, float]] = ContextVar("_way")
 """How many calls were taken before, and since when it is on its way, by the loop's clock."""
 
 
-class Hired(Crew):
+class Hired(ThreadPool):
     """Threads, on whose calls it is written how many they had taken before."""
 
     def __init__(self, loop: ThreadsLoop, server: "Server") -> None:
@@ -41,7 +41,7 @@ class Hired(Crew):
         super().ask(call)
 
     def take(self) -> Call:
-        """Take a call, and number it before anybody takes another one."""
+        """Take a call, and number it before another thread takes one."""
         with self._taking:
             call = super().take()
             assert call.context is not None
@@ -59,7 +59,7 @@ class Hired(Crew):
         super().close()
 
     def running(self) -> list[Any]:
-        """Tell the server of the calls that run on, and nobody else.
+        """Report the calls that run on to the server only.
 
         Of operators that are left side by side, each would catch the warnings of all.
         """
@@ -73,7 +73,7 @@ class _Request:
     Args:
         loop: where the answer comes from.
         value: the argument.
-        copy: copies it, if that is what is asked for; None for a call.
+        copy: the function to copy the value with; None for a call.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Server:
 
     @property
     def is_asked(self) -> bool:
-        """Whether there are requests that nobody has begun with."""
+        """Whether the server has requests that it has not begun."""
         return bool(self._requests)
 
     @property
@@ -152,7 +152,7 @@ class Server:
         return self._ask(_Request(self._loop, value))
 
     def copies(self, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return what copies on the loop, whoever asks for it."""
+        """Return a function that copies on the loop, from any thread."""
         thread = threading.get_ident()
 
         def asked(value: Any) -> Any:
@@ -211,7 +211,7 @@ class Server:
         assert self.told in self.running_on, f"{self.told} calls are told of, not {self.running_on}"
 
     async def shut(self) -> None:
-        """Answer nobody any more; what is broken off so does not notice."""
+        """Answer no further request, and end the answers that run."""
         left = dict(self._answers)
         for task, call in left.items():
             call.close()
@@ -240,8 +240,6 @@ def _go_on(call: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any,
 
 
 class _Served(AbstractAsyncContextManager[OperatorResults]):
-    """The operator, and the server that its calls ask."""
-
     def __init__(
         self, opened: AbstractAsyncContextManager[OperatorResults], server: Server
     ) -> None:
@@ -266,15 +264,15 @@ def open_served(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
     *,
-    crew: Callable[[ThreadsLoop, Server], Hired] = Hired,
+    pool: Callable[[ThreadsLoop, Server], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
     """Open the operator with a function that asks a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     server = Server(fn, loop)
 
-    def hire() -> Crew:
-        hired = crew(loop, server)
-        loop.crews.append(hired)
+    def hire() -> ThreadPool:
+        hired = pool(loop, server)
+        loop.pools.append(hired)
         return hired
 
     if not callable(fn) or hasattr(fn, "async_invoke"):

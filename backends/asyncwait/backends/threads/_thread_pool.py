@@ -41,11 +41,11 @@ class Call(RunningCall):
         self.value = value
         self.run: Callable[[], Told] | None = run
         self.context: Context | None = copy_context()
-        """It begins with the variables of whoever asks for it; what it sets stays in here."""
+        """A copy of the caller's context; variables that the call sets stay in it."""
         self.due = due
 
 
-class Crew:
+class ThreadPool:
     """Threads that take calls in the order in which they were asked for, one each at a time.
 
     There are no more than there are calls at a time. A thread sees to it that another one is on its
@@ -64,7 +64,7 @@ class Crew:
         self._idle: deque[threading.Lock] = deque()
         """What idle threads wait for: it is locked."""
         self._coming: deque[None] = deque()
-        """As many as threads are about to look for a call, which somebody has sent for."""
+        """One item for each woken or started thread that has not looked for a call yet."""
         self._threads: set[threading.Thread] = set()
         self._hiring = threading.Lock()
         self._closed = False
@@ -157,12 +157,12 @@ class Crew:
 
     def _rest(self, gate: threading.Lock) -> None:
         self._idle.append(gate)
-        # A call that came before that found nobody idle, and maybe as many threads as calls.
+        # A call that came before found no idle thread, and maybe as many threads as calls.
         if self._waiting or self._closed:
             try:
                 self._idle.remove(gate)
             except ValueError:
-                pass  # Somebody opens it just now.
+                pass  # Another thread releases it just now.
             else:
                 return
         gate.acquire()
@@ -172,7 +172,7 @@ class Crew:
         assert call.context is not None
         assert call.run is not None
         tell = call.context.run(call.run)
-        # Before anybody is told, who may ask for the next one at once: this thread is free for it.
+        # Before the report, after which the loop may ask at once: this thread is free for the call.
         self._keeping.discard(call)
         tell()
         self._end(call)

@@ -8,11 +8,12 @@ from math import inf
 from types import CoroutineType, NoneType, coroutine
 from typing import Any
 
-from asyncwait.backends.pool._crew import Crew, Worker, holders
+from asyncwait.backends.pool._gated import Gated
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._workers import Worker, Workers, holders
+from asyncwait.spec.limits import NotCalled
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
-    Gate,
     awaitable_of,
     is_holder,
     is_own_cancellation,
@@ -35,7 +36,7 @@ def within(context: Context, call: Coroutine[Any, Any, Any]) -> Generator[Any, A
     """Await `call`, each step of which runs in `context`; its task and its cancellation stay.
 
     Args:
-        context: nobody runs in it.
+        context: no other code runs in it.
         call: not begun.
     """
     step: Callable[[Any], Any] = call.send
@@ -55,7 +56,7 @@ def within(context: Context, call: Coroutine[Any, Any, Any]) -> Generator[Any, A
             step, sent = call.throw, error
 
 
-class CoroutineCrew(Crew):
+class CoroutineWorkers(Workers):
     """Awaits coroutine functions: a worker is busy for as long as its call.
 
     A task for each record would cost more than all the rest. So calls share that of their worker,
@@ -65,10 +66,19 @@ class CoroutineCrew(Crew):
     """
 
     _isolates = False
-    _gate: Gate | None = None
-    """Where each call has a permit, which its record holds."""
-    _makes_calls = True
-    """Whether a call of the function is all there is to a call; else `_returned` makes it."""
+
+    def __init__(self, *common: Any) -> None:
+        super().__init__(*common)
+        limited = self._limited
+        self._gate = None if limited is None else limited.gate
+        self._makes_calls = limited is None or limited.is_simple
+        """Whether a call of the function is all there is to a call; else `_returned` makes it."""
+        if limited is not None:
+            Gated(self._core, limited, self._sweep)
+            if limited.is_simple:
+                # Set once for all calls: a variable for each call costs more than its permit.
+                self._opened = self._opened.copy()
+                self._opened.run(limited.gate.hold)
 
     async def _run_calls(self, worker: Worker) -> None:  # noqa: PLR0915 - written out, as in `Core`
         core, sweep, clock = self._core, self._sweep, self._clock
@@ -158,7 +168,7 @@ class CoroutineCrew(Crew):
                 return
 
     async def _linger(self, worker: Worker) -> bool:
-        """Let the loop turn, twice at most: whoever makes room for more records comes behind.
+        """Let the loop turn, twice at most: the feeder and the consumer make room meanwhile.
 
         Where many calls end together that costs less than to be woken one by one. It returns what
         `_park` does.
@@ -191,4 +201,18 @@ class CoroutineCrew(Crew):
             self._core.call_raised(entry, error)
 
     async def _returned(self, entry: Entry) -> Any:
-        return await awaitable_of(self._core.record(entry), self._function(entry.value))
+        record, function, limited = self._core.record(entry), self._function, self._limited
+        if limited is None:
+            return await awaitable_of(record, function(entry.value))
+
+        def call(value: Any) -> Any:
+            return awaitable_of(record, function(value))
+
+        permit, entry.permit = entry.permit, None
+        try:
+            return await limited.call(permit, call, entry.value)
+        except NotCalled as error:
+            if error.gate is limited.gate:  # It refuses one of several calls.
+                entry.error = error.__cause__
+                limited.refusals.refuse([entry], error)
+            raise

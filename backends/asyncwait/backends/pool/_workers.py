@@ -1,4 +1,4 @@
-"""Long-lived tasks that take the next admitted record: how many there are, and how they come."""
+"""Long-lived tasks that call the function for admitted records: their number and their start."""
 
 import asyncio
 import sys
@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.pool._core import Core
+from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -32,7 +33,7 @@ holders: Callable[[object], int] = getattr(sys, "getrefcount", id)
 
 
 class Worker:
-    """One task of a crew, from its first call to one after which it is of no more use."""
+    """One task of the workers, from its first call to one after which it is of no more use."""
 
     __slots__ = ("bell", "cancelling", "entry", "opened", "scope", "since", "was_cancelled")
 
@@ -60,7 +61,7 @@ class Worker:
     def is_marked(self) -> bool:
         """Tell whether the next call would notice the last one, by a context or a cancellation.
 
-        `CoroutineCrew` has it written out: there it is asked for each record.
+        `CoroutineWorkers` has it written out: there it is asked for each record.
         """
         try:
             is_changed = copy_context() != self.opened
@@ -80,7 +81,7 @@ def _cancelling() -> Callable[[], int]:
     return int if task is None else task.cancelling
 
 
-class Crew(ABC):
+class Workers(ABC):
     """The workers of one operator, grown on demand.
 
     While records are pending, a worker is on its way. A worker that takes a record sees to that
@@ -91,13 +92,21 @@ class Crew(ABC):
         core: what the workers work on.
         group: where they live.
         sweep: knows the deadlines.
-        function: the user's, in the form that the crew calls.
+        function: the user's, in the form that the workers call.
         opened: the context in which the operator was opened; each worker begins in a copy.
+        limited: the limits of the operator; None for no limits.
     """
 
-    def __init__(
-        self, core: Core, group: JoinableTasks, sweep: Sweep, function: Any, opened: Context
+    def __init__(  # noqa: PLR0917 - each subclass passes all of them on
+        self,
+        core: Core,
+        group: JoinableTasks,
+        sweep: Sweep,
+        function: Any,
+        opened: Context,
+        limited: Limited | None,
     ) -> None:
+        self._limited = limited
         self._core = core
         self._group = group
         self._sweep = sweep
@@ -119,7 +128,7 @@ class Crew(ABC):
         if self._idle:
             self._idle.pop().bell.ring()
         else:
-            # Whoever is at work here, be it a call, the source or the consumer.
+            # The caller may be a call, the source or the consumer.
             _ = self._opened.copy().run(self._group.start_soon, self._work)
 
     def _arrive(self, worker: Worker) -> None:
@@ -143,7 +152,7 @@ class Crew(ABC):
 
     def _note_clean_up(self, name: str, error: BaseException) -> None:
         """Keep the error of a cancelled call, which no record and no consumer learns of."""
-        if isinstance(error, Exception) and not getattr(error, "is_unmade", False):
+        if isinstance(error, Exception):
             text = f"the cancelled call for {name} raised {shown(error)}"
             LOG.warning("%s", text)
             if len(self._core.notes) < _MOST_NOTES:
@@ -186,7 +195,7 @@ class Crew(ABC):
     async def _park(self, worker: Worker) -> bool:
         """Wait until there is work, or none any more; return whether the worker is of use still.
 
-        It is not if somebody has cancelled its task, for the sake of a call that has ended.
+        It is of no use if user code has cancelled its task because of a call that has ended.
         """
         self._idle.append(worker)
         try:

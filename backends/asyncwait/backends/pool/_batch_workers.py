@@ -9,10 +9,9 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.pool._crew import Crew, Worker, holders
-from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._gathering import Gathering
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._workers import Worker, Workers, holders
 from asyncwait.spec import AsyncWaitError, Batch, OperatorConfig
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -64,21 +63,16 @@ class BatchWorker(Worker):
         return self.was_cancelled
 
 
-class BatchCrew(Crew):
+class BatchWorkers(Workers):
     """Calls the function with lists: each worker makes one call at a time, at most `in_flight` do.
 
     A record is *gathered* from its admission, or the end of its back-off, to its call.
     """
 
     def __init__(
-        self,
-        *common: Any,
-        config: OperatorConfig,
-        copy: Callable[[Any], Any] | None,
-        limited: Limited | None,
+        self, *common: Any, config: OperatorConfig, copy: Callable[[Any], Any] | None
     ) -> None:
         super().__init__(*common)
-        self._limited = limited
         self._permit: Permit | None = None
         """The permit for the next batch, or the request for it."""
         assert config.batch is not None
@@ -96,11 +90,11 @@ class BatchCrew(Crew):
         gathering = Gathering(self._core, self._clock, self._batch.max_size, self.wake_worker)
         self._core.pending = gathering
         self._sweep.forget = gathering.forget
-        if limited is not None:
-            limited.refusals.forget = gathering.forget
+        if self._limited is not None:
+            self._limited.refusals.forget = gathering.forget
 
     def wake_worker(self) -> None:
-        """See to it that what may go goes, and that somebody looks again in time."""
+        """Wake a worker for a batch that may go, or the timer for a batch that waits."""
         if not self._core.pending or self._running + self._on_their_way >= self._batch.in_flight:
             return
         if self._is_due():
@@ -151,7 +145,6 @@ class BatchCrew(Crew):
         return len(pending), len(pending) >= room
 
     async def _keep_time(self, scope: anyio.CancelScope) -> None:
-        """Look when the first that waits has done so for long enough."""
         with scope:
             while not self._core.closed:
                 when = self._goes_at()
@@ -339,10 +332,6 @@ class BatchCrew(Crew):
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:
             reraise_fatal(error)
-            if getattr(error, "is_unmade", False):  # It waited for a thread when all was left.
-                self._core.batches -= 1
-                for entry in worker.entries:
-                    self._core.uncount(entry)
             with suppress(asyncio.CancelledError):
                 await raise_self_cancellation(worker.scope)
             if worker.was_cancelled:
@@ -358,7 +347,7 @@ class BatchCrew(Crew):
 
     def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
         core, sweep, now = self._core, self._sweep, self._clock()
-        entries, worker.entry = worker.entries, None  # Its call is over: nobody waits for that.
+        entries, worker.entry = worker.entries, None  # No record waits for its call now.
         is_plain = sweep.is_light and core.single and not core.closed
         is_whole = is_plain and worker.staying == len(entries)
         if is_whole and _are_results(answers):

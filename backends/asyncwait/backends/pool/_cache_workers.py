@@ -6,10 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from asyncwait.backends.pool._asking import Asking
-from asyncwait.backends.pool._crew import Crew, Worker, holders
-from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._load import Load, results_of_load
 from asyncwait.backends.pool._order import Entry
+from asyncwait.backends.pool._workers import Worker, Workers, holders
 from asyncwait.spec import OperatorConfig
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
@@ -23,33 +22,23 @@ from asyncwait.toolkit import (
 )
 
 
-class CacheCrew(Crew):
+class CacheWorkers(Workers):
     """Has records with one key share calls, and gives what was kept without a call.
 
-    Whoever admits records asks for them at once, up to the first that needs a load. The worker that
-    begins it sends for another one, which asks for those behind in a step of its own: what blocks
-    the loop in a call is no time of a record that waits behind it.
+    The feeder looks admitted records up at once, to the first that needs a load. The worker that
+    begins the load wakes another worker, which looks up the records behind in its own step: a call
+    that blocks the loop takes no time from the records behind it.
     """
 
-    def __init__(
-        self,
-        *common: Any,
-        config: OperatorConfig,
-        store: Store | None,
-        limited: Limited | None,
-    ) -> None:
+    def __init__(self, *common: Any, config: OperatorConfig, store: Store | None) -> None:
         super().__init__(*common)
         cache = config.cache
         assert cache is not None
-        store = Store(cache) if store is None else store
-        parts = self._core, self._sweep, self._opened
-        self._limited = limited
         self._asking = Asking(
-            *parts,
-            cache,
-            store=store,
+            *(self._core, self._sweep, self._opened, cache),
+            store=Store(cache) if store is None else store,
             most=config.capacity,
-            limited=limited,
+            limited=self._limited,
             wake=self.wake_worker,
         )
 
@@ -81,7 +70,7 @@ class CacheCrew(Crew):
         while not self._core.closed:
             load = self._asking.next_load()
             if load is None:
-                if self._core.closed:  # By what has asked: nobody wakes who rests behind that.
+                if self._core.closed:  # A worker that rests now never wakes.
                     return
                 if await self._park(worker):
                     continue
