@@ -106,8 +106,9 @@ SETTINGS = (("schema", "n bigint"), ("zone", "UTC"))
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("code-2:3.11:0", "source-1:3.11:0", "of an older scheme: its results are not reused"),
-        ("source-1:3.11:0", "source-1:3.11:1", 'Journal(..., version="2") overrides it'),
+        ("code-2:3.11:0", "source-2:3.11:0", "of an older scheme: its results are not reused"),
+        ("source-1:3.11:0", "source-2:3.11:0", "of an older scheme: its results are not reused"),
+        ("source-2:3.11:0", "source-2:3.11:1", 'Journal(..., version="2") overrides it'),
     ],
 )
 def test_another_digest_says_why_and_the_old_one_can_be_given(

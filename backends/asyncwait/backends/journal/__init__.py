@@ -16,7 +16,7 @@ from asyncwait.backends.journal._journal import Journal
 from asyncwait.backends.journal._keys import key_of, keys_after
 from asyncwait.backends.journal._paid_once import paid_once
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
-from asyncwait.backends.journal._version._version import version_of
+from asyncwait.backends.journal._version import version_of
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
-from asyncwait.backends.journal._version._version import explained
+from asyncwait.backends.journal._version import explained
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.texts import joined, json_text, name_of, one_line, printable

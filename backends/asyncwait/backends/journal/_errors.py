@@ -56,7 +56,7 @@ class JournalMismatch(JournalError, InvalidConfig):
             "another path, go back to what it was, or delete it"
         )
         for old, new in differs.values():
-            if (old or "").startswith("code-"):
+            if (old or "").startswith(("code-", "source-1:")):
                 error = cls(f"{error}; {_OLD_DIGEST}")
             elif (new or "").startswith("source-"):
                 error = cls(f"{error}; {_DIGEST}")
@@ -77,9 +77,11 @@ class JournalMismatch(JournalError, InvalidConfig):
         return error
 
 
-_OLD_DIGEST = 'a "code-..." is a digest of bytecode, of an older scheme: its results are not reused'
+_OLD_DIGEST = (
+    'a "code-..." or "source-1" is a digest of an older scheme: its results are not reused'
+)
 _DIGEST = (
-    'a "source-..." is a digest of source text, so that a changed comment is another one: see '
+    'a "source-2" is a digest of source text, so that a changed comment is another one: see '
     'asyncwait journal explain; Journal(..., version="2") overrides it'
 )
 _AROUND = 60

@@ -1,1 +1,0 @@
-"""Which version of a function results belong to."""
