@@ -1,4 +1,4 @@
-"""What may have become of bytes that somebody sends or keeps: small accidents, and bad intent."""
+"""Mutations of bytes that other programs send or keep: small accidents, and bad intent."""
 
 import json
 import re
@@ -11,6 +11,8 @@ ODD = (None, True, "", "x", 0, 1.5, [], {}, [[]], {"": 0}, "\ud800", "\0", "NaN"
 WORDS = (b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-", b"01", b"\xff", b"\xed\xa0\x80", b"\0")
 LONG = 1_000_000
 DEEP = (50, 99, 101, 1_000, 100_000)
+TOKENS = re.compile(rb"-?\d+(?:\.\d+)?|true|false|null")
+KEYS = re.compile(rb'"\w+":')
 
 Mutation = Callable[[Random, bytes], bytes]
 
@@ -36,11 +38,6 @@ def _insert(chance: Random, data: bytes) -> bytes:
     return data[:at] + chance.choice((chance.randbytes(4), *WORDS)) + data[at:]
 
 
-def _lengthen(chance: Random, data: bytes) -> bytes:
-    at = _place(chance, data)
-    return data[:at] + b"x" * LONG + data[at:]
-
-
 def _lose(chance: Random, data: bytes) -> bytes:
     at = _place(chance, data)
     return data[:at] + data[at + chance.randint(1, 40) :]
@@ -51,56 +48,40 @@ def _repeat(chance: Random, data: bytes) -> bytes:
     return data[: at + much] + data[at : at + much] + data[at + much :]
 
 
-def _swap(chance: Random, data: bytes) -> bytes:
-    first, second = sorted((_place(chance, data), _place(chance, data)))
-    return data[second:] + data[first:second] + data[:first]
-
-
-_TOKENS = re.compile(rb"-?\d+(?:\.\d+)?|true|false|null")
-
-
-def _replace_token(chance: Random, data: bytes) -> bytes:
-    tokens = list(_TOKENS.finditer(data))
-    if not tokens:
+def _replace(pattern: re.Pattern[bytes], data: bytes, chance: Random, instead: bytes) -> bytes:
+    """Put a text in the place of a match; `%s` in it stands for the match."""
+    found = list(pattern.finditer(data))
+    if not found:
         return data
-    token = chance.choice(tokens)
-    word = chance.choice((*WORDS, *(str(huge).encode() for huge in HUGE)))
-    return data[: token.start()] + word + data[token.end() :]
+    match = chance.choice(found)
+    new = instead.replace(b"%s", match.group())
+    return data[: match.start()] + new + data[match.end() :]
 
 
-_KEYS = re.compile(rb'"\w+":')
+def _change_token(chance: Random, data: bytes) -> bytes:
+    word = chance.choice((*WORDS, *(str(huge).encode() for huge in HUGE), b"x" * LONG))
+    return _replace(TOKENS, data, chance, word)
+
+
+def _nest_token(chance: Random, data: bytes) -> bytes:
+    before, after = chance.choice(((b"[", b"]"), (b'{"a":', b"}"), (b"[", b"")))
+    levels = chance.choice(DEEP)
+    return _replace(TOKENS, data, chance, before * levels + b"0" + after * levels)
 
 
 def _double_key(chance: Random, data: bytes) -> bytes:
-    keys = list(_KEYS.finditer(data))
-    if not keys:
-        return data
-    key = chance.choice(keys)
-    again = key.group() + json.dumps(chance.choice(ODD)).encode() + b","
-    return data[: key.start()] + again + data[key.start() :]
+    odd = json.dumps(chance.choice(ODD)).encode()
+    return _replace(KEYS, data, chance, b"%s" + odd + b",%s")
 
 
-def _nest(chance: Random, data: bytes) -> bytes:
-    tokens = list(_TOKENS.finditer(data))
-    levels = chance.choice(DEEP)
-    before, after = chance.choice(((b"[", b"]"), (b'{"a":', b"}"), (b"[", b"")))
-    if not tokens:
-        return before * levels + data + after * levels
-    token = chance.choice(tokens)
-    nest = before * levels + b"0" + after * levels
-    return data[: token.start()] + nest + data[token.end() :]
-
-
-def _spots(node: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
-    left = [node]
+def _spots(document: Any) -> list[tuple[Any, Any]]:
+    found, left = list[tuple[Any, Any]](), [document]
     while left:
-        each = left.pop()
-        keys = list(each) if isinstance(each, dict) else range(len(each))
-        for key in keys:
-            found.append((each, key))
-            if isinstance(each[key], dict | list):
-                left.append(each[key])
+        node = left.pop()
+        for key in list(node) if isinstance(node, dict) else range(len(node)):
+            found.append((node, key))
+            if isinstance(node[key], dict | list):
+                left.append(node[key])
     return found
 
 
@@ -113,17 +94,13 @@ def _restructure(chance: Random, data: bytes) -> bytes:
     if not spots:
         return json.dumps(chance.choice(ODD)).encode()
     node, key = chance.choice(spots)
-    match chance.randrange(6):
+    match chance.randrange(5):
         case 0:
-            node[key] = chance.choice(ODD)
+            node[key] = chance.choice((*ODD, *HUGE, "x" * LONG))
         case 1:
-            node[key] = chance.choice(HUGE)
-        case 2:
-            node[key] = "x" * LONG
-        case 3:
             other, place = chance.choice(spots)
             node[key] = json.loads(json.dumps(other[place]))
-        case 4:
+        case 2:
             del node[key]
         case _ if isinstance(node, dict):
             node[chance.choice(("", "type", "further", "__class__", "x" * LONG))] = node[key]
@@ -133,26 +110,12 @@ def _restructure(chance: Random, data: bytes) -> bytes:
 
 
 OF_BYTES: tuple[Mutation, ...] = (_cut, _flip, _insert, _lose, _repeat)
-"""Small accidents, whatever the bytes say: most of them stay where they are."""
+"""Small accidents, whatever the bytes mean: most of the bytes stay where they are."""
 
-MUTATIONS: tuple[Mutation, ...] = (
-    _cut,
-    _flip,
-    _insert,
-    _lengthen,
-    _lose,
-    _repeat,
-    _swap,
-    _replace_token,
-    _double_key,
-    _nest,
-    _restructure,
-    _restructure,
-    _restructure,
-)
+OF_JSON = (_change_token, _nest_token, _double_key, *(_restructure,) * 3)
 
 
 def mutated(chance: Random, data: bytes) -> bytes:
     for _ in range(chance.choice((1,) * 30 + (2, 3) * 10 + (0,))):
-        data = chance.choice(MUTATIONS)(chance, data)
+        data = chance.choice((*OF_BYTES, *OF_JSON))(chance, data)
     return data
