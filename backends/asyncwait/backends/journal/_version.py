@@ -485,7 +485,8 @@ class _Walk:
             if not is_found or origin_of(module) is None:
                 self._add_attributes(getattr(thing, "__dict__", {}), path)
             return
-        made, arguments, state, items, pairs, *_ = [*pickle, None, None, None]
+        parts: list[Any] = [*pickle, None, None, None]
+        made, arguments, state, items, pairs = parts[:5]
         self._add_items((made, arguments), path)
         self._add(state, path)
         self._add_items(items or (), path)
