@@ -20,7 +20,7 @@ from asyncwait.reference import (
     MailboxProcessor,
     TaskMailbox,
 )
-from asyncwait.spec.mailbox import Controller, Loop, MailboxMetrics
+from asyncwait.spec.mailbox import Controller, Loop
 from asyncwait.toolkit import running_loop
 
 
@@ -153,15 +153,3 @@ async def test_what_suspends_or_runs_too_late_or_elsewhere_is_told() -> None:
     processor.close()
     with pytest.raises(MailboxClosedError, match=r"^running needs a mailbox that is open, this"):
         await processor.run()
-
-
-@pytest.mark.anyio
-async def test_the_metrics_tell_how_long_a_mail_waits() -> None:
-    processor = MailboxProcessor(running_loop(), lambda loop: loop.all_actions_completed())
-    processor.measure_latency()
-    await anyio.sleep(2)
-    assert processor.metrics() == MailboxMetrics(0, None, 1)
-
-    await processor.run()
-
-    assert processor.metrics() == MailboxMetrics(2, 2.0, 0)

@@ -17,7 +17,6 @@ from asyncwait.reference._gate import Caller, Gate, Permit
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import OPERATOR, Mail, TaskMailbox
-from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
 from asyncwait.reference._operator import AsyncWaitOperator
 from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._output import Output
@@ -95,12 +94,10 @@ __all__ = [
     "Segment",
     "SourceReader",
     "StreamTask",
-    "SuspendedTimes",
     "Suspension",
     "TaskAlarm",
     "TaskCall",
     "TaskMailbox",
-    "TaskMetrics",
     "Timer",
     "TimerService",
     "UnorderedQueue",

@@ -37,7 +37,7 @@ class Output:
         self.news: anyio.Event | None = None
         self.error: BaseException | None = None
         self.traceback: TracebackType | None = None  # of the error, before anybody read it
-        self.finished = self.stopped = self.is_cut = self.told = self.interrupted = False
+        self.finished = self.is_cut = self.told = self.interrupted = False
         self.is_withheld = False
         self.home: HomeLoop | None = None  # the loop that has entered the operator
 
@@ -101,10 +101,8 @@ class Output:
         """
         if self.is_withheld:
             return None
-        if self.queue.begun or not (self.ahead or self.stopped):
+        if self.queue.begun or not self.ahead:
             return self.queue.take()
-        if not self.ahead:
-            return None
         element = self.ahead.popleft()
         self.task.let_read()
         return element
@@ -124,16 +122,6 @@ class Output:
         self.finished = True
         self.end_with(error)
         self.tell()
-
-    def stop(self) -> None:
-        """End behind the snapshots that wait; what else is in flight stays inside."""
-        self.stopped = True
-        self.finish(None)
-
-    def withdraw(self, checkpoint_id: int) -> None:
-        """Put out no snapshot of that number, if it waits; what was taken was taken."""
-        self.ahead = deque(e for e in self.ahead if not _is_of(e, checkpoint_id))
-        self.task.let_read()
 
     def cut(self, error: BaseException | None) -> None:
         """End, with `error` if there is one, whatever was not taken; an end once told stays."""
@@ -200,7 +188,3 @@ class Output:
 def _is_requested(element: Element) -> bool:
     """Whether it is a snapshot that the consumer asked for; a barrier asked for the others."""
     return isinstance(element, Snapshot) and element.read is not None
-
-
-def _is_of(element: Element, checkpoint_id: int) -> bool:
-    return isinstance(element, Snapshot) and element.checkpoint_id == checkpoint_id

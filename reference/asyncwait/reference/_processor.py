@@ -59,7 +59,6 @@ class MailboxProcessor:
     def __init__(
         self, loop: Loop, default_action: DefaultAction, mailbox: TaskMailbox | None = None
     ) -> None:
-        self._loop = loop
         self._thread = threading.get_ident()
         self._default_action = default_action
         self._mailbox = TaskMailbox(loop) if mailbox is None else mailbox
@@ -69,7 +68,6 @@ class MailboxProcessor:
         self._is_stopped = False  # this run of the loop
         self._is_waiting = False  # for a mail
         self._mails = 0
-        self._latency: float | None = None
 
     @property
     def mailbox(self) -> TaskMailbox:
@@ -82,20 +80,7 @@ class MailboxProcessor:
 
     def metrics(self) -> MailboxMetrics:
         """Return the present figures."""
-        return MailboxMetrics(self._mails, self._latency, len(self._mailbox))
-
-    def measure_latency(self) -> None:
-        """Send a mail through the queue; how long it has to wait is the latency from then on.
-
-        Raises:
-            MailboxClosedError: the mailbox is not open.
-        """
-        sent = self._loop.time()
-
-        def note() -> None:
-            self._latency = self._loop.time() - sent
-
-        self.executor(MAIN).execute(note, description="latency is measured")
+        return MailboxMetrics(self._mails, len(self._mailbox))
 
     # The loop
 

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterable, Callable
-from concurrent.futures import Future
 from enum import Enum
-from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
 from asyncwait.reference._counts import require_own
 from asyncwait.reference._mailbox import Mail
-from asyncwait.reference._metrics import SuspendedTimes, TaskMetrics
 from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot, Statistics
-from asyncwait.spec.mailbox import HIGHEST, MAIN
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, running_loop, start_task
 
@@ -38,8 +34,6 @@ class InputStatus(Enum):
     """All was read; some of it may be in flight."""
     END_OF_INPUT = "end of input"
     """All of it is gone, too."""
-    STOPPED = "stopped"
-    """Nothing more is processed, and what is in flight is in a last snapshot."""
 
 
 class StreamTask:
@@ -75,14 +69,10 @@ class StreamTask:
         self.end: End | None = None  # of the input, once it has ended
         self.read = 0
         self.suspension: Suspension | None = None  # of the default action
-        self.times = SuspendedTimes()
-        self.completed: int | None = None  # the last checkpoint of which that was told
         self.life = anyio.CancelScope()
         self.tasks = anyio.create_task_group()
         self.mailbox = parts.mailbox(loop)
         self.processor = parts.processor(loop, self.process_input, self.mailbox)
-        self.main = self.processor.executor(MAIN)
-        self.notices = self.processor.executor(HIGHEST)
         self.timers = parts.timers(loop, self.post, self.spawn)
         self.queue = parts.queues[config.mode](config.capacity, self.resume, config.max_held or 0)
         self.output = parts.output(self.queue, self)
@@ -179,13 +169,11 @@ class StreamTask:
                 self.suspend()
             case InputStatus.END_OF_DATA if not self.has_mails():
                 self.finish()
-            case InputStatus.END_OF_INPUT | InputStatus.STOPPED:
+            case InputStatus.END_OF_INPUT:
                 self.processor.all_actions_completed()
 
     def input_status(self) -> InputStatus:
         """Return what there is to process now."""
-        if self.output.stopped:
-            return InputStatus.STOPPED
         if self.backlog and not self.is_stopped:
             return InputStatus.MORE_AVAILABLE
         if self.end is None and not self.is_stopped:
@@ -233,14 +221,12 @@ class StreamTask:
         if self.operator.gathered is not None:
             self.operator.gathered.look()
         self.suspension = self.processor.suspend_default_action()
-        self.times.suspend(self.clock(), is_idle=not self.backlog)
 
     def resume(self) -> None:
         """Look again whether there is input to process, and room for it."""
         if self.suspension is not None:
             self.suspension.resume()
             self.suspension = None
-            self.times.resume(self.clock())
 
     def finish(self) -> None:
         """End the output as the source has ended: well, or with its error (END-2, FAIL-7)."""
@@ -303,51 +289,6 @@ class StreamTask:
         unpaid = [] if gate is None else gate.unpaid
         return (*unpaid, *self.queue.elements(), *waiting, *self.stored)
 
-    # Whoever coordinates checkpoints: mails, from any thread (Flink's MB-32)
-
-    def trigger_checkpoint(self, checkpoint_id: int, *, urgent: bool = False) -> Future[None]:
-        """Have a snapshot put out as the next output, as soon as the loop comes to that.
-
-        Args:
-            checkpoint_id: whatever the caller numbers snapshots with.
-            urgent: ahead of the mails that wait already.
-
-        Raises:
-            MailboxClosedError: the operator is over.
-        """
-        request = partial(self.output.request_snapshot, checkpoint_id)
-        about = f"checkpoint {checkpoint_id} is triggered"
-        return self.main.submit(request, urgent=urgent, description=about)
-
-    def stop_without_drain(self, checkpoint_id: int) -> Future[None]:
-        """Have a last snapshot put out, and end behind it; what is in flight is in it (EI-3).
-
-        Raises:
-            MailboxClosedError: the operator is over.
-        """
-        return self.main.submit(partial(self._stop_behind, checkpoint_id))
-
-    def checkpoint_completed(self, checkpoint_id: int) -> None:
-        """Tell that all have stored their snapshots, so that an older one is of no use.
-
-        Raises:
-            MailboxClosedError: the operator is over.
-        """
-        self.notices.execute(partial(setattr, self, "completed", checkpoint_id))
-
-    def checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Have a snapshot withdrawn that nobody has taken yet.
-
-        Raises:
-            MailboxClosedError: the operator is over.
-        """
-        self.notices.execute(partial(self.output.withdraw, checkpoint_id))
-
-    def _stop_behind(self, checkpoint_id: int) -> None:
-        self.output.request_snapshot(checkpoint_id)
-        self.output.stop()
-        self.resume()
-
     # Input
 
     def on_element(self, element: Element) -> None:
@@ -408,15 +349,6 @@ class StreamTask:
         """
         is_one = self.read > 0 and len(self.backlog) > 0
         return int(is_one and isinstance(self.backlog[0], Stored))
-
-    def metrics(self) -> TaskMetrics:
-        """Return the present figures of the task itself."""
-        return TaskMetrics(
-            idle=self.times.idle,
-            back_pressured=self.times.back_pressured,
-            completed=self.completed,
-            mailbox=self.processor.metrics(),
-        )
 
     # Mails and tasks
 

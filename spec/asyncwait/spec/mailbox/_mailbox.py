@@ -67,16 +67,14 @@ class MailboxState(Enum):
 
 
 class MailboxMetrics(Struct, frozen=True):
-    """What a processor has done so far.
+    """Figures of a processor.
 
     Args:
-        mails: how many its loop has run.
-        latency: seconds that the last measured mail had to wait; None before the first.
-        queued: how many are waiting now.
+        mails: number of mails that its loop has run.
+        queued: number of mails that wait now.
     """
 
     mails: int
-    latency: float | None
     queued: int
 
 

@@ -218,7 +218,7 @@ class TellsOfNoMail(MailboxProcessor):
 
     def metrics(self) -> MailboxMetrics:
         metrics = super().metrics()
-        return MailboxMetrics(0, metrics.latency, metrics.queued)
+        return MailboxMetrics(0, metrics.queued)
 
 
 @breaks("MBX-64")
