@@ -20,40 +20,20 @@ from asyncwait.spec.carry import (
 )
 from asyncwait.toolkit import Lane
 
-A, B, C = (Row(letter, b"k") for letter in (b"a", b"b", b"c"))
-OTHER = Row(b"o", b"other")
+A, B = (Row(letter, b"k") for letter in (b"a", b"b"))
 
 
 class Told:
     def __init__(self, **results: Outcome) -> None:
         self.results = {record.encode(): outcome for record, outcome in results.items()}
-        self.heard: list[Visit] = []
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
-        self.heard.append(visit)
         wanted = (item for item in visit.wanted if item.record in self.results)
         return {item.identity: self.results[item.record] for item in wanted}
 
 
-def lane(mode: str = "ordered") -> Lane:
-    return Lane("l", Terms("1", mode))  # type: ignore[arg-type]
-
-
-def test_rows_in_a_second_visit_are_counted_on() -> None:
-    _, state = lane().visit(LaneState(), 1, [A, A], Told())
-    _, state = lane().visit(state, 1, [A], Told())
-
-    assert [each.occurrence for each in state.identities] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("mode", "taken"),
-    [("ordered", []), ("unordered", [b"2", b"3"]), ("key-ordered", [b"3"])],
-)
-def test_results_are_taken_in_their_turn(mode: str, taken: list[bytes]) -> None:
-    _, state = lane(mode).visit(LaneState(), 1, [A, B, OTHER], Told(b=b"2", o=b"3"))
-
-    assert [each.result for each in state.finished] == taken
+def lane() -> Lane:
+    return Lane("l", Terms("1"))
 
 
 def test_a_failure_fails_the_visit_at_once() -> None:

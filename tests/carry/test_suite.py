@@ -8,16 +8,15 @@ import pytest
 
 from asyncwait.backends.faulty.carry import FAULTY_CARRY
 from asyncwait.conformance.carry import (
+    CARRY_CHECKS,
     SINKS,
     Batch,
     Calls,
     Plan,
-    judge_carry,
     play_plan,
     random_plans,
     small_plans,
 )
-from asyncwait.conformance.carry.checks import CARRY_CHECKS
 from asyncwait.spec.carry import Row, Terms
 from asyncwait.spec.rules import carry_rules, mailbox_rules, rules
 
@@ -29,7 +28,7 @@ def test_every_rule_has_a_check_and_holds_no_operator() -> None:
 
 
 def convicted(plans: Iterable[Plan]) -> list[object]:
-    judged = ((judge_carry(play_plan(plan)).broken, plan) for plan in plans)
+    judged = ((CARRY_CHECKS.judge(play_plan(plan)).broken, plan) for plan in plans)
     return [(broken, plan) for broken, plan in judged if broken]
 
 
@@ -48,7 +47,7 @@ def test_what_is_sound_bears_every_placement_of_troubles(part: int) -> None:
 def test_every_rule_applies_to_random_runs() -> None:
     applied = Counter[str]()
     for plan in random_plans(300, 7):
-        for rule, judged in judge_carry(play_plan(plan)).by_rule.items():
+        for rule, judged in CARRY_CHECKS.judge(play_plan(plan)).by_rule.items():
             applied[rule] += judged.applied
 
     assert [rule for rule in carry_rules() if not applied[rule]] == []
@@ -77,7 +76,7 @@ def lost_or_doubled(sink: str, name: str = "") -> set[str]:
     plans = [Plan(terms, sink, batches, calls) for batches in ((first, second), (late,))]  # type: ignore[arg-type]
     faulty = next((each for each in FAULTY_CARRY if each.name == name), None)
     made = (faulty.lane_class, faulty.table_class) if faulty else ()
-    broken = {rule for plan in plans for rule in judge_carry(play_plan(plan, *made)).broken}
+    broken = {rule for plan in plans for rule in CARRY_CHECKS.judge(play_plan(plan, *made)).broken}
     return broken & {"CARRY-1", "CARRY-2"}
 
 

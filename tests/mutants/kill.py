@@ -60,7 +60,8 @@ def _mailbox() -> Iterator[bool]:
 
     for case in mailbox_cases(PROGRAMS):
         faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
-        judged = judge_mailbox(play_program(case.program, MailboxProcessor, case.stage))
+        plan = case.planned
+        judged = judge_mailbox(play_program(plan.program, MailboxProcessor, plan.stage))
         yield bool(judged.error or judged.broken)
 
 

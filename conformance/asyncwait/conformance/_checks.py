@@ -1,39 +1,50 @@
-"""The checks of a book whose rules are not about operators: mailboxes, lanes, stand-ins.
+"""Checks of the rule books of mailboxes, carried calls and hedges.
 
-Each looks at a history of its own kind, and yields a finding for each spot: None, or what is wrong.
-A finding is at the number of an event, where one of an operator is at a time.
+Each check looks at a history of its own kind, and yields a finding for each spot: None, or the text
+of a violation with the number of its event. (Checks of operators give a time in place of a number.)
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeAlias, TypeVar
 
-from asyncwait.conformance.judging import Finding, Judgement, Violation
+from asyncwait.conformance.judging import Finding, Judged, Judgement, Violation
 
 H = TypeVar("H")
+Look: TypeAlias = Callable[[H], Iterator[Finding]]
 
 
-class Checks(dict[str, Callable[[H], Judgement]]):
-    """The check of each rule, by its id."""
+class BookJudged(Judged, frozen=True):
+    """Judgement of one history by every rule of a book."""
 
-    def __call__(
-        self, rule: str
-    ) -> Callable[[Callable[[H], Iterator[Finding]]], Callable[[H], Judgement]]:
+    @property
+    def broken(self) -> dict[str, Violation]:
+        """The first violation of each broken rule, the earliest first."""
+        return dict(sorted(self.violations(), key=lambda each: each[1].at))
+
+
+class Checks(dict[str, Look[H]]):
+    """The check of each rule of a book, by its id."""
+
+    def __call__(self, rule: str) -> Callable[[Look[H]], Look[H]]:
         """Make a function that looks at a history the check of a rule."""
 
-        def make(look: Callable[[H], Iterator[Finding]]) -> Callable[[H], Judgement]:
-            def judge(history: H) -> Judgement:
-                found = list(look(history))
-                broken = tuple(Violation(*finding) for finding in found if finding is not None)
-                return Judgement(len(found), broken)
-
+        def add(look: Look[H]) -> Look[H]:
             assert rule not in self, f"{rule} has a check already"
-            self[rule] = judge
-            return judge
+            self[rule] = look
+            return look
 
-        return make
+        return add
+
+    def judge(self, history: H) -> BookJudged:
+        """Judge a history by every rule, in the order of their numbers."""
+        rules = sorted(self, key=lambda rule: int(rule.partition("-")[2]))
+        return BookJudged({rule: _judgement(self[rule], history) for rule in rules})
 
 
-def first_of(judged: Mapping[str, Judgement]) -> dict[str, Violation]:
-    """Return the first violation of each rule that is broken, the earliest first."""
-    first = ((rule, each.violations[0]) for rule, each in judged.items() if each.violations)
-    return dict(sorted(first, key=lambda each: each[1].at))
+def _judgement(look: Look[H], history: H) -> Judgement:
+    try:
+        found = list(look(history))
+    except Exception as error:  # A check that breaks must not pass for a pass.
+        return Judgement(error=f"its check failed: {type(error).__name__}: {error}")
+    broken = tuple(Violation(*finding) for finding in found if finding is not None)
+    return Judgement(len(found), broken)

@@ -10,22 +10,25 @@ that only generated scenarios show.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from asyncwait.conformance.running import Broken
 from asyncwait.conformance.verdict import Case, Failure, RuleResult
 from asyncwait.spec import InvalidConfig
-from asyncwait.spec.scenario import GRID, Scenario, Trace, key_of, size_of
+from asyncwait.spec.scenario import GRID, key_of, size_of
+
+P = TypeVar("P", bound=Any)
+"""A `Scenario`, or a plan of another rule book."""
 
 
-def reductions(scenario: Scenario) -> Iterator[Scenario]:
-    """Yield scenarios that are smaller by one change, the boldest changes of each part first."""
+def reductions(scenario: P) -> Iterator[P]:
+    """Yield plans that are smaller by one change, the boldest changes of each part first."""
     size = size_of(scenario)
     for tree in _smaller(msgspec.to_builtins(scenario)):
         try:
-            reduced = msgspec.convert(tree, Scenario)
+            reduced = msgspec.convert(tree, type(scenario))
         except (msgspec.ValidationError, InvalidConfig):
             continue
         if size_of(reduced) < size:
@@ -71,7 +74,7 @@ FIRST_BATCH, LARGEST_BATCH = 8, 64
 """Candidates played at a time: few while most of them fail and make the others pointless, many
 when few do, because some backends need no longer for many than for one."""
 
-TryOut: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Mapping[str, Failure]]]
+TryOut: TypeAlias = Callable[[Sequence[Any]], Iterable[Mapping[str, Failure]]]
 """Plays scenarios, and gives for each the failures that it shows, by the id of the rule."""
 
 
@@ -120,7 +123,7 @@ class Search:
             size = min(2 * size, LARGEST_BATCH)
         return self._smallest[rule] is best
 
-    def _untried(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+    def _untried(self, scenarios: Iterable[Any]) -> Iterator[Any]:
         for scenario in scenarios:
             key = key_of(scenario)
             if key not in self._tried:
@@ -141,9 +144,9 @@ NOT_SMALLEST = (
     "to go on, play it again with --shrink"
 )
 
-Adapt = Callable[[Scenario], Scenario]
-Fails = Callable[[Case, Trace], Mapping[str, Failure]]
-Run = Callable[[Sequence[Scenario]], Iterable[Trace | Broken]]
+Adapt = Callable[[Any], Any]
+Fails = Callable[[Case, Any], Mapping[str, Failure]]
+Run = Callable[[Sequence[Any]], Iterable[Any]]
 
 
 def shrink(
@@ -173,7 +176,7 @@ def shrink(
 def trials(run: Run, adapt: Adapt, fails: Fails) -> TryOut:
     """Return what plays candidates and says what they break; see `shrink`."""
 
-    def try_out(candidates: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
+    def try_out(candidates: Sequence[Any]) -> Iterator[Mapping[str, Failure]]:
         cases = [Case("shrunk", c, adapt(c), generated=True) for c in candidates]
         for trace, case in zip(run([case.scenario for case in cases]), cases, strict=False):
             if isinstance(trace, Broken):

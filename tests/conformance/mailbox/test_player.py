@@ -4,9 +4,10 @@ import threading
 
 import pytest
 
-from asyncwait.conformance.mailbox import STAGES, Stage, play_program, program, trace_lines
+from asyncwait.conformance.mailbox import play_program, program, trace_lines
 from asyncwait.reference import MailboxProcessor
 from asyncwait.spec.mailbox import DefaultAction, Loop, Processor
+from asyncwait.spec.mailbox.program import STAGES, Stage
 
 each_stage = pytest.mark.parametrize("stage", STAGES)
 

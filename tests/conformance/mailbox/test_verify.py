@@ -63,7 +63,7 @@ def test_a_sound_mailbox_conforms() -> None:
     done = run(REFERENCE, "--count", "20")
 
     assert done.exit_code == 0
-    assert done.stdout == f"{REFERENCE}: conformant (64 rules pass; 305 runs)\n"
+    assert done.stdout == f"{REFERENCE}: conformant (64 rules pass)\n"
     assert f"{REFERENCE}: 153 of 305 runs judged\n" in done.stderr
 
 
@@ -81,30 +81,25 @@ def test_a_broken_rule_is_shown_with_its_sentence_its_program_and_its_trace() ->
     done = run("gate:Late", "--count", "1", "--loop", "asyncio")
 
     assert done.exit_code == 1
-    assert done.stdout.startswith(
-        "MBX-54 broken: When the loop is suspended it ends before any further action and any mail "
-        "that is not urgent, and a later run goes on with those.\n"
-        "  in 4 runs; stopped-by-a-mail ("
-    )
-    assert "  steps:   execute:one { suspend } execute:two run run\n" in done.stdout
-    assert "  10  owner    action (the default action, 0)  <-- here\n" in done.stdout or (
-        "<-- here\n" in done.stdout
-    )
-    assert ": not conformant (" in done.stdout
+    assert "gate:Late: MBX-54 " in done.stdout
+    assert " scenarios\n  MUST: When the loop is suspended it ends " in done.stdout
+    assert "\n  steps:   " in done.stdout
+    assert "\n  >>> " in done.stdout
+    assert "gate:Late: not conformant (" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("gate:Blocks", "it blocks its thread: no end within 0.5 s"),
+        ("gate:Blocks", "it blocks its thread: no answer for 1 s"),
         ("gate:Ends", "it died: its process ended: exit code 7\n"),
     ],
 )
 def test_a_mailbox_that_blocks_or_ends_its_process_is_convicted(name: str, said: str) -> None:
-    done = run(name, "--count", "1", "--patience", "0.5", "--loop", "asyncio")
+    done = run(name, "--count", "1", "--patience", "1", "--loop", "asyncio")
 
     assert done.exit_code == 1
-    assert "MBX-62 broken: " in done.stdout
+    assert "MBX-62 " in done.stdout
     assert said in done.stdout
 
 

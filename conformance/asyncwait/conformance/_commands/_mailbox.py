@@ -1,31 +1,38 @@
-"""What `verify --mailbox` does: verify a task mailbox, and print what it breaks."""
+"""Option `verify --mailbox`: verify a task mailbox, and print what it breaks."""
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from msgspec.structs import replace
+
 from asyncwait.conformance._commands._shared import console, told_by_quarters, usage_errors
 from asyncwait.conformance._guard import say
+from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.mailbox import (
-    STAGES,
-    MailboxResult,
-    MailboxVerdict,
-    ServedMailbox,
-    Stage,
-    mailbox_cases,
-    notation_of,
-    trace_lines,
-    verify_mailbox,
+from asyncwait.conformance.mailbox import judge_mailbox, mailbox_cases
+from asyncwait.conformance.report import failure_lines, printed
+from asyncwait.conformance.running import Broken, open_mailbox, require_trio
+from asyncwait.conformance.verdict import (
+    EXIT_CODES,
+    Case,
+    Failure,
+    Tally,
+    Verdict,
+    causes_of,
+    conclude,
+    failures_of,
 )
-from asyncwait.conformance.running import require_trio
-from asyncwait.conformance.verdict import EXIT_CODES
 from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.mailbox.program import STAGES, MailboxPlan, MailboxTrace, Stage
+from asyncwait.spec.rules import mailbox_rules
+from asyncwait.spec.scenario import ALL_CAPABILITIES
 from asyncwait.spec.texts import name_of
 
-MOST_SHOWN = 5
-"""Broken rules whose program and trace are shown; of the others only the sentence."""
+MOST_LOST = 3
+"""Programs that block or kill their process before the command stops: each costs seconds."""
 
 
 def verify_a_mailbox(
@@ -42,11 +49,14 @@ def verify_a_mailbox(
     """
     with usage_errors():
         _require_loops(stages or STAGES)
-    cases = tuple(mailbox_cases(count, seed, stages or STAGES))
-    with usage_errors(), ServedMailbox(name, str(Path.cwd()), patience) as served:
-        tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
-        verdict = verify_mailbox(served, name, cases, tell)
-    _report_of_mailbox(verdict)
+        cases = tuple(mailbox_cases(count, seed, stages or STAGES))
+        with open_mailbox(name, patience=patience, folder=str(Path.cwd())) as play:
+            tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
+            verdict = _verified(name, play, cases, tell)
+    if stages:  # Some rules show on another stage only.
+        results = tuple(each for each in verdict.results if each.status != "untested")
+        verdict = replace(verdict, results=results)
+    _print(verdict)
     sys.exit(EXIT_CODES[verdict.word])
 
 
@@ -68,30 +78,63 @@ def _judged_so_far(name: str, done: int, of: int) -> str:
     return f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged"
 
 
-def _report_of_mailbox(verdict: MailboxVerdict) -> None:
+Play = Callable[[Iterable[MailboxPlan]], Iterator[MailboxTrace | Broken]]
+
+
+def _verified(
+    name: str, play: Play, cases: Sequence[Case], tell: Callable[[int, int], None]
+) -> Verdict:
+    rules = mailbox_rules()
+    tally = Tally({}, rules)
+    lost, stopped = 0, ""
+    for done, (case, run) in enumerate(
+        zip(cases, play(case.planned for case in cases), strict=True), 1
+    ):
+        if isinstance(run, Broken):
+            tally.fail(case, "\n".join((run.text, *printed(run.output))))
+        else:
+            tally.add(case, run, judge_mailbox(run))
+            lost += _is_lost(run)
+        tell(done, len(cases))
+        if lost == MOST_LOST:
+            stopped = f"{lost} runs blocked or died; {len(cases) - done:,} not played"
+            break
+    missing = stopped or (f"{counted(len(tally.errors), 'run')} in error" if tally.errors else "")
+    results = conclude(tally, rules, ALL_CAPABILITIES, {}, missing=missing)
+    if not stopped:
+        ends = time.monotonic() + SHRINK_SECONDS
+        failing = [r for r in results if r.failures and not _is_lost(r.failures[0].trace)]
+        shrunk = shrink(
+            failing,
+            play,
+            lambda plan: plan,
+            _failures,
+            is_over=lambda: time.monotonic() > ends,
+            say=lambda _, __: None,
+        )
+        smaller = {each.rule.id: replace(each, note="") for each in shrunk}
+        results = tuple(smaller.get(each.rule.id, each) for each in results)
+    return Verdict(
+        name,
+        results,
+        tally.judged,
+        len(cases),
+        tuple(tally.errors),
+        in_error=tuple(tally.in_error),
+        stopped=stopped,
+        causes=causes_of(tally, results),
+    )
+
+
+def _is_lost(trace: MailboxTrace) -> bool:
+    return trace.ending.startswith(("blocks", "died"))
+
+
+def _failures(case: Case, trace: MailboxTrace) -> dict[str, Failure]:
+    return failures_of(case, trace, judge_mailbox(trace))
+
+
+def _print(verdict: Verdict) -> None:
     out = console()
-    for number, result in enumerate(verdict.failed):
-        for line in _failure_lines(result, is_whole=number < MOST_SHOWN):
-            say(line, out)
-    for result in verdict.results:
-        if result.status == "error":
-            say(f"{result.rule.id} error: {result.note}", out)
-    if untested := [result.rule.id for result in verdict.results if result.status == "untested"]:
-        say(f"untested: {', '.join(untested)}", out)
-    for error in verdict.errors[:MOST_SHOWN]:
-        say(f"error: {error}", out)
-    say(verdict.line, out)
-
-
-def _failure_lines(result: MailboxResult, *, is_whole: bool) -> list[str]:
-    rule, failure = result.rule, result.failure
-    assert failure is not None
-    level = "" if rule.level == "MUST" else f" ({rule.level})"
-    lines = [
-        f"{rule.id} broken{level}: {rule.sentence}",
-        f"  in {counted(result.broken, 'run')}; {failure.case.label}: {failure.violation.text}",
-    ]
-    if is_whole:
-        lines += [f"  {line}" for line in notation_of(failure.case.program)]
-        lines += [f"  {line}" for line in trace_lines(failure.trace, failure.violation.at)]
-    return [*lines, ""]
+    for line in (*failure_lines(verdict), verdict.line):
+        say(line, out)

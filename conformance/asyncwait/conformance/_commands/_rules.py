@@ -17,16 +17,13 @@ from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.mailbox import (
     MAILBOX_EXAMPLES,
-    MAILBOX_WITNESSES,
     MailboxExample,
-    ServedMailbox,
-    Stage,
+    judge_mailbox,
     notation_of,
     trace_lines,
 )
 from asyncwait.conformance.report import draw, excerpt
 from asyncwait.conformance.running import (
-    REAL_SECONDS,
     Broken,
     Fault,
     Lacking,
@@ -35,8 +32,10 @@ from asyncwait.conformance.running import (
     listed_backends,
     missing_text,
     open_backend,
+    open_mailbox,
 )
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.mailbox.program import MailboxPlan, Stage
 from asyncwait.spec.rules import (
     Rule,
     areas,
@@ -72,16 +71,17 @@ class Page:
                 self._draw("A run that breaks it, written by hand:", drawn)
         self._say_faults(rule.id, f"asyncwait verify NAME --rule {rule.id}")
 
-    def show_of_mailbox(self, rule: Rule, served: ServedMailbox) -> None:
+    def show_of_mailbox(self, rule: Rule, folder: str) -> None:
         """Show a rule of the task mailbox."""
         self._say_text(rule)
         examples = [example for example in MAILBOX_EXAMPLES if rule.id in example.rules]
         self._say_examples(examples)
-        self._draw("The smallest of them on the reference's mailbox:", _program(examples, served))
-        for witness in MAILBOX_WITNESSES:
-            if witness.rule == rule.id:
-                lines = [*trace_lines(witness.violating), f">>> {witness.text}"]
-                self._draw("A run that breaks it, written by hand:", lines)
+        runs = _runs_of_mailbox(rule, examples, REFERENCE_MAILBOX, folder)
+        self._draw("The smallest of them on the reference's mailbox:", next(runs)[1])
+        for fault in [each for each in self._faults if each.rule == rule.id][:1]:
+            runs = _runs_of_mailbox(rule, examples, fault.name, folder)
+            broken = next((lines for is_broken, lines in runs if is_broken), ())
+            self._draw("On the first mailbox below:", broken)
         self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
 
     def show_text(self, rule: Rule) -> None:
@@ -150,12 +150,23 @@ def _drawn(scenario: Scenario, trace: Trace, violation: Violation | None) -> Ite
     yield from excerpt(draw(scenario, trace, violation))
 
 
-def _program(examples: Iterable[MailboxExample], served: ServedMailbox) -> Iterator[str]:
-    example = min(examples, key=lambda each: len(each.program.all_steps))
-    where: Stage = "threads" if example.program.needs_threads else "asyncio"
-    yield f"{example.name}, {where}"
-    yield from notation_of(example.program)
-    yield from trace_lines(served.play(example.program, where))
+def _runs_of_mailbox(
+    rule: Rule, examples: Iterable[MailboxExample], name: str, folder: str
+) -> Iterator[tuple[bool, list[str]]]:
+    """Yield whether a mailbox breaks a rule in an example, and the run; small examples first."""
+    with open_mailbox(name, folder=folder) as play:
+        for example in sorted(examples, key=lambda each: len(each.program.all_steps)):
+            stages: tuple[Stage, ...] = ("threads",)
+            if not example.program.needs_threads:
+                stages = ("asyncio", "threads")
+            for plan in (MailboxPlan(stage, example.program) for stage in stages):
+                (run,) = play([plan])
+                lines = [f"{example.name}, {plan.stage}", *notation_of(plan.program)]
+                if isinstance(run, Broken):
+                    yield False, [*lines, f"error: {run.text}"]
+                else:
+                    violation = judge_mailbox(run).broken.get(rule.id)
+                    yield violation is not None, [*lines, *trace_lines(run, violation)]
 
 
 REFERENCE = "reference-asyncio"
@@ -245,9 +256,8 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
             for rule in of_operators:
                 page.show(rule, served)
     if of_mailboxes := [rule for rule in shown if rule.id in mailbox_rules()]:
-        with ServedMailbox(REFERENCE_MAILBOX, folder, REAL_SECONDS) as mailbox:
-            for rule in of_mailboxes:
-                page.show_of_mailbox(rule, mailbox)
+        for rule in of_mailboxes:
+            page.show_of_mailbox(rule, folder)
     for rule in shown:
         if rule.id in {**carry_rules(), **hedge_rules()}:
             page.show_text(rule)

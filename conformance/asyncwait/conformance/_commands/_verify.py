@@ -32,11 +32,7 @@ from asyncwait.conformance._shrink import SHRINK_SECONDS
 from asyncwait.conformance._verify import Coverage, chosen, rules_of
 from asyncwait.conformance.expected_failures.file import Played, settle, updated
 from asyncwait.conformance.generation import FULL, QUICK
-from asyncwait.conformance.mailbox import (
-    GENERATED,
-    STAGES,
-    Stage,
-)
+from asyncwait.conformance.mailbox import GENERATED
 from asyncwait.conformance.report import (
     add_step_summary,
     clear_folder,
@@ -53,6 +49,7 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
 from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.mailbox.program import STAGES, Stage
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.texts import name_of
 

@@ -31,12 +31,12 @@ class Opened(Struct, frozen=True):
 
 
 class Began(Struct, frozen=True):
-    """A host is told of a visit.
+    """A host receives a visit.
 
     Args:
         number: of the visit.
         host: of this life: after its death, another number.
-        visit: what it is told.
+        visit: the request.
         at: of the clock.
     """
 
@@ -78,7 +78,7 @@ class Cancelled(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """A host answered a visit, or, with None, nobody waited for the answer any more."""
+    """A host answered a visit; with None, no task waited for the answer any more."""
 
     number: int
     answer: Mapping[Identity, Outcome] | None

@@ -1,4 +1,4 @@
-"""Hosts, their calls, and a clock that nobody waits for."""
+"""Hosts, their calls, and a clock that jumps."""
 
 import heapq
 from collections import Counter
@@ -91,11 +91,11 @@ class World:
         Args:
             place: of the host.
             number: of the visit.
-            visit: what the host is told.
+            visit: the request to the host.
             amid: what happens while it is being served; it may raise `AttemptLost`.
 
         Raises:
-            AttemptLost: nobody waits for the answer.
+            AttemptLost: no task waits for the answer.
             Stuck: the host waits for ever.
         """
         host, table = self._hosts[place]

@@ -20,7 +20,7 @@ class Step(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """What is asked of the function once.
+    """One call of the function with its fallbacks and hedges.
 
     Args:
         at: milliseconds.

@@ -20,7 +20,7 @@ a-hundred-mails: MBX-1, MBX-2, MBX-3, MBX-28
     However many wait, one more is taken in.
     steps: storm:s#34 count has_mail drain count
 in-the-order-of-sending: MBX-4, MBX-10
-    Three mails come out as they were sent, whoever sent them.
+    Three mails of several senders come out as they were sent.
     steps: a.execute:one b.execute:two execute:three try_take try_take try_take
 in-the-order-of-sending-for-the-loop: MBX-4, MBX-10
     The loop runs three mails as they were sent.
@@ -48,7 +48,7 @@ run-by-the-owner-only: MBX-10
     A mail that the owner sends to itself is not run before it is taken, either.
     steps: execute:m submit:n try_take execute:o { execute:p } try_take try_take try_take
 woken-by-what-it-sees: MBX-11, MBX-6
-    A waiting taker is woken by a mail that it sees, not by one that it does not.
+    A mail that a waiting taker sees wakes it; a mail that it does not see lets it wait.
     steps: take@1 a.execute:low b.execute:high@1 try_take
 an-operator-waits-for-its-mail: MBX-10, MBX-11, MBX-46
     Who waits to run one mail runs the first that comes, and is given its error.
@@ -77,7 +77,7 @@ cancelled-some-turns-after-the-mail-of-an-operator-came: MBX-13
     steps: run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 drain
         run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& cancel_wait#4 drain
 nobody-asks-what-it-is-about: MBX-14
-    A mail that is sent and run is described to nobody.
+    The description of a mail that is sent and run is never computed.
     steps: a.execute:m% submit:n% execute:o%@-1 run run
 # Batches
 a-batch-of-what-was-there: MBX-15, MBX-16, MBX-18
@@ -85,7 +85,7 @@ a-batch-of-what-was-there: MBX-15, MBX-16, MBX-18
     steps: create_batch a.execute:one execute:two create_batch b.execute:late try_take_from_batch
         try_take_from_batch try_take_from_batch create_batch try_take_from_batch create_batch
 a-batch-and-the-queue-behind-it: MBX-17, MBX-28, MBX-29
-    Whoever takes gets the rest of the batch first; both are counted.
+    A taker gets the rest of the batch first; the count includes both.
     steps: execute:one execute:two create_batch execute:three count has_mail try_take try_take count
         try_take has_mail count
 a-batch-that-was-left: MBX-18, MBX-15
@@ -125,11 +125,11 @@ a-timer-behind-a-checkpoint-in-the-loop: MBX-51, MBX-19
     action: suspend_action
 # Mails that can be deferred
 deferred-by-operators: MBX-24, MBX-25
-    A mail that can be deferred is run by the main loop, in its place, and by nobody else.
+    Only the main loop runs a mail that can be deferred, in its place.
     steps: execute:later~@2 try_take@2 try_run_one@1 try_take@0 execute:plain@2 execute:more~
         execute:last@-1 try_take try_take try_take try_take
 deferred-by-a-waiting-operator: MBX-24, MBX-11
-    Who waits for a mail is not woken by one that can be deferred.
+    A mail that can be deferred does not wake a waiting operator.
     steps: run_one@0 a.execute:later~@1 b.execute:own try_take
 deferred-in-a-batch: MBX-25
     In a batch, and for the loop, a mail that can be deferred keeps its place.
@@ -172,7 +172,7 @@ given-back-in-order: MBX-37, MBX-38
     steps: execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ close
         close count has_mail
 futures-of-the-dropped: MBX-39
-    Closing cancels the futures of what nobody ran, in batch and queue.
+    Closing cancels the futures of mails that never ran, in batch and queue.
     steps: submit:one create_batch submit:two a.submit:now^ try_take close
 futures-of-the-dropped-by-the-loop: MBX-33, MBX-39
     A queued future is untouched by the preparations to close, and cancelled by closing.
@@ -198,7 +198,7 @@ an-outcome-for-the-sender-by-the-loop: MBX-43
     The loop goes on after a submitted mail has raised.
     steps: submit:bad! execute:next run
 tried-until-there-is-none: MBX-10, MBX-44
-    True once for each mail that is seen, then false, although there is one that is not seen.
+    True once for each mail that is seen, then false, although an unseen mail waits.
     steps: try_run_one@0 execute:main@-1 execute:m try_run_one@0 try_run_one@0
 nobody-wants-it: MBX-45
     A mail whose future was cancelled does nothing; the next one runs.
@@ -223,7 +223,7 @@ suspended-until-resumed: MBX-49, MBX-50, MBX-51
     steps: run a.execute:one b.execute:two a.resume#0
     action: suspend_action
 suspended-and-resumed-time-and-again: MBX-49, MBX-50
-    The action runs once for each time that it is resumed, by whomever.
+    The action runs once for each time that a thread resumes it.
     steps: run a.resume#0 execute:unused b.resume#1 c.resume#2
     action: suspend_action
     action: suspend_action
@@ -284,7 +284,7 @@ what-is-left-at-the-end: MBX-58, MBX-33
     steps: execute:one { execute:again } execute:two~@2 create_batch execute:three prepare_close
         run_what_is_left count close_processor
 an-urgent-mail-of-what-is-left: MBX-58, MBX-19
-    The first mail sends an urgent one, which takes nobody's place.
+    The first mail sends an urgent one, which takes no other mail's place.
     steps: execute:one { execute:two^ } execute:three run_what_is_left count
 what-is-left-when-one-raises: MBX-58, MBX-46
     The error ends the draining; the others are given back.

@@ -1,7 +1,7 @@
 """A trace as checks look at it: executions of steps, and letters on their way through the mailbox.
 
 Events are in the order of their time, and a moment is the place of an event. What two threads do at
-the same time overlaps, and then nobody can say what came first: a letter is *surely* inside from
+the same time overlaps, and has no order: a letter is *surely* inside from
 the end of its sending on, and gone when it is run, or given back.
 """
 
@@ -11,6 +11,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from asyncwait.conformance._checks import Checks
 from asyncwait.spec.mailbox import MAIN
 from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step, Value
 
@@ -282,3 +283,7 @@ def sees(execution: Execution, letter: Letter) -> bool:
     """Whether what takes sees a letter."""
     priority, with_deferred = sight_of(execution)
     return letter.is_seen_by(priority, with_deferred=with_deferred)
+
+
+check = Checks[MailboxHistory]()
+"""The check of each rule, by its id; the modules of `checks` add theirs."""

@@ -1,18 +1,16 @@
-"""Plays a program on a mailbox, and writes down what happens.
+"""Player of programs, which records what a mailbox does.
 
-A director does one step after the other. What is the owner's is done by the task that owns the
-mailbox, and may wait; what is a sender's is done in that sender's thread, or, on a stage without
-threads, in the director's task. After each step the director sleeps on a virtual clock: it wakes
-when nobody else has anything to do.
+A director does one step after the other. The task that owns the mailbox does the owner's steps, and
+may wait; each sender's thread does its steps, or, on a stage without threads, the director's task.
+After each step the director sleeps on a virtual clock: it wakes when no other task can run.
 """
 
-import threading
 from collections import deque
 from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Literal, TypeAlias, get_args
 
 import anyio
 import anyio.abc
@@ -29,87 +27,13 @@ from asyncwait.spec.mailbox.program import (
     MailboxTrace,
     Post,
     Program,
+    Stage,
     Step,
 )
 from asyncwait.toolkit import running_loop
 
-Job: TypeAlias = Callable[[], object]
-
 ENDS_WITHIN = 20.0
 """Seconds that a sender may take: it never waits for the owner, but for the machine perhaps."""
-
-
-class Task:
-    """Something that a thread does."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._done = threading.Event()
-
-    def __call__(self) -> None:
-        """Do it."""
-        try:
-            self._job()
-        finally:
-            self._done.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until it is done, for so long at most; say whether it is."""
-        return self._done.wait(seconds)
-
-
-class Hand:
-    """A thread that does what it is given, one after the other."""
-
-    def __init__(self, enlist: Job) -> None:
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, args=[enlist], daemon=True)
-        self._thread.start()
-
-    def do(self, job: Job) -> Task:
-        """Have the thread do it; don't wait for that."""
-        task = Task(job)
-        self._tasks.put(task)
-        return task
-
-    def let_go(self) -> None:
-        """Have the thread end when it has done everything."""
-        self._tasks.put(None)
-        self._thread.join(ENDS_WITHIN)
-
-    def _run(self, enlist: Job) -> None:
-        enlist()
-        while (task := self._tasks.get()) is not None:
-            task()
-
-
-class Desk:
-    """Where a thread has something done in the thread of the loop, which waits here."""
-
-    def __init__(self) -> None:
-        self._inbox: SimpleQueue[Task | None] = SimpleQueue()
-
-    def ask(self, job: Job) -> Task:
-        """Have it done by who waits in `serve_until`. For any thread."""
-        task = Task(job)
-        self._inbox.put(task)
-        return task
-
-    def serve_until_done(self, start: Callable[[Job], object]) -> None:
-        """Start something and do what is asked for here, until it says that it is over.
-
-        Raises:
-            Empty: it says nothing for too long.
-        """
-        start(lambda: self._inbox.put(None))
-        while (task := self._inbox.get(timeout=ENDS_WITHIN)) is not None:
-            task()
-
-
-Stage: TypeAlias = Literal["asyncio", "trio", "threads"]
-"""Where a program is played: all in tasks of one loop; or senders in threads, beside asyncio."""
-
-STAGES: tuple[Stage, ...] = get_args(Stage)
 
 TURNS = 8
 """Turns that a neighbour asks for."""
@@ -118,7 +42,7 @@ PASSING = (10, 1_000, 100_000)
 """Seconds of the virtual clock that pass while the owner waits and has nothing to do."""
 
 STIRS = 10
-"""Turns of the loop that nobody needs for that: the director's own are two or three."""
+"""Turns of the loop that show that it does not rest: the director's own are two or three."""
 
 HELD = 0.05
 """Seconds of the real clock that a section gives to others who must not come in meanwhile. A sound
@@ -144,10 +68,15 @@ class _Player:
         self._open_processor = open_processor
         self._recorder = Recorder()
         self._steps = Steps(self._recorder, program.action)
-        self._desk = Desk()
         enlist = self._recorder.enlist
-        self._hands = {n: Hand(partial(enlist, n)) for n in SENDERS} if with_threads else {}
-        self._late: list[Task] = []
+        self._hands = {
+            name: ThreadPoolExecutor(1, initializer=partial(enlist, name))
+            for name in (SENDERS if with_threads else ())
+        }
+        """The thread of each sender."""
+        self._asked: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        """Jobs for the owner's thread while it waits for a sender; None when the sender is done."""
+        self._late: list[Future[None]] = []
         self._spin = SpinWatch()
         self._waiting = 0  # number of the owner's step
         self._todo: deque[Step] = deque()
@@ -168,7 +97,7 @@ class _Player:
             except BaseExceptionGroup as group:
                 self._ending = "spins" if group.subgroup(Runaway) else f"broken: {said(group)}"
         for hand in self._hands.values():
-            hand.let_go()
+            hand.shutdown(wait=False, cancel_futures=True)
         futures = self._steps.futures_seen()
         return MailboxTrace(tuple(self._recorder.events), futures, self._ending)
 
@@ -236,10 +165,8 @@ class _Player:
             await wanted.wait()
 
     async def _do_own(self, step: Step) -> None:
-        if step.does == "exclusively":
-            self._section(step)
-        elif step.does not in WAITING:
-            self._steps.perform(step)
+        if step.does not in WAITING:
+            self._do_at_once(step)
         else:
             with anyio.CancelScope() as self._wait_scope:
                 await self._do_waiting(step)
@@ -278,12 +205,15 @@ class _Player:
 
     # The others
 
+    def _do_at_once(self, step: Step) -> None:
+        if step.does == "exclusively":
+            self._section(step)
+        else:
+            self._steps.perform(step)
+
     def _do_as(self, step: Step) -> None:
         with self._acting(step.by):
-            if step.does == "exclusively":
-                self._section(step)
-            else:
-                self._steps.perform(step)
+            self._do_at_once(step)
 
     @contextmanager
     def _acting(self, name: str) -> Generator[None]:
@@ -294,58 +224,52 @@ class _Player:
             self._recorder.acting = OWNER
 
     def _have_done(self, step: Step) -> None:
-        """Have a thread do a step, and wait for that here: sending waits for nobody."""
-        hand = self._hands[step.by]
+        """Let a sender's thread do a step, and meanwhile do here what the step asks of the owner.
+
+        A sender never waits for the owner's task.
+        """
+        done = self._hands[step.by].submit(self._do_at_once, step)
+        done.add_done_callback(lambda _: self._asked.put(None))
         try:
-            self._desk.serve_until_done(lambda done: hand.do(lambda: self._in_hand(step, done)))
+            while (job := self._asked.get(timeout=ENDS_WITHIN)) is not None:
+                job()
         except Empty:
             self._ending = f"broken: {step.does} of another thread was not over in {ENDS_WITHIN} s"
             raise Runaway from None
         self._outlast()
 
-    def _in_hand(self, step: Step, done: Job) -> None:
-        try:
-            if step.does == "exclusively":
-                self._section(step)
-            else:
-                self._steps.perform(step)
-        finally:
-            done()
-
     def _section(self, step: Step) -> None:
-        """Run a section; whoever comes in meanwhile is given a little time."""
-        number = self._recorder.begin(step=step)
+        """Run a section; steps of others that come in meanwhile get a little time."""
 
         def within() -> str:
             for inner in step.within:
                 self._do_within(inner, step.by)
             return "done"
 
-        try:
-            value = self._steps.processor.mailbox.run_exclusively(within)
-        except Runaway:
-            raise
-        except BaseException as error:
-            self._recorder.note("end", of=number, error=said(error))
-        else:
-            self._recorder.note("end", of=number, value=value)
+        self._steps.perform(step, lambda: self._steps.processor.mailbox.run_exclusively(within))
         if step.by == OWNER:
             self._outlast()
 
     def _do_within(self, step: Step, by: str) -> None:
-        def do() -> None:
-            self._steps.perform(step)
-
         if step.by == by or not self._hands:
-            do()
+            self._steps.perform(step)
             return
-        task = self._desk.ask(do) if step.by == OWNER else self._hands[step.by].do(do)
+        task: Future[None] = Future()
+
+        def own() -> None:
+            self._steps.perform(step)
+            task.set_result(None)
+
+        if step.by == OWNER:
+            self._asked.put(own)
+        else:
+            task = self._hands[step.by].submit(self._steps.perform, step)
         self._late.append(task)
-        task.wait(ASKED if step.does in {"has_mail", "count"} else HELD)
+        wait([task], ASKED if step.does in {"has_mail", "count"} else HELD)
 
     def _outlast(self) -> None:
-        while self._late:
-            self._late.pop().wait(ENDS_WITHIN)
+        wait(self._late, ENDS_WITHIN)
+        self._late.clear()
 
     # Many at once
 
@@ -359,13 +283,10 @@ class _Player:
                     senders.start_soon(self._send_all, name, steps)
             return
         jobs = [
-            hand.do(partial(self._perform_all, posts[name])) for name, hand in self._hands.items()
+            hand.submit(lambda steps: [*map(self._steps.perform, steps)], posts[name])
+            for name, hand in self._hands.items()
         ]
-        await anyio.to_thread.run_sync(lambda: [job.wait(ENDS_WITHIN) for job in jobs])
-
-    def _perform_all(self, steps: list[Step]) -> None:
-        for step in steps:
-            self._steps.perform(step)
+        await anyio.to_thread.run_sync(partial(wait, jobs, ENDS_WITHIN))
 
     async def _send_all(self, name: str, steps: list[Step]) -> None:
         for step in steps:

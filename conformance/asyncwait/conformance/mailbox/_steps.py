@@ -1,4 +1,4 @@
-"""What is done to a mailbox step by step, and what happens, written down from whatever thread."""
+"""Steps of a program on a mailbox, and the recorder of events of all threads."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -23,11 +23,11 @@ MOST_EVENTS = 20_000
 
 
 class Runaway(BaseException):
-    """It goes on and on; no mailbox is to take this for an error of a mail."""
+    """The program makes too many events. A mailbox must not catch this as the error of a mail."""
 
 
 class PlannedError(Exception):
-    """What a mail raises by plan."""
+    """Planned error of a mail."""
 
     def __init__(self, mail: str) -> None:
         super().__init__(f"raised by {mail}, as planned")
@@ -35,7 +35,7 @@ class PlannedError(Exception):
 
 
 class Recorder:
-    """The events of one program, in one order, and who is at work."""
+    """The events of one program in one order, and the sender that acts in each thread."""
 
     def __init__(self) -> None:
         self.events: list[Seen] = []
@@ -45,11 +45,11 @@ class Recorder:
         self._steps = 0
 
     def enlist(self, name: str) -> None:
-        """Have what the present thread does be in the name of a sender."""
+        """Attribute the steps of the present thread to a sender."""
         self._threads[threading.get_ident()] = name
 
     def who(self) -> str:
-        """Return in whose name the present thread works."""
+        """Return the name of the owner or sender that the present thread acts for."""
         return self._threads.get(threading.get_ident(), self.acting)
 
     def begin(self, **what: Any) -> int:
@@ -74,7 +74,7 @@ class Recorder:
 
 
 def said(error: BaseException | None) -> str:
-    """Return what a trace says of an error."""
+    """Return the text for an error in a trace."""
     match error:
         case None:
             return ""
@@ -153,11 +153,16 @@ class Steps:
             self._executors[priority] = self.processor.executor(priority)
         return self._executors[priority]
 
-    def perform(self, step: Step) -> None:
-        """Do a step that can't wait, and write down what comes of it, errors too."""
+    def perform(self, step: Step, do: Callable[[], Any] | None = None) -> None:
+        """Do a step that can't wait, and record its outcome, errors too.
+
+        Args:
+            step: to do.
+            do: does it in place of `do`, and returns its value.
+        """
         number = self._recorder.begin(step=step)
         try:
-            gave = self.do(step)
+            gave: Gave = self.do(step) if do is None else (_plain(do()), ())
         except Runaway:
             raise
         except BaseException as error:
@@ -174,9 +179,7 @@ class Steps:
                 for mail in mails:
                     self.run_taken(mail)
             return None, names
-        value = self._verbs[step.does](step)
-        is_plain = value is None or isinstance(value, bool | int | str)
-        return value if is_plain else shown(value), ()
+        return _plain(self._verbs[step.does](step)), ()
 
     def take_over(self, mail: Mail) -> Gave:
         """Return what a step gives that took `mail`, once that has been run."""
@@ -185,7 +188,7 @@ class Steps:
         return None, (name,)
 
     def run_taken(self, mail: Mail) -> None:
-        """Run a mail that was taken; that it raises is on record, and nobody's business here."""
+        """Run a mail that was taken; the recorder has its error already."""
         with suppress(PlannedError):
             mail.run()
 
@@ -196,7 +199,7 @@ class Steps:
     def act(self, controller: Controller) -> None:
         """Be the default action, which steers its loop by what it is given, as all others do then.
 
-        That may be another object than the processor, and is kept by whoever likes to.
+        The controller may be another object than the processor, and later steps may use it.
         """
         self._controller = controller
         number, self._runs = self._runs, self._runs + 1
@@ -276,6 +279,10 @@ class Steps:
             return f"({said(error)})"
         finally:
             self._asks -= 1
+
+
+def _plain(value: object) -> Value:
+    return value if value is None or isinstance(value, bool | int | str) else shown(value)
 
 
 def _state(future: Future[Any]) -> str:

@@ -26,6 +26,7 @@ from asyncwait.conformance.report._terminal import (
     area_table,
     backend_table,
     entry_lines,
+    failure_lines,
     print_report,
     rule_lines,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "entry_lines",
     "event_line",
     "excerpt",
+    "failure_lines",
     "header_of",
     "merged",
     "now",

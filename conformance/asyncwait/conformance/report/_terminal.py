@@ -14,6 +14,7 @@ from rich.text import Text
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._words import counted
 from asyncwait.conformance.evidence import describe_scenario
+from asyncwait.conformance.mailbox import notation_of, trace_lines
 from asyncwait.conformance.report._timeline import draw
 from asyncwait.conformance.report._words import (
     ADAPTED,
@@ -22,9 +23,11 @@ from asyncwait.conformance.report._words import (
     besides,
     excerpt,
     hint,
+    printed,
     rule_text_lines,
 )
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of
+from asyncwait.spec.mailbox.program import MailboxTrace
 from asyncwait.spec.rules import areas
 from asyncwait.spec.texts import name_of
 
@@ -65,7 +68,8 @@ def _broken(verdict: Verdict, kept: AbstractSet[str]) -> Iterator[str]:
     if len(verdict.failed) > 1 and verdict.causes:
         more = "; see the others with --rule ID" if own[SHOWN:] else ""
         yield f"likely cause: {own[0][0].rule.id} {own[0][0].rule.title}{more}"
-    if any(result.failures for result in verdict.failed):
+    traces = [failure.trace for result in verdict.failed for failure in result.failures]
+    if not all(isinstance(trace, MailboxTrace) for trace in traces):
         yield hint(is_program=verdict.self_reported)
 
 
@@ -98,20 +102,28 @@ def _rule(
         yield f"  since {rule.since}: newer than what the backend claims, so it does not decide"
     if result.note:
         yield f"  note: {result.note}"
-    for line in (*_drawn(result.failures[0]), *again_lines(backend, result.failures[0].case, kept)):
+    for line in _drawn(backend, result.failures[0], kept):
         yield f"  {line}".rstrip()
     if explained := ", ".join(explains):
         yield f"  broken only where {rule.id}, or a rule above it, is broken too: {explained}"
     yield ""
 
 
-def _drawn(failure: Failure) -> Iterator[str]:
-    yield f"{failure.case.label}: {failure.violation.text} (at {failure.violation.at:g} ms)"
-    if failure.case.scenario != failure.case.planned:
+def _drawn(backend: str, failure: Failure, kept: AbstractSet[str]) -> Iterator[str]:
+    case, trace, found = failure.case, failure.trace, failure.violation
+    if isinstance(trace, MailboxTrace):
+        yield f"{case.label}, {case.planned.stage}: {found.text}"
+        yield from notation_of(case.planned.program)
+        yield from excerpt([*trace_lines(trace, found)])
+        yield from printed(trace.output)
+        return
+    yield f"{case.label}: {found.text} (at {found.at:g} ms)"
+    if case.scenario != case.planned:
         yield ADAPTED
-    yield from excerpt(describe_scenario(failure.case.scenario))
-    yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
-    yield from besides(failure.trace)
+    yield from excerpt(describe_scenario(case.scenario))
+    yield from excerpt(draw(case.scenario, trace, found))
+    yield from besides(trace)
+    yield from again_lines(backend, case, kept)
 
 
 def _in_error(verdict: Verdict) -> Iterator[str]:

@@ -52,6 +52,7 @@ from asyncwait.conformance.running._served import (
     listed_backends,
     lost,
     open_backend,
+    open_mailbox,
 )
 from asyncwait.conformance.running._speech import Listed, exec_name
 from asyncwait.spec.exports import claim_exports
@@ -83,6 +84,7 @@ __all__ = [
     "lost",
     "missing_text",
     "open_backend",
+    "open_mailbox",
     "plain_backend",
     "plain_opener",
     "require_trio",

@@ -35,6 +35,7 @@ from asyncwait.conformance.running._names import (
 from asyncwait.conformance.running._process import MARK, mark_of
 from asyncwait.conformance.running._speech import Asked, Hello, Listed, Refused, Told
 from asyncwait.spec import AsyncWaitError, Element, InvalidConfig, OperatorError, Record
+from asyncwait.spec.mailbox.program import MailboxTrace
 from asyncwait.spec.scenario import Capability, Plan, Scenario, Step, Timed, Trace
 
 _ARGUMENTS = ("config", "fn", "elements", "restore")
@@ -260,13 +261,13 @@ class _Server:
 
     def serve(self) -> None:
         """Answer until nothing is asked for any more."""
-        batch: list[Scenario] = []
+        batch: list[Any] = []
         for asked in self._line.asked():
             if asked is not None and asked.further is not None:
                 self._play_further(asked.further)
                 continue
-            if asked is not None and asked.scenario is not None:
-                batch.append(asked.scenario)
+            if asked is not None and (plan := asked.scenario or asked.program) is not None:
+                batch.append(plan)
             if asked is None or not self._backend.batch:
                 self._play(batch)
                 batch = []
@@ -349,7 +350,7 @@ def _told_of_error(error: BaseException) -> Told:
 
 
 def _told(trace: object) -> Told:
-    if not isinstance(trace, Trace):
+    if not isinstance(trace, Trace | MailboxTrace):
         return Told(error=f"expected a Trace, got {shown(trace)}")
     try:
         return Told(msgspec.Raw(_encode(trace)))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from itertools import islice
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import Struct
@@ -329,7 +329,7 @@ class Crew:
                 slot.hello = self._hello
         return self._hello
 
-    def play(self, scenarios: Iterable[Scenario]) -> Iterator[Trace]:
+    def play(self, scenarios: Iterable[Any]) -> Iterator[Any]:
         """Play `scenarios`; give one trace for each, in order, as they come.
 
         Raises:
@@ -338,7 +338,7 @@ class Crew:
         slots = self._slots[:1] if self.hello.batch else self._slots
         most = sys.maxsize if self.hello.batch else WINDOW * TURN * len(slots)
         source = iter(scenarios)
-        ready: dict[int, Trace] = {}
+        ready: dict[int, Any] = {}
         asked = given = 0
         is_complete = False
         try:
@@ -358,7 +358,7 @@ class Crew:
         finally:
             self._forget()
 
-    def _order(self, slots: list[WorkerSlot], first: int, scenarios: Iterable[Scenario]) -> int:
+    def _order(self, slots: list[WorkerSlot], first: int, scenarios: Iterable[Any]) -> int:
         """Spread `scenarios`, which are numbered from `first` on; return how many there are."""
         number, protocol = first, self.hello.protocol
         for scenario in scenarios:
@@ -368,7 +368,7 @@ class Crew:
             number += 1
         return number - first
 
-    def _traces(self, said: list[Said]) -> dict[int, Trace]:
+    def _traces(self, said: list[Said]) -> dict[int, Any]:
         traces = {}
         for each in said:
             trace = each.lost or self._speech.reply(each.line)

@@ -61,6 +61,8 @@ A factory of what is made to break a rule may say so: it has the id of the rule 
 sentence on what is wrong as its `sentence`."""
 MAILBOX_FAMILIES = "asyncwait.mailbox_families"
 """The same of mailboxes, whose names are those that `asyncwait verify --mailbox` takes."""
+MAILBOX = "--mailbox="
+"""Stands before the name of a task mailbox where a child process is asked for it."""
 DISTRIBUTION = "asyncwait"
 """Whose entry points are shipped; all others are someone else's."""
 
@@ -177,6 +179,10 @@ def _made(name: str) -> Any:
 
 
 def _found(name: str) -> Callable[[], Any]:
+    if name.startswith(MAILBOX):
+        from asyncwait.conformance.mailbox import mailbox_backend
+
+        return partial(mailbox_backend, name.removeprefix(MAILBOX))
     if ":" not in name:
         return _installed(name)
     try:

@@ -20,10 +20,13 @@ from asyncwait.conformance.running._speech import (
     START_SECONDS,
     UNREADABLE,
     Listed,
+    OfMailbox,
     named,
     python_command,
     trace_of,
 )
+from asyncwait.spec.checks import require_seconds
+from asyncwait.spec.mailbox.program import MailboxPlan, MailboxTrace
 from asyncwait.spec.scenario import Capability, Ending, Leg, Misuse, Scenario, Trace
 from asyncwait.spec.texts import shortened
 
@@ -162,6 +165,41 @@ def open_backend(
     """
     with Crew(named(name, folder), patience, jobs or cores()) as crew:
         yield Served(name, crew)
+
+
+@contextmanager
+def open_mailbox(
+    name: str, *, patience: float = REAL_SECONDS, folder: str = ""
+) -> Generator[Callable[[Iterable[MailboxPlan]], Iterator[MailboxTrace | Broken]]]:
+    """Give a function that plays programs on a mailbox, which child processes open.
+
+    Args:
+        name: "module:callable".
+        patience: seconds of the real clock for one program.
+        folder: see `open_backend`.
+
+    Raises:
+        InvalidConfig: `patience` is no such time.
+    """
+    require_seconds("patience", patience)
+    with Crew(OfMailbox(name, folder), patience, min(_OF_MAILBOX, cores())) as crew:
+        yield lambda plans: map(_checked_of_mailbox, crew.play(plans))
+
+
+_OF_MAILBOX = 2
+"""Processes that play on a mailbox: most programs take less time than the start of a process."""
+
+_LOST = {"blocked": "blocks its thread: ", "died": "died: its process ended: "}
+
+
+def _checked_of_mailbox(run: MailboxTrace | Trace) -> MailboxTrace | Broken:
+    if isinstance(run, MailboxTrace):
+        is_broken = run.ending.startswith("broken: ")
+        return Broken(run.ending.removeprefix("broken: "), run.output) if is_broken else run
+    ending = run.legs[-1].ending
+    if ending.how in _LOST:
+        return MailboxTrace(ending=f"{_LOST[ending.how]}{ending.detail}", output=run.output)
+    return Broken(ending.detail, run.output)
 
 
 def listed_backends(folder: str = "") -> Listed:

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Generator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.running._backend import Lacks
-from asyncwait.conformance.running._names import Fault, UnknownBackend
+from asyncwait.conformance.running._names import MAILBOX, Fault, UnknownBackend
 from asyncwait.spec import AsyncWaitError, InvalidConfig, MissingExtra
+from asyncwait.spec.mailbox.program import MailboxPlan, MailboxTrace
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
     NUMBERED,
@@ -72,10 +73,11 @@ class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """What the child has to play: one scenario, or what it chooses of many."""
+    """What the child has to play: one scenario or program, or what it chooses of many."""
 
     scenario: Scenario | None = None
     further: dict[str, Scenario] | None = None
+    program: MailboxPlan | None = None
 
 
 class Told(Struct, frozen=True, omit_defaults=True):
@@ -149,7 +151,7 @@ class InPython(Struct, frozen=True):
             raise said.error
         return said
 
-    def request(self, scenario: Scenario, number: int, protocol: int) -> bytes:  # noqa: ARG002 - ours never mix replies up
+    def request(self, scenario: Any, number: int, protocol: int) -> bytes:  # noqa: ARG002 - ours never mix replies up
         """Return the line that asks for `scenario`; `protocol` is the version that is spoken."""
         return msgspec.json.encode(Asked(scenario))
 
@@ -157,7 +159,7 @@ class InPython(Struct, frozen=True):
         """Return why `line` is not what comes for the request of that number; empty if it is."""
         return ""
 
-    def reply(self, line: bytes) -> Trace:
+    def reply(self, line: bytes) -> Any:
         """Return what a line tells; how it is wrong, as the ending of a trace."""
         return trace_of(told_from(line))
 
@@ -176,6 +178,29 @@ def python_command(name: str, folder: str = "") -> tuple[str, ...]:
     # The package imports the module, too, and runpy warns of that.
     options = ("-P", "-W", "ignore::RuntimeWarning:runpy", "-m")
     return (sys.executable, *options, module, name, *filter(None, (*sys.path, folder)))
+
+
+class OfMailbox(InPython, frozen=True):
+    """A task mailbox, opened and played by our own child."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command of `InPython`, with a mailbox in the place of a backend."""
+        return python_command(f"{MAILBOX}{self.name}", self.folder)
+
+    def request(self, scenario: MailboxPlan, number: int, protocol: int) -> bytes:  # noqa: ARG002 - see `InPython`
+        """Return the line that asks for a program."""
+        return msgspec.json.encode(Asked(program=scenario))
+
+    def reply(self, line: bytes) -> MailboxTrace | Trace:
+        """Return the trace in a line; a `Trace` says why there is none."""
+        told = told_from(line)
+        if not bytes(told.trace):
+            return trace_of(told)
+        try:
+            return msgspec.json.decode(bytes(told.trace), type=MailboxTrace)
+        except UNREADABLE as error:
+            return failed("error", f"the trace can't be read: {one_line(error)}")
 
 
 class Program(Struct, frozen=True):

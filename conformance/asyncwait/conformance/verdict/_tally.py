@@ -25,6 +25,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct
 
@@ -155,11 +156,11 @@ KEPT = 3
 
 
 class Case(Struct, frozen=True, dict=True):
-    """A scenario that a backend is asked for."""
+    """A run that a backend is asked for: a `Scenario`, or a plan of another rule book."""
 
     name: str
-    planned: Scenario
-    scenario: Scenario
+    planned: Any
+    scenario: Any
     generated: bool = False
     repeatable: bool = True
     about: tuple[str, ...] = ()
@@ -190,7 +191,7 @@ class Failure(Struct, frozen=True):
     """One case in which a rule was broken."""
 
     case: Case
-    trace: Trace
+    trace: Any
     violation: Violation
 
 
@@ -260,7 +261,7 @@ class Tally:
         self._checks = checks
         self._expected = expected_failures or {}
 
-    def add(self, case: Case, trace: Trace, judged: Judged | None = None) -> None:
+    def add(self, case: Case, trace: Any, judged: Judged | None = None) -> None:
         """Judge one trace by every rule, unless it is `judged` already, and count that."""
         judged = judged or judge(case.scenario, trace, self._checks, self.counts)
         if judged.error:
@@ -303,7 +304,7 @@ class Tally:
         self.in_error.append(case)
 
 
-def failures_of(case: Case, trace: Trace, judged: Judged) -> dict[str, Failure]:
+def failures_of(case: Case, trace: Any, judged: Judged) -> dict[str, Failure]:
     """Return what `judged` finds broken in a trace, by the id of the rule."""
     return {rule: Failure(case, trace, violation) for rule, violation in judged.violations()}
 

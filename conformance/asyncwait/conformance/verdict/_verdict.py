@@ -211,7 +211,8 @@ class Verdict(Struct, frozen=True):
             *([self._spared] if self.spared else []),
         ]
         only = [result.rule.id for result in self.results]
-        part = f" as to {', '.join(only)}" if len(only) < len(rules()) else ""
+        is_part = len(only) < len(rules()) and rules().keys() >= {*only}
+        part = f" as to {', '.join(only)}" if is_part else ""
         planned = counted(self.planned, "scenario")
         played = "" if self.is_whole else f" after {self.scenarios:,} of {planned}"
         told = f"({', '.join(parts)}){self._newer}{self._hint}"

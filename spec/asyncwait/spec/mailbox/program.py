@@ -1,33 +1,31 @@
-"""Programs that try a mailbox, and what was seen of them, as data."""
+"""Programs for a mailbox, and their traces, as data."""
 
-import hashlib
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
-import msgspec
 from msgspec import Struct
 
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.exports import claim_exports
 
 OWNER = "owner"
-"""The task that owns the mailbox. Everybody else is one of `SENDERS`."""
+"""The task that owns the mailbox. All other actors are `SENDERS`."""
 
 SENDERS = ("a", "b", "c")
 """Other threads; on a stage without threads, another task of the owner's loop."""
 
 Sending: TypeAlias = Literal["execute", "submit", "cancel_future", "storm"]
-"""What sends. A storm is many mails from all senders, as they come."""
+"""Steps that send. A storm is many mails from all senders at once."""
 
 Taking: TypeAlias = Literal[
     "create_batch", "try_take_from_batch", "try_take", "take", "run_one", "try_run_one"
 ]
-"""What takes, or runs what it takes."""
+"""Steps that take mails, or run the mails that they take."""
 
 Asking: TypeAlias = Literal["has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"]
-"""What changes nothing."""
+"""Steps that ask, and change nothing."""
 
 Ending: TypeAlias = Literal["quiesce", "close", "drain", "exclusively"]
-"""What ends a mailbox, and the section that nobody interrupts."""
+"""Steps that end a mailbox, and the section that no other thread interrupts."""
 
 Looping: TypeAlias = Literal[
     "run",
@@ -41,13 +39,13 @@ Looping: TypeAlias = Literal[
     "close_processor",
     "fail",
 ]
-"""What is done to the loop, or by it. `fail`, for the default action alone, raises an error."""
+"""Steps of the loop. `fail`, for the default action alone, raises an error."""
 
 Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel_wait"]
-"""What a step does: names of the contract, or nearly. `cancel_wait` cancels the owner's wait."""
+"""Kinds of steps, named after the contract. `cancel_wait` cancels the owner's wait."""
 
 ASKING: frozenset[str] = frozenset(get_args(Asking))
-"""What changes nothing, as a set."""
+"""Steps that ask, as a set."""
 
 ANYBODYS: frozenset[str] = frozenset(
     {
@@ -64,10 +62,10 @@ ANYBODYS: frozenset[str] = frozenset(
         "suspend",
     }
 )
-"""What any thread may do; all else is the owner's."""
+"""Steps that any thread may do; all others are the owner's."""
 
 WAITING: frozenset[str] = frozenset({"take", "run_one", "run"})
-"""What may wait."""
+"""Steps that may wait."""
 
 
 class Post(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -104,7 +102,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         number: which suspension to resume, from 0 on; how many mails each sender of a storm sends;
             how many turns the others get before a wait is cancelled.
         within: what happens in the section that runs exclusively.
-        at_once: the next step follows before anybody else gets a turn.
+        at_once: the next step follows before another task gets a turn.
     """
 
     does: Does
@@ -128,12 +126,31 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         action: what the default action does in each of its runs; then it completes the loop.
         is_awaited: the default action is a coroutine function.
         has_neighbour: another task asks for its turn while the loop of the mailbox runs.
+
+    Raises:
+        InvalidConfig: a sender is unknown, two mails have one name, a step waits where no step may,
+            fails where only the default action may, or sends no mail.
     """
 
     steps: tuple[Step, ...] = ()
     action: tuple[tuple[Step, ...], ...] = ()
     is_awaited: bool = False
     has_neighbour: bool = False
+
+    def __post_init__(self) -> None:
+        steps, of_actions = self.all_steps, [step for run in self.action for step in run]
+        names = [step.mail.name for step in steps if step.mail and step.does != "cancel_future"]
+        for step in steps:
+            if step.by not in (OWNER, *SENDERS):
+                raise InvalidConfig.of("by", step.by, f"one of {', '.join((OWNER, *SENDERS))}")
+            if step.does in get_args(Sending) and step.mail is None:
+                raise InvalidConfig(f"{step.does} needs a mail, this one has none")
+            if step.does == "fail" and step not in of_actions:
+                raise InvalidConfig("only a step of the default action may fail")
+            if step.does in WAITING and step not in self.steps:
+                raise InvalidConfig(f"only a step of the program itself may wait: {step.does}")
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            raise InvalidConfig(f"each mail needs a name of its own: {', '.join(doubled)}")
 
     @property
     def all_steps(self) -> tuple[Step, ...]:
@@ -142,40 +159,15 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     @property
     def needs_threads(self) -> bool:
-        """Whether it means nothing where nobody is in another thread.
+        """Whether it can be played only where senders have threads of their own.
 
-        That is where somebody does what is the owner's, or somebody else does something within a
-        section.
+        In such a program a sender does an owner's step, or another sender acts within a section.
         """
         return any(
             (step.by != OWNER and step.does not in ANYBODYS)
             or any(inner.by != step.by for inner in step.within)
             for step in self.all_steps
         )
-
-
-def require_program(program: Program) -> None:
-    """Refuse a program that can't be played.
-
-    Raises:
-        InvalidConfig: somebody is unknown, two mails have one name, something waits where nothing
-            may, fails where only the default action may, or sends no mail.
-    """
-    steps = program.all_steps
-    names = [step.mail.name for step in steps if step.mail and step.does != "cancel_future"]
-    for step in steps:
-        if step.by not in (OWNER, *SENDERS):
-            raise InvalidConfig.of("by", step.by, f"one of {', '.join((OWNER, *SENDERS))}")
-        if step.does in {"execute", "submit", "cancel_future"} and step.mail is None:
-            raise InvalidConfig(f"{step.does} needs a mail, this one has none")
-    if doubled := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidConfig(f"names of mails must be unique, these are not: {', '.join(doubled)}")
-    inner = [step for step in steps if step not in program.steps]
-    of_actions = [step for run in program.action for step in run]
-    if any(step.does == "fail" and step not in of_actions for step in steps):
-        raise InvalidConfig("only a step of the default action may fail")
-    if waits := sorted({step.does for step in inner if step.does in WAITING}):
-        raise InvalidConfig(f"only a step of the program itself may wait, not {', '.join(waits)}")
 
 
 def _with_inner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -186,13 +178,35 @@ def _with_inner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(found)
 
 
+Stage: TypeAlias = Literal["asyncio", "trio", "threads"]
+"""Event loop on which a program is played; with threads, senders run in threads beside asyncio."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+class MailboxPlan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A program, and where it is played.
+
+    Raises:
+        InvalidConfig: the program needs threads, and the stage has none.
+    """
+
+    stage: Stage
+    program: Program
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.stage != "threads" and self.program.needs_threads:
+            raise InvalidConfig(f"the program needs threads, and {self.stage} has none")
+
+
 EventKind: TypeAlias = Literal[
     "begin", "end", "run", "ran", "action", "acted", "described", "waits", "stirs", "turn"
 ]
 """What happened: a step began or ended; a mail was run, and over; so was the default action.
 
-"described": a mail's description was worked out though nobody had asked. "waits": the step waits,
-and nobody else has anything to do. "stirs": time passed while it waited, and all the same turns of
+"described": the mailbox computed a description without a request. "waits": the step waits, and no
+other task can run. "stirs": time passed while it waited, and all the same turns of
 the loop were taken. "turn": another task of the loop had its turn.
 """
 
@@ -244,18 +258,18 @@ class MailboxTrace(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     Args:
         events: in the order of their time.
         futures: in the end, when the mailbox was closed.
-        ending: "whole"; "spins" if it went on and on; else "broken: " and why it could not be
-            played to its end.
+        ending: "whole"; "spins" if it went on and on; "blocks" or "died" and how, if its process
+            was lost; else "broken: " and why it could not be played to its end.
+        output: what was printed meanwhile, the last of it.
     """
+
+    self_reported: ClassVar[bool] = False
+    """The harness wrote it, not the mailbox."""
 
     events: tuple[Seen, ...] = ()
     futures: tuple[FutureSeen, ...] = ()
     ending: str = "whole"
-
-
-def program_id(program: Program) -> str:
-    """Return the id under which people speak of a program: eight hexadecimal digits."""
-    return hashlib.sha256(msgspec.json.encode(program)).hexdigest()[:8]
+    output: str = ""
 
 
 __all__ = [
@@ -263,17 +277,18 @@ __all__ = [
     "ASKING",
     "OWNER",
     "SENDERS",
+    "STAGES",
     "WAITING",
     "Does",
     "FutureSeen",
+    "MailboxPlan",
     "MailboxTrace",
     "Post",
     "Program",
     "Seen",
+    "Stage",
     "Step",
     "Value",
-    "program_id",
-    "require_program",
 ]
 
 claim_exports(__name__)

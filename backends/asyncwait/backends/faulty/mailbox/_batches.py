@@ -93,7 +93,7 @@ class LetsTheUrgentKeepOthersOut(TaskMailbox):
 
 @breaks("MBX-24")
 class KnowsNoDeferring(TaskMailbox):
-    """Shows a mail that can be deferred to whoever has the priority for it."""
+    """Shows a mail that can be deferred to every taker with the priority for it."""
 
     def put(self, mail: Mail) -> None:
         super().put(replace(mail, deferrable=False))
@@ -122,7 +122,7 @@ class FinishesWithoutTheDeferred(MailboxExecutor):
 
 @breaks("MBX-27")
 class FinishesWhatIsNotItsOwn(MailboxExecutor):
-    """Runs everything that is left, whoever has sent it."""
+    """Runs everything that is left, mails of other operators too."""
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
         if not with_deferred:

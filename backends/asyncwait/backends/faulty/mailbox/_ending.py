@@ -23,7 +23,7 @@ class TakesInWhatNobodyWillRun(TaskMailbox):
 
 @breaks("MBX-34")
 class GivesNothingOnceQuiesced(TaskMailbox):
-    """Refuses whoever takes as soon as it refuses whoever sends."""
+    """Refuses takers as soon as it refuses senders."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         if self._state is not MailboxState.OPEN:
@@ -43,7 +43,7 @@ class IsSilentlyClosed(TaskMailbox):
 
 @breaks("MBX-36")
 class QuiescesWhatIsClosed(TaskMailbox):
-    """Goes back to quiesced when it is told to quiesce after its end."""
+    """Goes back to quiesced when its owner quiesces it after its end."""
 
     def quiesce(self) -> None:
         self._state = MailboxState.QUIESCED
@@ -70,7 +70,7 @@ class ClosesOnce(TaskMailbox):
 
 @breaks("MBX-39")
 class LeavesFuturesPending(TaskMailbox):
-    """Gives back what nobody took, and tells nobody who waits for it."""
+    """Gives back the mails that were not taken, and cancels none of their futures."""
 
     def close(self) -> list[Mail]:
         left = self.drain()

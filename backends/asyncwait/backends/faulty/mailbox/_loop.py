@@ -1,4 +1,4 @@
-"""MBX-47 to MBX-64: loops that starve somebody, or do not do what they are told."""
+"""MBX-47 to MBX-64: loops that starve another task, or ignore a step."""
 
 import threading
 from collections.abc import Awaitable
@@ -89,7 +89,7 @@ class SleepsUnlessItIsUrgent(TaskMailbox):
 
 @breaks("MBX-52")
 class TakesAnyResume(MailboxProcessor):
-    """Resumes its action whichever suspension somebody means."""
+    """Resumes its action with the resumption of any suspension."""
 
     def suspend_default_action(self) -> Suspension:
         super().suspend_default_action()
@@ -138,7 +138,7 @@ class CompletesForNow(MailboxProcessor):
 
 @breaks("MBX-56")
 class InsistsOnSteering(MailboxProcessor):
-    """Raises when it is told to stop, and its mailbox is over."""
+    """Raises when a thread stops it after its mailbox was closed."""
 
     def suspend(self) -> None:
         if self._mailbox.state is not MailboxState.OPEN:
@@ -198,7 +198,7 @@ class RunsOverNothing(MailboxProcessor):
 
 @breaks("MBX-60")
 class KeepsTheThreadForItself(MailboxProcessor):
-    """Runs round after round, and lets nobody else have a turn."""
+    """Runs round after round, and gives no other task a turn."""
 
     async def run(self) -> None:
         self._is_stopped = self._is_completed

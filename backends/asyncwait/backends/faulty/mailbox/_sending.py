@@ -96,7 +96,7 @@ class LooksAtTheFirstOnly(TaskMailbox):
 
 @breaks("MBX-8")
 class StirsTheQueue(TaskMailbox):
-    """Puts the mails that are not seen behind all others while it looks for one that is."""
+    """Moves unseen mails behind all others while it looks for a mail that is seen."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         for _ in range(len(self._queue)):
@@ -129,7 +129,7 @@ class RunsItsOwnersMailsAtOnce(MailboxExecutor):
 
 @breaks("MBX-11")
 class SleepsThroughMailsOfThreads(TaskMailbox):
-    """Files a mail of another thread and wakes nobody."""
+    """Files a mail of another thread and wakes no task."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
@@ -185,7 +185,7 @@ class LosesAMailWhenCancelledLater(TaskMailbox):
 
 @breaks("MBX-14")
 class DescribesAtOnce(TaskMailbox):
-    """Works out the description of each mail, should somebody want to see it."""
+    """Computes the description of each mail in advance."""
 
     def put(self, mail: Mail) -> None:
         described = mail.description

@@ -1,10 +1,9 @@
-"""What is asked of a mailbox: is there mail, how many, is it idle."""
+"""Checks of questions to a mailbox: does it have mail, how much, is it idle."""
 
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import Finding
-from asyncwait.conformance.mailbox._history import Execution, MailboxHistory, sees
-from asyncwait.conformance.mailbox.checks._check import check
+from asyncwait.conformance.mailbox._history import Execution, MailboxHistory, check, sees
 from asyncwait.spec.mailbox.program import OWNER
 
 
@@ -22,7 +21,7 @@ def the_count_is_right(history: MailboxHistory) -> Iterator[Finding]:
 
 
 def _tells(history: MailboxHistory, asked: Execution, what: str) -> Finding | str:
-    """Say whether it is told rightly that there is mail; a text if nobody can say."""
+    """Judge an answer about waiting mail; a text if the trace leaves the right answer open."""
     value = asked.seen.value
     inside = history.inside(asked.begin)
     if inside:
@@ -54,7 +53,7 @@ def _answers_about_mail(history: MailboxHistory, asks: str) -> Iterator[Finding]
 
 @check("MBX-31")
 def asking_takes_no_lock(history: MailboxHistory) -> Iterator[Finding]:
-    """Whether there is mail is told while another thread has the mailbox for itself."""
+    """`has_mail` answers while another thread has the mailbox for itself."""
     for section in history.executions:
         if section.does != "exclusively" or section.by == OWNER:
             continue
@@ -66,7 +65,7 @@ def asking_takes_no_lock(history: MailboxHistory) -> Iterator[Finding]:
 
 
 def is_suspended(history: MailboxHistory, moment: float) -> bool | None:
-    """Say whether the default action was suspended then; None if nobody can say."""
+    """Return whether the default action was suspended then; None if the trace leaves it open."""
     made = [each for each in history.of("suspend_action") if each.is_well and each.end < moment]
     if not made:
         return False

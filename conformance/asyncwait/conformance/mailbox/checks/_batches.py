@@ -9,9 +9,9 @@ from asyncwait.conformance.mailbox._history import (
     Letter,
     MailboxHistory,
     Run,
+    check,
     sees,
 )
-from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.conformance.mailbox.checks._sending import gave_nothing, in_turn, unseen
 from asyncwait.spec.mailbox import MAIN
 from asyncwait.spec.mailbox.program import OWNER
@@ -43,7 +43,7 @@ def a_batch_holds_no_more(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-17")
 def the_batch_comes_first(history: MailboxHistory) -> Iterator[Finding]:
-    """Whoever takes looks into the batch before the queue."""
+    """A taker looks into the batch before the queue."""
 
     def is_in_batch(first: Letter, second: Letter, run: Run) -> bool:
         if first.post.urgent or second.post.urgent:
@@ -121,7 +121,7 @@ def urgent_mails_keep_their_order(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-22")
 def urgency_opens_no_eyes(history: MailboxHistory) -> Iterator[Finding]:
-    """An urgent mail is seen by nobody else than before."""
+    """Urgency shows a mail to no further takers."""
     return unseen(history, lambda _, letter: letter.post.urgent and not letter.post.deferrable)
 
 
@@ -142,7 +142,7 @@ def an_urgent_mail_keeps_none_out_of_the_batch(history: MailboxHistory) -> Itera
 
 @check("MBX-24")
 def the_deferrable_is_for_the_main_loop(history: MailboxHistory) -> Iterator[Finding]:
-    """Nobody above the lowest priority sees a mail that can be deferred."""
+    """A taker above the lowest priority does not see a mail that can be deferred."""
     return unseen(history, lambda taking, each: each.post.deferrable and not _finishes(taking))
 
 
@@ -161,7 +161,7 @@ def the_deferrable_keeps_its_place(history: MailboxHistory) -> Iterator[Finding]
 
 @check("MBX-26")
 def who_finishes_sees_the_deferred(history: MailboxHistory) -> Iterator[Finding]:
-    """With deferred ones, whoever finishes leaves nothing of its own behind."""
+    """An operator that finishes, with deferred mails, leaves none of its own mails behind."""
     for taking in history.of("try_run_one"):
         if not _finishes(taking) or taking.by != OWNER or taking.seen.error:
             continue

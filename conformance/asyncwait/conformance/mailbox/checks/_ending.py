@@ -10,8 +10,8 @@ from asyncwait.conformance.mailbox._history import (
     Execution,
     Letter,
     MailboxHistory,
+    check,
 )
-from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import OWNER
 
 _TAKING = ("try_take_from_batch", *sorted(TAKES))
@@ -39,7 +39,7 @@ def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-35")
 def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Finding]:
-    """A closed mailbox refuses whoever takes."""
+    """A closed mailbox refuses every taker."""
     for taking in history.of(*_TAKING):
         if taking.by == OWNER and history.states(taking) == {"closed"}:
             wrong = taking.seen.error != "closed"
@@ -98,7 +98,7 @@ def closing_again_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-39")
 def closing_cancels_futures(history: MailboxHistory) -> Iterator[Finding]:
-    """Nobody waits for what will never run."""
+    """No sender waits for a mail that will never run."""
     states = {future.mail: future.state for future in history.trace.futures}
     for letter in history.accepted:
         closings = [each for each in letter.given_back if each.does != "drain"]

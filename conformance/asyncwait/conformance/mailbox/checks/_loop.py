@@ -12,9 +12,9 @@ from asyncwait.conformance.mailbox._history import (
     Execution,
     MailboxHistory,
     Run,
+    check,
 )
 from asyncwait.conformance.mailbox.checks._asking import is_suspended
-from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import ANYBODYS, ASKING, OWNER, WAITING
 
 FEW_ROUNDS = 4
@@ -89,7 +89,7 @@ def _suspensions(history: MailboxHistory) -> list[tuple[Execution, float]]:
 
 @check("MBX-49")
 def a_suspended_action_does_not_run(history: MailboxHistory) -> Iterator[Finding]:
-    """From its suspension on it waits for whoever resumes it."""
+    """From its suspension on the action waits until a thread resumes it."""
     for suspended, resumed in _suspensions(history):
         early = [at for at in history.actions if suspended.end < at < resumed]
         yield ("the action was run; it is suspended", early[0]) if early else None
@@ -150,7 +150,7 @@ def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-53")
 def a_second_suspension_is_refused(history: MailboxHistory) -> Iterator[Finding]:
-    """Nobody could say which of two has to be resumed."""
+    """With two suspensions, a resumption would be ambiguous."""
     for suspended in history.of("suspend_action"):
         if suspended.by == OWNER and is_suspended(history, suspended.begin) is True:
             wrong = suspended.seen.error != "refused"
@@ -158,7 +158,7 @@ def a_second_suspension_is_refused(history: MailboxHistory) -> Iterator[Finding]
 
 
 def _stopped(history: MailboxHistory, verb: str) -> Iterator[tuple[Execution, Execution]]:
-    """Yield what stops a loop, and the loop: the one that runs, or the next one."""
+    """Yield each stop, and the loop that it ends: the running or the next one."""
     for stop in history.of(verb):
         if not stop.is_well or history.states(stop) != {"open"}:
             continue
@@ -214,7 +214,7 @@ def _ended_untold(history: MailboxHistory) -> Iterator[Finding]:
     ended = [loop for loop in _loops(history) if loop.is_well and loop.end < completed]
     for number, loop in enumerate(ended, 1):
         wrong = sum(at < loop.end for at in told) < number
-        yield ("the loop ended, and nobody told it to", loop.end) if wrong else None
+        yield ("the loop ended, and no step had stopped it", loop.end) if wrong else None
 
 
 @check("MBX-55")

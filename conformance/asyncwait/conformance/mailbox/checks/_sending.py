@@ -11,9 +11,9 @@ from asyncwait.conformance.mailbox._history import (
     Letter,
     MailboxHistory,
     Run,
+    check,
     sees,
 )
-from asyncwait.conformance.mailbox.checks._check import check
 from asyncwait.spec.mailbox.program import OWNER
 
 OWNERS_ALONE = frozenset(
@@ -139,7 +139,7 @@ def gave_nothing(history: MailboxHistory, taking: Execution) -> bool:
 
 @check("MBX-7")
 def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Finding]:
-    """Whoever tries gets a mail if there is one that it sees, whatever stands before it."""
+    """A taker gets the first mail that it sees, past all mails that it does not see."""
     for taking in history.of("try_take", "try_run_one"):
         if taking.by != OWNER or taking.seen.error:
             continue
@@ -151,7 +151,7 @@ def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-8")
 def the_unseen_keep_their_places(history: MailboxHistory) -> Iterator[Finding]:
-    """A mail that somebody did not see is still in its place for the next one who does."""
+    """A mail that one taker did not see keeps its place for the next taker that sees it."""
 
     def was_passed(first: Letter, _: Letter, run: Run) -> bool:
         return not first.post.urgent and any(
@@ -192,7 +192,7 @@ def mails_run_when_taken(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-11")
 def a_mail_wakes_who_waits(history: MailboxHistory) -> Iterator[Finding]:
-    """Whoever waits for a mail is woken by each that it sees."""
+    """Each mail that a waiting taker sees wakes it."""
     for run in history.runs:
         amid = run.amid
         letter = history.letter_of(run)
@@ -229,11 +229,11 @@ def a_cancelled_wait_takes_none(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-14")
 def nobody_asked(history: MailboxHistory) -> Iterator[Finding]:
-    """The description of a mail is worked out when somebody asks."""
+    """The mailbox computes the description of a mail only on request."""
     for letter in history.letters.values():
         if letter.post.is_lazy:
             at = [at for at, mail in history.described if mail == letter.name]
-            text = f"{letter.name} was described, and nobody had asked"
+            text = f"{letter.name} was described without a request"
             yield (text, at[0]) if at else None
 
 

@@ -1,20 +1,27 @@
-"""A mailbox with an inbox without a lock of its own: the owner sorts what came when it looks."""
+"""A sound mailbox that is built differently: no rule may convict it."""
 
+import threading
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from asyncwait.reference import Mail
-from asyncwait.spec.mailbox import Loop
-from odd.mailbox._shell import Shell
+from asyncwait.reference import Mail, MailboxState
+from asyncwait.spec.mailbox import Loop, MailboxClosedError
+
+T = TypeVar("T")
 
 
-class SortsItsInbox(Shell):
-    """Senders fill a `SimpleQueue`, as one would use `asyncio.Queue`; a stream wakes the owner."""
+class SortsItsInbox:
+    """An inbox without a lock: the owner sorts it when it takes mail; a stream wakes the owner."""
 
     def __init__(self, loop: Loop) -> None:
-        super().__init__(loop)
+        self._loop = loop
+        self._owner = threading.get_ident()
+        self._lock = threading.RLock()
+        self.state = MailboxState.OPEN
         self._inbox: SimpleQueue[Mail] = SimpleQueue()
         self._sorted: dict[str, list[Mail]] = {"urgent": [], "batch": [], "plain": []}
         self._waker: tuple[ObjectSendStream[None], ObjectReceiveStream[None]] | None = None
@@ -22,8 +29,20 @@ class SortsItsInbox(Shell):
     def __len__(self) -> int:
         return self._inbox.qsize() + sum(map(len, self._sorted.values()))
 
-    def _keep(self, mail: Mail) -> None:
-        self._inbox.put(mail)
+    @property
+    def has_mail(self) -> bool:
+        return len(self) > 0
+
+    def put(self, mail: Mail) -> None:
+        with self._lock:
+            if self.state is not MailboxState.OPEN:
+                raise MailboxClosedError(f"the mailbox is {self.state.value}")
+            self._inbox.put(mail)
+        self._loop.call_from_thread(self._ring)
+
+    def run_exclusively(self, function: Callable[[], T]) -> T:
+        with self._lock:
+            return function()
 
     def create_batch(self) -> bool:
         self._sort()
@@ -60,6 +79,22 @@ class SortsItsInbox(Shell):
         self._sorted = {kind: [] for kind in self._sorted}
         return mails
 
+    def quiesce(self) -> None:
+        self._require()
+        with self._lock:
+            if self.state is MailboxState.OPEN:
+                self.state = MailboxState.QUIESCED
+
+    def close(self) -> list[Mail]:
+        self._require()
+        with self._lock:
+            left = self.drain()
+            self.state = MailboxState.CLOSED
+        for mail in left:
+            mail.cancel()
+        self._ring()
+        return left
+
     def _sort(self, *, taking: bool = False) -> None:
         self._require(taking=taking)
         try:
@@ -75,3 +110,9 @@ class SortsItsInbox(Shell):
                 self._waker[0].send_nowait(None)  # type: ignore[attr-defined]
             except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
                 return
+
+    def _require(self, *, taking: bool = False) -> None:
+        if threading.get_ident() != self._owner:
+            raise RuntimeError("only its owner may do that to a mailbox")
+        if taking and self.state is MailboxState.CLOSED:
+            raise MailboxClosedError("the mailbox is closed")

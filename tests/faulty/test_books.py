@@ -1,0 +1,79 @@
+"""The galleries of mailboxes, carried calls and hedges: each fault is convicted by its rule."""
+
+import inspect
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from asyncwait.backends.faulty.carry import FAULTY_CARRY, FaultyCarry
+from asyncwait.backends.faulty.hedge import FAULTY_HEDGES, FaultyHedge
+from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
+from asyncwait.conformance.carry import CARRY_CHECKS, play_plan
+from asyncwait.conformance.carry import small_plans as small_runs_of_lanes
+from asyncwait.conformance.hedge import HEDGE_CHECKS, play_hedges, random_plans, small_plans
+from asyncwait.conformance.mailbox import (
+    MAILBOX_EXAMPLES,
+    judge_mailbox,
+    mailbox_cases,
+    play_program,
+)
+from asyncwait.spec.rules import carry_rules, hedge_rules, mailbox_rules
+
+MOST_LINES = 20
+
+BOOKS: list[tuple[Any, Any]] = [
+    (FAULTY_MAILBOXES, mailbox_rules),
+    (FAULTY_CARRY, carry_rules),
+    (FAULTY_HEDGES, hedge_rules),
+]
+EVERY_FAULT = [faulty for gallery, _ in BOOKS for faulty in gallery]
+
+
+@pytest.mark.parametrize("faulty", FAULTY_MAILBOXES, ids=lambda each: each.name)
+def test_an_example_convicts_a_mailbox_by_its_rule(faulty: FaultyMailbox) -> None:
+    about = {example.name for example in MAILBOX_EXAMPLES if faulty.rule in example.rules}
+    cases = [case for case in mailbox_cases(0) if case.name in about]
+    assert any(
+        faulty.rule
+        in judge_mailbox(
+            play_program(case.planned.program, faulty.open_processor, case.planned.stage)
+        ).broken
+        for case in cases
+    )
+
+
+@pytest.mark.parametrize("faulty", FAULTY_CARRY, ids=lambda each: each.name)
+def test_the_smallest_run_that_convicts_a_lane_names_its_rule_first(faulty: FaultyCarry) -> None:
+    runs = (
+        play_plan(plan, faulty.lane_class, faulty.table_class) for plan in small_runs_of_lanes(1)
+    )
+    broken = next(filter(None, (CARRY_CHECKS.judge(run).broken for run in runs)))
+    assert next(iter(broken)) == faulty.rule
+
+
+@pytest.mark.parametrize("faulty", FAULTY_HEDGES, ids=lambda each: each.name)
+def test_the_smallest_run_that_convicts_a_hedge_names_its_rule_first(faulty: FaultyHedge) -> None:
+    plans = chain(small_plans(), random_plans(60, 1))
+    runs = (play_hedges(plan, faulty.stand_ins_class) for plan in plans)
+    broken = next(filter(None, (HEDGE_CHECKS.judge(run).broken for run in runs)))
+    assert next(iter(broken)) == faulty.rule
+
+
+@pytest.mark.parametrize(("gallery", "rules"), BOOKS, ids=["mailbox", "carry", "hedge"])
+def test_every_rule_convicts_one(gallery: Any, rules: Any) -> None:
+    assert {faulty.rule for faulty in gallery} == set(rules())
+    assert len({faulty.name for faulty in gallery}) == len(gallery)
+
+
+@pytest.mark.parametrize("faulty", EVERY_FAULT, ids=lambda each: each.name)
+def test_it_is_one_small_change_that_says_what_it_is(faulty: Any) -> None:
+    methods = [
+        name
+        for name, value in vars(faulty.change).items()
+        if (callable(value) or isinstance(value, property)) and name != "__init__"
+    ]
+    assert len(methods) <= 1
+    assert not any(name.startswith("_") and not name.startswith("__") for name in methods)
+    assert len(inspect.getsource(faulty.change).splitlines()) <= MOST_LINES
+    assert faulty.sentence.endswith(".")
