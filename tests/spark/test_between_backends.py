@@ -14,7 +14,7 @@ from between_backends import (
 )
 
 from asyncwait.backends.spark import EmbeddedSpark
-from asyncwait.backends.spark.conformance._backend import SparkBackend
+from asyncwait.backends.spark.conformance._backends import SparkBackend
 from asyncwait.backends.spark.conformance._jobs import play_legs
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import adapted
@@ -43,7 +43,7 @@ def test_a_snapshot_restores_across_the_border(
     players = cycle(map(leg_player, IN_PROCESS))
 
     def on_spark(plans: Sequence[LegStart]) -> list[Leg]:
-        return [report.leg for report in play_legs(spark, plans).reports]
+        return [report.leg for report in play_legs(spark, plans)]
 
     def in_process(plans: Sequence[LegStart]) -> list[Leg]:
         return [play(plan) for play, plan in zip(players, plans, strict=False)]

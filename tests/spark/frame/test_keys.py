@@ -8,13 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pyspark.sql import types as sql
 
-from asyncwait.backends.spark.frame._paid import Keys
+from asyncwait.backends.spark.frame._columns import Call, require_values
+from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
-from asyncwait.backends.spark.frame._settings import Call, require_values
 from asyncwait.spec import InvalidConfig
 
 TWICE = pa.schema([("twice", pa.int64())])
@@ -181,40 +179,6 @@ def test_what_is_made_of_a_result_is_part_of_the_key() -> None:
         rows = FrameRows(shape, Keys(nothing, shape).look)
         both |= {row.key for row in rows.decode(pair)}
     assert len(both) == 5
-
-
-VALUES = {
-    pa.float64(): st.floats(),
-    pa.int64(): st.integers(-(2**63), 2**63 - 1),
-    pa.string(): st.text(),
-    pa.binary(): st.binary(),
-    pa.decimal128(38, 9): st.decimals(-(10**28), 10**28, places=9),
-    pa.date32(): st.dates(),
-    pa.time64("us"): st.times(),
-    pa.timestamp("us"): st.datetimes(),
-    pa.timestamp("us", "Europe/Berlin"): st.datetimes(
-        datetime(2, 1, 1),  # noqa: DTZ001 - hypothesis adds the time zone
-        datetime(9998, 1, 1),  # noqa: DTZ001 - as above
-        timezones=st.just(UTC),
-    ),
-    pa.duration("us"): st.timedeltas(timedelta(days=-100_000_000), timedelta(days=100_000_000)),
-}
-
-
-@pytest.mark.parametrize("kind", VALUES, ids=str)
-@pytest.mark.parametrize("nest", ["plain", "map", "deep"])
-def test_two_values_of_a_type_have_two_keys(nest: str, kind: pa.DataType) -> None:
-    wrap, hold = NESTS[nest]
-
-    @settings(max_examples=50)
-    @given(st.lists(VALUES[kind] | st.none(), min_size=1, max_size=20, unique_by=repr))
-    def check(values: list[Any]) -> None:
-        column = pa.array([hold(value) for value in values], wrap(kind))
-        keys = keys_of(column)
-        assert len(set(keys)) == len(values)
-        assert keys_of(column[::-1]) == keys[::-1]
-
-    check()
 
 
 def test_a_map_counts_in_its_order() -> None:

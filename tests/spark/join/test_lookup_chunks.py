@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
-from asyncwait.backends.spark import _kept
+from asyncwait.backends.spark.frame import _cache
+from asyncwait.backends.spark.frame._columns import ERROR_TYPE
 from asyncwait.backends.spark.frame._errors import UnreadableRow
-from asyncwait.backends.spark.frame._schema import ERROR_TYPE
 from asyncwait.backends.spark.join import _chunks
 from asyncwait.backends.spark.join._chunks import Shape
-from asyncwait.backends.spark.join._keys import keys_of
+from asyncwait.backends.spark.join._lookup import keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
 
@@ -407,15 +407,15 @@ def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
 
 def test_only_so_many_tables_are_kept() -> None:
     table = Noted()
-    for number in range(_kept.MOST):
+    for number in range(_cache.MOST):
         _run(table, [number], b"%d" % number)
     _run(table, [0], b"0")
     _run(table, [99], b"new")
-    assert len(table.asked) == _kept.MOST + 1
+    assert len(table.asked) == _cache.MOST + 1
     _run(table, [0], b"0")
-    assert len(table.asked) == _kept.MOST + 1
+    assert len(table.asked) == _cache.MOST + 1
     _run(table, [1], b"1")
-    assert len(table.asked) == _kept.MOST + 2
+    assert len(table.asked) == _cache.MOST + 2
 
 
 def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
@@ -425,9 +425,9 @@ def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
         made.append([])
         return made[-1]
 
-    with _kept.kept(b"", make) as one, _kept.kept(b"", make) as two:
+    with _cache.lent(b"", make) as one, _cache.lent(b"", make) as two:
         assert one is not two
-    with _kept.kept(b"", make) as three:
+    with _cache.lent(b"", make) as three:
         assert three is one
     assert len(made) == 2
 
