@@ -191,56 +191,11 @@ LONG = sql.StructField("id", sql.LongType())
 INSTANT = sql.StructField("at", sql.TimestampType())
 NUMBER = sql.StructType([sql.StructField("n", sql.LongType())])
 CALL = Call([LONG], is_value=True, results=NUMBER, many=False, zone="UTC")
-SPARK_TYPES: list[sql.DataType] = [
-    *(kind() for kind in (sql.StringType, sql.BinaryType, sql.BooleanType, sql.DateType)),
-    *(kind() for kind in (sql.ByteType, sql.ShortType, sql.IntegerType, sql.LongType)),
-    *(kind() for kind in (sql.FloatType, sql.DoubleType, sql.NullType, sql.VariantType)),
-    *(kind() for kind in (sql.TimestampType, sql.TimestampNTZType, sql.CalendarIntervalType)),
-    *(sql.DecimalType(precision, scale) for precision in (10, 11) for scale in (0, 2)),
-    *(kind(size) for kind in (sql.CharType, sql.VarcharType) for size in (3, 4)),
-    sql.StringType("UTF8_LCASE"),
-    sql.DayTimeIntervalType(),
-    sql.DayTimeIntervalType(0, 1),
-    sql.YearMonthIntervalType(),
-    sql.TimeType(6),
-]
-
-
-def spark_nests(kind: sql.DataType) -> list[sql.DataType]:
-    return [
-        kind,
-        sql.ArrayType(kind),
-        sql.MapType(sql.StringType(), kind),
-        sql.MapType(kind, sql.StringType()),
-        *(sql.StructType([sql.StructField(name, kind)]) for name in ("a", "b", "a: int, b")),
-        sql.ArrayType(sql.StructType([sql.StructField("a", kind)])),
-    ]
 
 
 def differing(**changes: Any) -> Call:
     fields = {name: getattr(CALL, name) for name in CALL.__struct_fields__}
     return Call(**(fields | changes))
-
-
-def test_all_types_of_spark_are_told_apart_by_name() -> None:
-    kinds = [nested for kind in SPARK_TYPES for nested in spark_nests(kind)]
-    # A map that has text as its key and its value is made in both ways.
-    unlike = {repr(kind): kind for kind in kinds}.values()
-    fields = [sql.StructField("id", kind) for kind in unlike]
-    assert len(fields) > 150
-    for calls in (
-        [differing(given=[field]) for field in fields],
-        [differing(results=sql.StructType([field])) for field in fields],
-    ):
-        assert len({call.settings() for call in calls}) == len(fields)
-    nulls = [sql.ArrayType(sql.LongType(), containsNull=null) for null in (True, False)]
-    given = {differing(given=[sql.StructField("id", kind)]).settings() for kind in nulls}
-    results = {
-        differing(results=sql.StructType([sql.StructField("n", kind, nullable)])).settings()
-        for kind in nulls
-        for nullable in (True, False)
-    }
-    assert (len(given), len(results)) == (1, 4)
 
 
 CALLS: dict[str, Call] = {

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -160,27 +159,6 @@ def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
     found = [{"town": "a", "size": 1}, {"town": "b", "size": 2}]
     nothing = [{"user": 2, "found": []}, {"user": None, "found": []}]
     assert rows == [{"user": 1, "found": found}, *(nothing if how == "left" else [])]
-
-
-TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
-    "bool": (pa.bool_(), [True, False]),
-    "decimal": (pa.decimal128(10, 2), [Decimal("1.00"), Decimal("2.50")]),
-    "large text": (pa.large_string(), ["1", ""]),
-    "bytes": (pa.binary(), [b"1", b"\xff"]),
-    "clock": (pa.timestamp("us"), [datetime(2026, 1, 1), datetime(2026, 1, 2)]),  # noqa: DTZ001
-    "span": (pa.duration("us"), [timedelta(1), timedelta(2)]),
-}
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_keys_are_values_of_their_type(name: str) -> None:
-    kind, (one, two) = TYPES[name]
-    table = Noted({one: [("one", 1)], two: [("two", 2)]})
-
-    rows, _ = joined(table, {"user": pa.array([one, None, two, one], kind)})
-
-    assert [each["town"] for each in rows] == ["one", None, "two", "one"]
-    assert list(map(type, table.asked[0])) == [type(one)] * 2
 
 
 def test_keys_that_are_not_a_number_are_null() -> None:
