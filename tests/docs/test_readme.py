@@ -59,7 +59,7 @@ NOT_RUN = {
     "pip install 'asyncwait[spark]'": "the same",
     "pip install 'asyncwait[conformance]'": "the same",
     "pip install -e '.[progress,spark]' --group examples": "the same",
-    "python examples/airports/run.py --plot airports.png": "tests/spark/test_airports.py, the same",
+    "python examples/airports/run.py --plot airports.png": "in tests/spark/test_whole_jobs.py",
     "asyncwait verify mypkg.gate:backend": "mypkg is the reader's; the tutorial has one that runs",
     "pytest --pyargs asyncwait.conformance --asyncwait-backend mypkg.gate:backend": "the same",
 }

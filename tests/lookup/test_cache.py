@@ -1,12 +1,16 @@
-"""What is kept, and until when, on a clock that jumps."""
+"""Cached rows and equal keys, on a clock that jumps."""
+
+from decimal import Decimal
+from typing import Any
 
 import anyio
 import pytest
 from lookups import Scripted, counts, outcome
+from operators import Odd
 
 from asyncwait.backends.lookup import LookupStatistics, open_table
-from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.lookup._requests import Policy
 from asyncwait.spec import Cache, CallFailed, Retry
 
 pytestmark = pytest.mark.anyio
@@ -159,3 +163,58 @@ async def test_keys_may_stand_for_many_rows() -> None:
     one, two = first.statistics(), second.statistics()
     assert (one.rows, one.loads, one.shared, one.null_keys, one.misses) == (9, 2, 3, 4, 2)
     assert (two.rows, two.hits, two.loads, two.null_keys, two.misses) == (11, 5, 0, 6, 0)
+
+
+NAN = float("nan")
+
+
+async def test_keys_are_the_same_only_if_their_types_are() -> None:
+    keys = [1, 1.0, True, Decimal(1), (1,), (True,), (1, (1.0,)), "1"]
+    asked: list[Any] = []
+
+    class Kinds(Scripted):
+        async def get_many(self, keys: Any) -> dict[Any, Any]:
+            asked.append(keys)
+            return {key: [repr(key)] for key in keys}
+
+    async with open_table(Kinds(), cache=Cache(99, 60)) as opened:
+        for _ in range(2):
+            assert await opened.get_many(keys) == [(repr(key),) for key in keys]
+        assert [opened.peek(key) for key in keys] == [(repr(key),) for key in keys]
+        assert counts(opened) == {"loads": len(keys), "hits": 2 * len(keys)}
+
+    expected = [[1], [1.0], [True], [Decimal(1), (1,)], [(True,), (1, (1.0,)), "1"]]
+    assert sorted(map(repr, asked)) == sorted(map(repr, expected))  # they begin together
+
+
+async def test_a_key_that_no_row_can_have_is_never_asked_for() -> None:
+    table = Scripted()
+    keys = [None, (1, None), NAN, (1, (2, NAN))]
+
+    async with open_table(table, cache=Cache(9, 60, 60)) as opened:
+        assert await opened.get_many([*keys, 1]) == [(), (), (), (), (1,)]
+        assert [opened.peek(key) for key in keys] == [()] * 4
+        assert counts(opened) == {"null_keys": 8, "loads": 1}
+        figures = opened.statistics()
+
+    assert table.asked == [(0, [1])]
+    assert (figures.misses, figures.keys) == (0, 1)
+
+
+async def test_a_key_that_has_no_hash_is_refused() -> None:
+    table = Scripted()
+
+    async with open_table(table) as opened:
+        with pytest.raises(CallFailed, match=r"^key \['a'\]: .*TypeError\("):
+            await opened.get_many(["b", ["a"]])
+
+    assert table.asked == []
+
+
+async def test_keys_that_can_not_be_compared_are_different() -> None:
+    async with open_table(Scripted(), cache=Cache(2, 60, refresh_ahead=0.1)) as opened:
+        for number in range(3):
+            keys = [Odd(1), "a", Odd(2), Odd(1)]
+            assert await opened.get_many(keys) == [(key,) for key in keys]
+            assert await opened.get(Odd(number)) == (Odd(number),)
+            await anyio.sleep(10)

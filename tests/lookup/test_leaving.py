@@ -1,4 +1,4 @@
-"""Leaving a table: what is under way ends, and nothing is begun any more."""
+"""Leaving a table, and tables that are read whole."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,8 +9,10 @@ from lookups import CLOSED, Scripted, outcome, outcomes
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
+from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.lookup._requests import Policy
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import Batch, Cache, Retry
+from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -176,3 +178,158 @@ def test_a_request_that_is_given_up_cleans_up_on_asyncio() -> None:
 
     assert run_virtual(main, "asyncio") == []
     assert log == ["has cleaned up"]
+
+
+class Readable(Scripted):
+    def __init__(self, **rows: Any) -> None:
+        super().__init__(**rows)
+        self.trouble_at_end: BaseException | None = None
+
+    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+        self.log.append(seconds_now())
+        try:
+            for key, rows in list(self.rows.items()):
+                for row in rows:
+                    yield key, row
+            await anyio.sleep(self.takes)
+            if self.trouble_at_end is not None:
+                raise self.trouble_at_end
+        finally:
+            self.log.append("read")
+
+
+async def test_the_table_is_read_before_the_first_row_and_asked_no_more() -> None:
+    table = Readable(a=["x", "y"], b=["z"])
+
+    async with open_table(table, cache=Full()) as opened:
+        assert seconds_now() == 1
+        assert opened.peek("a") == ("x", "y")
+        assert await opened.get("b") == ("z",)
+        assert await opened.get_many(["c", "a", None]) == [(), ("x", "y"), ()]
+        figures = opened.statistics()
+
+    assert table.log == ["open", 0, "read", "close"]
+    assert (figures.rows, figures.hits, figures.misses, figures.null_keys) == (5, 4, 1, 1)
+    assert (figures.keys, figures.requests, figures.max_batch, figures.age) == (2, 1, 2, 1)
+
+
+async def test_keys_of_other_types_are_other_keys() -> None:
+    table = Readable()
+    table.rows = {1: ["int"], (1.0, None): ["null"], 1.5: ["float"]}
+
+    async with open_table(table, cache=Full()) as opened:
+        keys = [1, 1.0, (1.0, None), 1.5]
+        assert await opened.get_many(keys) == [("int",), (), (), ("float",)]
+        with pytest.raises(CallFailed, match="the column's own type"):
+            await opened.get(True)
+        with pytest.raises(CallFailed, match=r"^key \[\]: "):
+            opened.peek([])
+
+
+async def test_a_copy_is_swapped_at_once() -> None:
+    table = Readable(a=["old"])
+
+    async with open_table(table, cache=Full(reload=10)) as opened:
+        table.rows = {"a": ["new"], "b": ["new"]}
+        await anyio.sleep(10.5)
+        assert await opened.get_many(["a", "b"]) == [("old",), ()]
+        await anyio.sleep(1)
+        assert await opened.get_many(["a", "b"]) == [("new",), ("new",)]
+        figures = opened.statistics()
+
+    assert [entry for entry in table.log if not isinstance(entry, str)] == [0, 11]
+    assert (figures.requests, figures.refreshes, figures.age) == (2, 1, 1.5)
+
+
+async def test_a_failed_reading_leaves_the_old_copy_until_it_is_too_old() -> None:
+    table = Readable(a=["old"])
+    error = OSError("down")
+
+    async with open_table(table, cache=Full(reload=10, max_age=30)) as opened:
+        table.trouble_at_end = error
+        table.rows = {"a": ["half of it"]}
+        await anyio.sleep(28)
+        assert opened.peek("a") == ("old",)
+        assert opened.statistics().failed_requests == 2
+        await anyio.sleep(2)
+        with pytest.raises(CallFailed) as caught:
+            opened.peek("a")
+        table.trouble_at_end = None
+        await anyio.sleep(5)
+        assert await opened.get("a") == ("half of it",)
+
+    reason = "key 'a': the copy of the table is 31 s old, 30 s at most are allowed"
+    assert str(caught.value) == reason
+    assert caught.value.__cause__ is error
+
+
+async def test_a_first_reading_that_fails_is_an_error() -> None:
+    table = Readable()
+    table.trouble_at_end = OSError("down")
+
+    with pytest.raises(OSError, match=r"^down$"):
+        async with open_table(table, cache=Full(reload=10)):
+            pass
+
+    assert table.log == ["open", 0, "read", "close"]
+
+
+@pytest.mark.parametrize("after", [0.5, 11.5])
+async def test_leaving_ends_a_reading(after: float) -> None:
+    table = Readable(a=[1])
+
+    with anyio.move_on_after(after):
+        async with open_table(table, cache=Full(reload=10)):
+            await anyio.sleep_forever()
+
+    assert seconds_now() == after
+    assert table.log[-2:] == ["read", "close"]
+
+
+async def test_a_copy_that_was_left_answers_no_more() -> None:
+    async with open_table(Readable(a=["x"]), cache=Full()) as opened:
+        assert opened.peek("a") == ("x",)
+
+    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+        opened.peek("a")
+    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+        await opened.get_many(["a"])
+
+
+async def test_what_can_not_be_is_refused() -> None:
+    with pytest.raises(InvalidConfig, match=r"^table must be one with load_all\(\), for the cache"):
+        async with open_table(Scripted(), cache=Full()):
+            pass
+    with pytest.raises(InvalidConfig, match=r"^retry must be None: with Full no lookup waits"):
+        async with open_table(Readable(), cache=Full(), retry=Retry()):
+            pass
+    with pytest.raises(InvalidConfig, match=r"^reload must be a number of seconds > 0, or None"):
+        Full(reload=0)
+    with pytest.raises(InvalidConfig, match=r"^max_age must be a number of seconds > 0, or None"):
+        Full(max_age=-1)
+
+
+async def test_a_copy_may_be_handed_on() -> None:
+    full, policy, table = Full(reload=10), Policy(None, None, None, None), Readable(a=["old"])
+    copy = kept_by(full)
+
+    async def looked_up(seconds: float) -> Any:
+        opened = tabled(table, full, policy, copy)
+        await opened.open()
+        await anyio.sleep(seconds)
+        found = await opened.outcomes(["a", "b", None], [3, 2, 1])
+        await opened.close()
+        return found[0], opened.statistics()
+
+    await looked_up(4)
+    table.rows = {"a": ["new"]}
+    rows, figures = await looked_up(5.5)
+    assert (rows, figures.requests, figures.age) == (("old",), 0, 10.5)
+    assert (figures.rows, figures.hits, figures.misses, figures.null_keys) == (6, 5, 2, 1)
+    rows, figures = await looked_up(2.5)
+    assert (rows, figures.requests, figures.age) == (("new",), 1, 2)
+    table.trouble_at_end = OSError("down")
+    await anyio.sleep(10)
+    rows, figures = await looked_up(0)
+    assert (rows, figures.requests, figures.failed_requests) == (("new",), 1, 1)
+    assert table.log[-3:] == [23, "read", "close"]

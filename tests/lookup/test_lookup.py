@@ -1,4 +1,4 @@
-"""Streams of values joined with a table: the pool's guarantees, counted in values."""
+"""Streams of values joined with a table: order, capacity, and failures."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,10 +7,18 @@ from typing import Any
 import anyio
 import pytest
 from lookups import Scripted, Values, read
-from operators import seconds_now
+from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
 from asyncwait.backends.lookup import Full, FunctionTable, lookup
-from asyncwait.spec import Batch, Cache, InvalidConfig
+from asyncwait.spec import (
+    Batch,
+    Cache,
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    OperatorError,
+    Retry,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -175,3 +183,209 @@ async def test_wrong_arguments_are_refused_and_the_source_is_closed(
 
     assert str(caught.value).startswith(message)
     assert (source.closed, source.read, table.log) == (1, 0, [])
+
+
+async def test_a_failure_names_its_key_and_stays() -> None:
+    error = OSError("down")
+    table = Scripted(c=error)
+
+    async with lookup(Values("a", "b", 0.25, "c"), table) as results:
+        assert (await anext(results))[0] == "a"
+        await anyio.sleep(1)
+        with pytest.raises(CallFailed, match=r"^key 'c': the call failed: OSError\(.*$") as one:
+            await anext(results)
+        with pytest.raises(CallFailed) as two:
+            await anext(results)
+
+    assert one.value.__cause__ is error
+    assert one.value is two.value
+    assert table.log[-1] == "close"
+
+
+async def test_a_failure_is_repeated_while_others_go_on() -> None:
+    table = Scripted(b=OSError("down"))
+
+    async def source() -> AsyncIterator[str]:
+        yield "a"
+        yield "b"
+        await anyio.sleep(3.5)
+        del table.rows["b"]
+        yield "c"
+
+    retry = Retry(max_attempts=9, initial=1, multiplier=1)
+    async with lookup(source(), table, retry=retry) as results:
+        found = await read(results)
+
+    assert [(when, value) for when, value, _ in found] == [(5, "a"), (5, "b"), (5, "c")]
+    assert table.asked == [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])]
+
+
+async def test_a_deadline_is_told_by_its_key() -> None:
+    table = Scripted()
+    table.takes = 9
+
+    async with lookup(Values("a", 1.0, "b"), table, timeout=3) as results:
+        with pytest.raises(CallTimedOut, match=r"^key 'a': the table gave no answer within 3 s$"):
+            await anext(results)
+        assert seconds_now() == 3
+
+
+async def test_a_key_that_can_not_be_told_names_its_value() -> None:
+    expected = r"^Record \{\}: its key can't be told: KeyError\('id'\)$"
+    async with lookup([{"id": 1}, {}], Scripted(), key=lambda value: value["id"]) as results:
+        with pytest.raises(CallFailed, match=expected):
+            await read(results)
+
+
+async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
+    class Closed(Scripted):
+        async def open(self) -> None:
+            raise OSError("no table")
+
+    source = Values("a")
+    with pytest.raises(OSError, match=r"^no table$"):
+        async with lookup(source, Closed()):
+            pass
+
+    assert (source.closed, source.read) == (1, 0)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+@pytest.mark.parametrize("interruption", INTERRUPTIONS)
+def test_an_interruption_comes_out_plainly(interruption: type[BaseException], loop: str) -> None:
+    table = Scripted()
+    table.trouble = interruption("now")
+    source = Values("a", 9.0)
+
+    async def program() -> None:
+        async with lookup(source, table) as results:
+            await read(results)
+
+    name, options = virtual_loop(loop)
+    with pytest.raises(interruption, match=r"^now$"):
+        anyio.run(program, backend=name, backend_options=options)
+
+    assert table.log[-1] == "close"
+    assert source.closed == 1
+
+
+HANDLED: dict[str, Any] = {
+    "rows": (lambda value, error: [str(error)], [("b", ["{}"]), ("c", ["c"])]),
+    "no rows": (lambda *_: iter(()), [("b", []), ("c", ["c"])]),
+    "skip": ("skip", [("c", ["c"])]),
+}
+
+
+@pytest.mark.parametrize("how", HANDLED)
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, "key 'b': the call failed: OSError('down')"),
+        (
+            {"retry": Retry(max_attempts=3, initial=1)},
+            "key 'b': the call failed: OSError('down') (after 3 attempts)",
+        ),
+        (
+            {"retry": Retry(max_attempts=9, initial=1), "timeout": 2.5},
+            (
+                "key 'b': the table gave no answer within 2.5 s; "
+                "the attempt before failed: OSError('down')"
+            ),
+        ),
+    ],
+)
+async def test_a_failure_may_have_other_rows_or_leave_its_value_out(
+    how: str, options: Any, reason: str
+) -> None:
+    on_error, behind = HANDLED[how]
+    table = Scripted(b=OSError("down"))
+
+    async with lookup([*"abca"], table, on_error=on_error, **options) as results:
+        found = [(value, list(rows)) async for value, rows in results]
+        figures = results.statistics()
+
+    told = [(value, [row.format(reason) for row in rows]) for value, rows in behind]
+    assert found == [("a", ["a"]), *told, ("a", ["a"])]
+    assert (figures.failures_handled, figures.in_flight) == (1, 0)
+    assert (figures.rows, figures.loads, figures.shared) == (4, 3, 1)
+
+
+async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
+    error = OSError("down")
+    table = Scripted(b=error)
+    seen: list[Any] = []
+    values: list[Any] = [{"id": "a"}, {}, {"id": "b"}, {"id": []}, {"id": "b"}, {"id": None}]
+
+    def handle(value: Any, error: OperatorError) -> list[Any]:
+        seen.append((value, str(error), error.__cause__))
+        return ["other"]
+
+    join = lookup(values, table, key=lambda value: value["id"], how="inner", on_error=handle)
+    async with join as results:
+        found = [(value, list(rows)) async for value, rows in results]
+        figures = results.statistics()
+
+    failing = values[1:5]
+    assert found == [(values[0], ["a"]), *((value, ["other"]) for value in failing)]
+    assert [value for value, _, _ in seen] == failing
+    assert [text for _, text, _ in seen] == [
+        "Record {}: its key can't be told: KeyError('id')",
+        "key 'b': the call failed: OSError('down')",
+        f"key []: the call failed: {seen[2][2]!r}",
+        "key 'b': the call failed: OSError('down')",
+    ]
+    assert seen[1][2] is error
+    assert (figures.rows, figures.failures_handled, figures.null_keys) == (4, 4, 1)
+
+
+async def test_old_rows_come_before_what_handles_failures() -> None:
+    table = Scripted()
+    cache = Cache(9, ttl=1, stale_if_error=60)
+
+    def change() -> None:
+        table.trouble = OSError("down")
+
+    source = Values("a", 3.0, change, "a", "b")
+    async with lookup(source, table, cache=cache, on_error=lambda *_: ["other"]) as results:
+        found = [(value, list(rows)) async for value, rows in results]
+
+    assert found == [("a", ["a"]), ("a", ["a"]), ("b", ["other"])]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (None, "the call failed: OSError('down')"),
+        (
+            {"town": "Rome"},
+            "handler raised TypeError(\"expected rows, got {'town': 'Rome'}; return",
+        ),
+        (5, "expected an iterable of results, got 5 (int)"),
+        (KeyError("no"), ", and the failure handler raised KeyError('no')"),
+    ],
+)
+async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason: str) -> None:
+    def handle(*_: Any) -> Any:
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    async with lookup([*"ab"], Scripted(b=OSError("down")), on_error=handle) as results:
+        with pytest.raises(OperatorError, match=r"^key 'b': ") as caught:
+            await anext(results)
+        assert results.statistics().failures_handled == 0
+
+    assert reason in str(caught.value)
+
+
+async def test_a_copy_that_is_too_old_is_a_failure_like_another() -> None:
+    class Readable(Scripted):
+        async def load_all(self) -> AsyncIterator[Any]:
+            yield "a", "row"
+
+    cache = Full(max_age=1)
+    source = Values("a", None, [], 2.0, "a", "b")
+    async with lookup(source, Readable(), cache=cache, on_error=lambda *_: ["other"]) as results:
+        found = [list(rows) async for _, rows in results]
+
+    assert found == [["row"], [], ["other"], ["other"], ["other"]]

@@ -13,7 +13,7 @@ from lookups import Cluster, RedisServer, failure_of, rows_of
 from pages import blocks_of, run
 
 from asyncwait.backends.lookup import RedisTable, lookup, open_table
-from asyncwait.spec import Cache, CallFailed, CallTimedOut, InvalidConfig, Retry
+from asyncwait.spec import Cache, InvalidConfig, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -236,36 +236,6 @@ async def test_whatever_befalls_a_server_no_row_is_lost_and_none_comes_twice(
     assert [value for value, _ in found] == list(range(1000))
     assert all(re.fullmatch(rows.format(value % 500), row) for value, row in found[500:])
     assert results.statistics().rows == 1000
-
-
-@pytest.mark.parametrize("form", ["text", "hash"])
-async def test_a_server_that_is_gone_is_named_without_a_retry(
-    own_redis: RedisServer, form: Any
-) -> None:
-    table = RedisTable(own_redis.url, form=form)
-
-    async with open_table(table) as opened:
-        assert await opened.get("a") == ()
-        own_redis.kill()
-        with pytest.raises(CallFailed, match=r"^key 'a': the call failed: ") as caught:
-            await opened.get_many(["a", "b"])
-        assert opened.statistics().failed_requests == 1
-
-    assert isinstance(caught.value.__cause__, redis.ConnectionError)
-
-
-async def test_a_slow_server_is_late_for_each_row_alone(redis_server: RedisServer) -> None:
-    redis_server.client.mset({"a": "1", "b": "2"})
-
-    async with open_table(RedisTable(redis_server.url, connections=1), timeout=0.5) as opened:
-        assert await opened.get("a") == ("1",)
-        redis_server.client.client_pause(700)
-        with pytest.raises(
-            CallTimedOut, match=r"^key 'a': the table gave no answer within 0\.5 s$"
-        ):
-            await opened.get("a")
-        redis_server.client.client_unpause()
-        assert await opened.get("b") == ("2",)
 
 
 async def test_a_server_with_too_many_clients_is_tried_again(own_redis: RedisServer) -> None:

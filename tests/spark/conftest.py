@@ -4,7 +4,8 @@ from collections.abc import Generator
 
 import pytest
 
-from asyncwait.backends.spark import EmbeddedSpark, _kept, embedded_spark
+from asyncwait.backends.spark import EmbeddedSpark, embedded_spark
+from asyncwait.backends.spark.frame import _cache
 
 
 @pytest.fixture(scope="session")
@@ -17,4 +18,4 @@ def spark() -> Generator[EmbeddedSpark]:
 @pytest.fixture
 def nothing_kept() -> Generator[None]:
     yield
-    _kept._kept.clear()
+    _cache._caches.clear()

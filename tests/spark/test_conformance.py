@@ -5,7 +5,6 @@
 
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,17 @@ import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark import EmbeddedSpark, MissingJava
-from asyncwait.backends.spark.conformance import _frame_backend, _jobs, _task, backend
+from asyncwait.backends.spark.conformance import _backends, _jobs, _task, backend
 from asyncwait.backends.spark.conformance import frame_backend as load_frame_backend
-from asyncwait.backends.spark.conformance._backend import SparkBackend, as_told, failing
+from asyncwait.backends.spark.conformance._backends import SparkBackend
 from asyncwait.backends.spark.conformance._jobs import play_legs
-from asyncwait.backends.spark.conformance._real_time import MOST
-from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run
-from asyncwait.conformance.generation import generate
-from asyncwait.conformance.harness import play, short
-from asyncwait.conformance.running import adapted, load_backend
+from asyncwait.conformance.running import load_backend
 from asyncwait.spec import Barrier, Element, MissingExtra, Record, Watermark
 from asyncwait.spec.scenario import (
     Capability,
     Crash,
-    Ending,
-    Leg,
     LegStart,
     Plan,
     Scenario,
@@ -133,31 +125,9 @@ def test_scenarios_without_any_input_run_too(jobs: Jobs) -> None:
     assert jobs.tasks == [3]
 
 
-def test_a_quick_run_takes_six_batch_jobs_at_most() -> None:
-    scenarios = [*generate(1_000, 0), *(example.scenario for example in EXAMPLES)]
-    assert max(len(scenario.crashes) + 1 for scenario in scenarios) + 2 <= 6
-
-
-def test_what_is_played_in_other_ways() -> None:
-    fitting = {e.name: adapted(e.scenario, SparkBackend.capabilities) for e in EXAMPLES}
-    for chosen, least in (
-        (short(fitting, partial(play, open_operator), MOST), 60),
-        (failing(fitting), 10),
-    ):
-        assert len(chosen) >= least
-        assert chosen.items() <= fitting.items()
-
-
-def test_each_scenario_that_fails_is_a_job_of_its_own(jobs: Jobs) -> None:
-    ((_, _, trace),) = SparkBackend().as_jobs({"failing": FAILING})
-    ending = trace.legs[0].ending
-    assert (ending.how, ending.error, ending.record) == ("failed", "CallFailed", Record("a", 2))
-    assert jobs.tasks == [1]
-
-
 @pytest.mark.parametrize("real", [False, True])
 def test_a_worker_is_used_again_after_a_failure(spark: EmbeddedSpark, *, real: bool) -> None:
-    reports = play_legs(spark, [LegStart.first(FAILING)] * 12, real=real).reports
+    reports = play_legs(spark, [LegStart.first(FAILING)] * 12, real=real)
     assert {report.leg.ending.how for report in reports} == {"failed"}
     assert len({report.pid for report in reports}) <= 2
 
@@ -173,7 +143,7 @@ def test_what_the_driver_gets_is_compared_with_the_trace(
         return {number: replace(report, leg=replace(report.leg, events=events))} | dict(rest)
 
     monkeypatch.setattr(_jobs, "read_reports", forged)
-    (report,) = play_legs(spark, [LegStart.first(SHORT)]).reports
+    (report,) = play_legs(spark, [LegStart.first(SHORT)])
     assert report.leg.ending.how == "error"
     assert "[] came out" in report.leg.ending.detail
 
@@ -181,41 +151,18 @@ def test_what_the_driver_gets_is_compared_with_the_trace(
 def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> None:
     plan = LegStart.first(SHORT)
     broken = replace(plan, number="one")
-    endings = [report.leg.ending for report in play_legs(spark, [plan, broken, plan]).reports]
+    endings = [report.leg.ending for report in play_legs(spark, [plan, broken, plan])]
     assert [ending.how for ending in endings] == ["finished", "error", "finished"]
     assert "ValidationError: " in endings[1].detail
 
 
 def test_a_worker_that_dies_ends_its_job(spark: EmbeddedSpark) -> None:
     paused = replace(SHORT, sink=(SinkStep("pause", 60_000),))
-    result = play_legs(spark, [LegStart.first(paused)], real=True, patience=1)
-    ending = result.reports[0].leg.ending
+    (report,) = play_legs(spark, [LegStart.first(paused)], real=True, patience=1)
+    ending = report.leg.ending
     assert ending.how == "error"
     assert ending.detail.endswith(" Python worker exited unexpectedly")
     assert "Py4JJavaError" not in ending.detail
-
-
-TOLD = "CallFailed: Record 'a' @ 3: the call failed: ValueError('x')\nValueError: x"
-
-
-@pytest.mark.parametrize(
-    ("said", "instead", "is_as_seen"),
-    [
-        ("", "", True),
-        ("Record 'a'", "Record 'b'", False),
-        ("\nValueError: x", "", False),
-        (": ValueError('x')", "", False),
-        ("CallFailed", "InvalidResult", False),
-        (TOLD, "", False),
-    ],
-)
-def test_what_the_error_does_not_say_is_missed(
-    said: str, instead: str, *, is_as_seen: bool
-) -> None:
-    seen = Ending("failed", 40, "CallFailed", Record("a", 3), "ValueError")
-    text = TOLD.replace(said, instead) if said else TOLD
-    told = as_told(Leg(seen), f"Traceback\nasyncwait.spec.{text}" if text else "").ending
-    assert (replace(told, detail="") == seen) is is_as_seen
 
 
 def test_without_pyspark_the_backend_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +186,7 @@ def test_what_the_public_function_plans_is_what_is_judged(
     spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spark.session is not None
-    planned = _frame_backend.WAITS
+    planned = _backends.WAITS
 
     class Other:
         def plan(self, *args: Any, **options: Any) -> Any:
@@ -247,7 +194,7 @@ def test_what_the_public_function_plans_is_what_is_judged(
             options["capacity"] += 1
             return planned[mode].plan(*args, **options)  # type: ignore[index]
 
-    monkeypatch.setattr(_frame_backend, "WAITS", {"ordered": Other()})
+    monkeypatch.setattr(_backends, "WAITS", {"ordered": Other()})
     plans = tuple(Plan(v, (Step(after=at, results=(v,)),)) for v, at in (("a", 80), ("b", 40)))
     two = Scenario(inputs=at_once(Record("a"), Record("b")), plans=plans)
     narrow = replace(two, capacity=1)

@@ -8,15 +8,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import anyio
 import pyarrow as pa
 import pytest
 
-from asyncwait.backends.spark._partition import Partition, on_elements
-from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
+from asyncwait.backends.spark._partition import (
+    InMemorySource,
+    Partition,
+    ThreadedSource,
+    on_elements,
+)
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.conformance.harness import OutsideVirtualLoop
-from asyncwait.spec import CallFailed, Element, InvalidConfig, OperatorConfig, Record
+from asyncwait.spec import CallFailed, Element, OperatorConfig, Record
 from asyncwait.spec.snapshots import NotPortable
 
 ROWS = ElementRows()
@@ -110,13 +113,6 @@ def test_a_failure_names_record_and_cause(reader: Any) -> None:
     assert list(batches) == []
 
 
-def test_after_the_end_the_end_comes_again() -> None:
-    with opened("", echo) as partition:
-        assert [list(partition), list(partition)] == [[], []]
-    partition.close()
-    assert list(partition) == []
-
-
 def breaking_off() -> Iterator[pa.RecordBatch]:
     yield ROWS.encode(records("a", "b"))
     raise OSError("the connection is gone")
@@ -155,27 +151,26 @@ def test_a_result_that_fits_into_no_row_is_named() -> None:
                 next(partition)
 
 
-async def cleaning_up(_: str) -> list[str]:
-    try:
-        await asyncio.sleep(9)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(0.08)
-    return []
+def test_results_come_out_and_deadlines_hold_while_the_input_stalls() -> None:
+    gate = threading.Event()
 
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield ROWS.encode(records("a", "late"))
+        assert gate.wait(30)
+        yield ROWS.encode(records("b"))
 
-def test_closing_early_cancels_what_runs_and_waits_for_it(loop: OutsideVirtualLoop) -> None:
     async def fn(value: str) -> list[str]:
-        return [value] if value == "a" else await cleaning_up(value)
+        await asyncio.sleep(60 if value == "late" else 0)
+        return [value]
 
-    batches = batches_of(records(*"abcdefgh"), 1)
-    opens = on_elements(OperatorConfig(capacity=2), fn)
-    with Partition(
-        batches, opens, ROWS, loop_factory=lambda: loop, reader=InMemorySource
-    ) as partition:
-        assert list(ROWS.decode(next(partition))) == records("a")
-    assert loop.time() == pytest.approx(0.08)
-    assert list(batches) == []
+    fn.timeout = lambda value: ["in time"]  # type: ignore[attr-defined]
+    config = OperatorConfig("ordered", timeout=0.1)
+    with Partition(batches(), on_elements(config, fn), ROWS, batch_size=1) as partition:
+        assert [*ROWS.decode(next(partition)), *ROWS.decode(next(partition))] == records(
+            "a", "in time"
+        )
+        gate.set()
+        assert elements_of(partition) == records("b")
 
 
 def test_closing_early_while_the_input_stalls() -> None:
@@ -200,42 +195,6 @@ def test_closing_early_while_the_input_stalls() -> None:
     opener.join()
     assert called == ["a"]
     assert list(rest) == []
-
-
-def test_a_partition_that_nobody_reads_is_closed_like_any_other() -> None:
-    batches = batches_of(records(*"abc"), 1)
-    opened(batches, echo).close()
-    assert list(batches) == []
-
-
-class Unopened:
-    __call__ = staticmethod(echo)
-
-    async def open(self) -> None:
-        raise ConnectionError("refused")
-
-
-@pytest.mark.parametrize(("fn", "error"), [(Unopened(), ConnectionError), (5, InvalidConfig)])
-def test_an_error_of_opening_is_raised_at_once(fn: Any, error: type[Exception]) -> None:
-    batches = batches_of(records(*"abc"), 1)
-    with pytest.raises(error):
-        opened(batches, fn)
-    assert list(batches) == []
-
-
-class Stubborn(InMemorySource):
-    async def aclose(self) -> None:
-        raise ConnectionError("stays open")
-
-
-@pytest.mark.parametrize(("value", "error"), [("a", ConnectionError), ("x", CallFailed)])
-def test_an_input_that_does_not_close_is_told_of(value: str, error: type[Exception]) -> None:
-    out: list[Element] = []
-    opens = on_elements(OperatorConfig(), echo)
-    batches = batches_of(records(value))
-    with pytest.raises(error), Partition(batches, opens, ROWS, reader=Stubborn) as partition:
-        out.extend(element for batch in partition for element in ROWS.decode(batch))
-    assert out == ([] if value == "x" else records(value))
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])

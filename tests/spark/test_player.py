@@ -5,7 +5,6 @@ Workers play all examples for `asyncwait verify spark`; here is that a faulty op
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,24 +16,17 @@ from msgspec.structs import replace
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.spark import _partition
-from asyncwait.backends.spark._reader import InMemorySource, ThreadedSource
+from asyncwait.backends.spark._partition import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
-from asyncwait.backends.spark.conformance import _loop_side
-from asyncwait.backends.spark.conformance._backend import LACKS
-from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.backends.spark.conformance._player import PartitionPlayer
-from asyncwait.backends.spark.conformance._ways import ElementWay
+from asyncwait.backends.spark.conformance import _player
+from asyncwait.backends.spark.conformance._paths import ElementPath
+from asyncwait.backends.spark.conformance._player import PartitionPlayer, PlayerLoop
 from asyncwait.backends.threads import LoopThread, OperatorHost
-from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Run, scenario_of
-from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import OutsideRealLoop
 from asyncwait.conformance.harness._real_time import LATEST
-from asyncwait.conformance.judging import impossible
-from asyncwait.conformance.running import adapted
 from asyncwait.spec import Element, Record
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
     Leg,
     LegStart,
     Scenario,
@@ -60,27 +52,11 @@ def play(scenario: Scenario) -> Trace:
 
 
 def play_leg(plan: LegStart, *, real: bool) -> tuple[Leg, list[Element]]:
-    player = PartitionPlayer(plan, ElementWay(), real=real)
+    player = PartitionPlayer(plan, ElementPath(), real=real)
     batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
     out = [element for batch in batches for element in ROWS.decode(batch)]
     assert player.leg is not None
     return player.leg, out
-
-
-def test_scenarios_break_no_rule_and_are_repeatable() -> None:
-    examples = [example.scenario for example in EXAMPLES]
-    with_scripts = [scenario for scenario in examples if scenario.sink]
-    scenarios = [*generate(80, 7), *examples[::8], *with_scripts[::2]]
-    for scenario in [adapted(each, ALL_CAPABILITIES - LACKS) for each in scenarios]:
-        first, second = play(scenario), play(scenario)
-        assert impossible(scenario, first) is None
-        assert broken_rules(Run(scenario, first)) == {}
-        for leg, again in zip(first.legs, second.legs, strict=True):
-            assert again.ending == leg.ending
-            if any(step.turns for step in scenario.sink):
-                continue  # The thread that reads decides how many there are in an instant.
-            # Within an instant an operator may cancel its calls in any order.
-            assert Counter(map(repr, again.events)) == Counter(map(repr, leg.events))
 
 
 def at_once(*values: str) -> tuple[Timed, ...]:
@@ -138,7 +114,7 @@ def refuse(*_: Any) -> Iterator[None]:
         (_partition, "open_operator", littering, ("finished", "END-4")),
         (LoopThread, "stop", keep, ("finished", "END-4")),
         (_partition, "open_operator", refuse, ("failed", "FAIL-8")),
-        (_loop_side, "InMemorySource", Unclosable, ("failed", "FAIL-8")),
+        (_player, "InMemorySource", Unclosable, ("failed", "FAIL-8")),
     ],
 )
 def test_an_operator_that_does_wrong_is_convicted(
@@ -221,7 +197,7 @@ def test_a_stall_of_any_thread_is_lateness(
 def test_stretches_in_time_do_not_add_up_to_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(OutsideRealLoop, "time", lambda _: now[0])
-    side = LoopSide(LegStart.first(ABC), real=True)
+    side = PlayerLoop(LegStart.first(ABC), real=True)
     assert isinstance(side.loop, OutsideRealLoop)
     side.loop.spans.append((0.013, 0.026))
     now[0] = 0.039

@@ -1,7 +1,6 @@
 """The embedded Spark: it starts on any machine, says nothing, and leaves nothing behind."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -67,19 +66,6 @@ def test_workers_run_this_interpreter_and_are_used_again(spark: EmbeddedSpark) -
     executables, pids = zip(*(row["said"].split() for row in said), strict=True)
     assert set(executables) == {sys.executable}
     assert len(set(pids)) <= 4  # other tests may have left two more
-
-
-def test_settings(spark: EmbeddedSpark) -> None:
-    expected = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.python.unix.domain.socket.enabled": "true",
-    }
-    assert {name: spark.session.conf.get(name) for name in expected} == expected
-    assert spark.session.sparkContext.uiWebUrl is None
-    # Ctrl-C cancels the jobs while the session lives: PySpark's own handler.
-    assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
 
 
 def test_one_per_process(spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from asyncwait.backends.faulty.carry._hosts import CallsAKeyAtOnce, CallsAllAtOnce
 from asyncwait.backends.spark import Carry, EmbeddedSpark
 from asyncwait.backends.spark.conformance import _stream_leg
-from asyncwait.backends.spark.conformance._frame_backend import planned
+from asyncwait.backends.spark.conformance._backends import KEPT, planned
 from asyncwait.backends.spark.conformance._jobs import frame_of
-from asyncwait.backends.spark.conformance._stream_backend import KEPT
 from asyncwait.backends.spark.conformance._stream_leg import HostedLeg, barriers_of, parts_of
 from asyncwait.backends.spark.conformance._streams import Stage, confirmed, rows_of
 from asyncwait.backends.spark.conformance._task import LegReport

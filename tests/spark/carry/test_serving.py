@@ -7,7 +7,8 @@ import pytest
 from carried import Hosted, Service, visit, work
 
 from asyncwait.backends.spark.carry._serve import HostServer
-from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, message, read_answer
+from asyncwait.backends.spark.carry._wire import Answer, Asked, read_answer
+from asyncwait.backends.spark.progress._wire import LENGTH, packed
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +26,7 @@ class Connection:
 
     async def asks(self, server: HostServer, asked: Asked) -> Answer:
         reader = asyncio.StreamReader()
-        reader.feed_data(message(asked))
+        reader.feed_data(packed(asked))
         answers = asyncio.create_task(server.answer(reader, self))  # type: ignore[arg-type]
         while not self.written:
             await asyncio.sleep(0.001)

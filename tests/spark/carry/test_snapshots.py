@@ -29,8 +29,8 @@ from asyncwait.backends.spark.carry._reading import (
 )
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec, key_bytes
 from asyncwait.backends.spark.carry._restoring import restored
-from asyncwait.backends.spark.frame._paid import ENCODER
-from asyncwait.backends.spark.frame._settings import arrow_columns
+from asyncwait.backends.spark.frame._columns import arrow_columns
+from asyncwait.backends.spark.frame._journal import ENCODER
 from asyncwait.spec import Barrier, InvalidConfig, OperatorConfig, Record, Snapshot
 from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, encode_lane
 from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot

@@ -101,13 +101,6 @@ def test_the_function_is_given_the_values_of_several_rows(service_class: type[Se
     assert service.calls == [[0, 1, 2, 3], [4, 5]]
 
 
-def test_a_mapping_may_be_one_from_rows() -> None:
-    async def answer(rows: Any) -> Any:
-        return {row: {"twice": row.id + len(row.city)} for row in rows}
-
-    assert rows_of(answer, range(3), given=("id", "city")) == [(0, 2), (1, 3), (2, 4)]
-
-
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:  # noqa: FBT001
     def parts(values: Any) -> Any:
@@ -132,18 +125,6 @@ def test_a_function_may_change_the_list_that_it_is_given(blocks: bool) -> None: 
         return answer(values)
 
     assert rows_of(answer if blocks else later, [3, 1, 2]) == [(3, 6), (1, 2), (2, 4)]
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-def test_equal_rows_of_a_batch_each_have_all_that_there_is(blocks: bool) -> None:  # noqa: FBT001
-    def answer(values: list[int]) -> Any:
-        return {value: iter([(value,), (-value,)]) for value in values}
-
-    async def later(values: list[int]) -> Any:
-        return answer(values)
-
-    found = rows_of(answer if blocks else later, [1, 2, 1], many=True)
-    assert found == [(1, 1), (1, -1), (2, 2), (2, -2), (1, 1), (1, -1)]
 
 
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import Row
 
-from asyncwait.backends.services import Cost
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
@@ -153,13 +152,6 @@ def test_a_failure_is_one_of_each_row_that_shares_it_and_is_never_kept() -> None
     ]
     assert run(fn, {"user": [1, 1]}) == [(0, "1"), (1, "1")]
     assert fn.asked == [1, 1]
-
-
-def test_a_load_may_tell_what_it_has_cost() -> None:
-    async def told(user: int) -> Cost[tuple[str]]:
-        return Cost((f"{user}",), 1)
-
-    assert run(told, {"user": [1, 1]}) == [(0, "1"), (1, "1")]
 
 
 def test_a_failed_load_is_repeated_once_for_all() -> None:

@@ -8,13 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pyspark.sql import types as sql
 
-from asyncwait.backends.spark.frame._paid import Keys
+from asyncwait.backends.spark.frame._columns import Call, require_values
+from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
-from asyncwait.backends.spark.frame._settings import Call, require_values
 from asyncwait.spec import InvalidConfig
 
 TWICE = pa.schema([("twice", pa.int64())])
@@ -183,40 +181,6 @@ def test_what_is_made_of_a_result_is_part_of_the_key() -> None:
     assert len(both) == 5
 
 
-VALUES = {
-    pa.float64(): st.floats(),
-    pa.int64(): st.integers(-(2**63), 2**63 - 1),
-    pa.string(): st.text(),
-    pa.binary(): st.binary(),
-    pa.decimal128(38, 9): st.decimals(-(10**28), 10**28, places=9),
-    pa.date32(): st.dates(),
-    pa.time64("us"): st.times(),
-    pa.timestamp("us"): st.datetimes(),
-    pa.timestamp("us", "Europe/Berlin"): st.datetimes(
-        datetime(2, 1, 1),  # noqa: DTZ001 - hypothesis adds the time zone
-        datetime(9998, 1, 1),  # noqa: DTZ001 - as above
-        timezones=st.just(UTC),
-    ),
-    pa.duration("us"): st.timedeltas(timedelta(days=-100_000_000), timedelta(days=100_000_000)),
-}
-
-
-@pytest.mark.parametrize("kind", VALUES, ids=str)
-@pytest.mark.parametrize("nest", ["plain", "map", "deep"])
-def test_two_values_of_a_type_have_two_keys(nest: str, kind: pa.DataType) -> None:
-    wrap, hold = NESTS[nest]
-
-    @settings(max_examples=50)
-    @given(st.lists(VALUES[kind] | st.none(), min_size=1, max_size=20, unique_by=repr))
-    def check(values: list[Any]) -> None:
-        column = pa.array([hold(value) for value in values], wrap(kind))
-        keys = keys_of(column)
-        assert len(set(keys)) == len(values)
-        assert keys_of(column[::-1]) == keys[::-1]
-
-    check()
-
-
 def test_a_map_counts_in_its_order() -> None:
     kind = pa.map_(pa.int32(), pa.string())
     column = pa.array([[(1, "a"), (2, "b")], [(2, "b"), (1, "a")]], kind)
@@ -227,56 +191,11 @@ LONG = sql.StructField("id", sql.LongType())
 INSTANT = sql.StructField("at", sql.TimestampType())
 NUMBER = sql.StructType([sql.StructField("n", sql.LongType())])
 CALL = Call([LONG], is_value=True, results=NUMBER, many=False, zone="UTC")
-SPARK_TYPES: list[sql.DataType] = [
-    *(kind() for kind in (sql.StringType, sql.BinaryType, sql.BooleanType, sql.DateType)),
-    *(kind() for kind in (sql.ByteType, sql.ShortType, sql.IntegerType, sql.LongType)),
-    *(kind() for kind in (sql.FloatType, sql.DoubleType, sql.NullType, sql.VariantType)),
-    *(kind() for kind in (sql.TimestampType, sql.TimestampNTZType, sql.CalendarIntervalType)),
-    *(sql.DecimalType(precision, scale) for precision in (10, 11) for scale in (0, 2)),
-    *(kind(size) for kind in (sql.CharType, sql.VarcharType) for size in (3, 4)),
-    sql.StringType("UTF8_LCASE"),
-    sql.DayTimeIntervalType(),
-    sql.DayTimeIntervalType(0, 1),
-    sql.YearMonthIntervalType(),
-    sql.TimeType(6),
-]
-
-
-def spark_nests(kind: sql.DataType) -> list[sql.DataType]:
-    return [
-        kind,
-        sql.ArrayType(kind),
-        sql.MapType(sql.StringType(), kind),
-        sql.MapType(kind, sql.StringType()),
-        *(sql.StructType([sql.StructField(name, kind)]) for name in ("a", "b", "a: int, b")),
-        sql.ArrayType(sql.StructType([sql.StructField("a", kind)])),
-    ]
 
 
 def differing(**changes: Any) -> Call:
     fields = {name: getattr(CALL, name) for name in CALL.__struct_fields__}
     return Call(**(fields | changes))
-
-
-def test_all_types_of_spark_are_told_apart_by_name() -> None:
-    kinds = [nested for kind in SPARK_TYPES for nested in spark_nests(kind)]
-    # A map that has text as its key and its value is made in both ways.
-    unlike = {repr(kind): kind for kind in kinds}.values()
-    fields = [sql.StructField("id", kind) for kind in unlike]
-    assert len(fields) > 150
-    for calls in (
-        [differing(given=[field]) for field in fields],
-        [differing(results=sql.StructType([field])) for field in fields],
-    ):
-        assert len({call.settings() for call in calls}) == len(fields)
-    nulls = [sql.ArrayType(sql.LongType(), containsNull=null) for null in (True, False)]
-    given = {differing(given=[sql.StructField("id", kind)]).settings() for kind in nulls}
-    results = {
-        differing(results=sql.StructType([sql.StructField("n", kind, nullable)])).settings()
-        for kind in nulls
-        for nullable in (True, False)
-    }
-    assert (len(given), len(results)) == (1, 4)
 
 
 CALLS: dict[str, Call] = {

@@ -12,12 +12,13 @@ from pyspark import cloudpickle
 
 from asyncwait.backends.pool import unordered_wait
 from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits, MachineLimits
-from asyncwait.backends.spark.frame._ledger import DriverLimits, serve
 from asyncwait.backends.spark.frame._limits import (
     Ceilings,
+    DriverLimits,
     Kept,
-    is_paid,
     limits_of_rows,
+    needs_no_permit,
+    serve,
 )
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import Reach
@@ -45,7 +46,7 @@ class Rows:
 
 async def called(fn: Any, limits: Any, rows: Rows, **options: Any) -> list[Any]:
     kept = limits if isinstance(limits, Kept) else Kept(tuple(limits))
-    fn.is_paid = is_paid
+    fn.is_paid = needs_no_permit
     given: Any = {"limits": limits_of_rows(kept), "many": True, **options}
     async with unordered_wait(rows, fn, **given) as results:
         return [value async for value in results]
@@ -76,7 +77,7 @@ def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
     tried: set[int] = set()
 
     async def fn(row: InputRow) -> list[Any]:
-        if row.paid is None:
+        if row.found is None:
             begun.append(asyncio.get_running_loop().time())
         if row.value not in tried:
             tried.add(row.value)
@@ -86,8 +87,8 @@ def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
     class SomePaid(Rows):
         async def __anext__(self) -> InputRow:
             row = await super().__anext__()
-            row.paid = b"there" if row.value > 3 else None
-            tried.update([row.value] if row.paid else [])
+            row.found = b"there" if row.value > 3 else None
+            tried.update([row.value] if row.found else [])
             return row
 
     limits = [Limit(calls=2, per=1, latency=0)]

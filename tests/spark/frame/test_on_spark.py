@@ -141,17 +141,6 @@ def test_values_of_all_types_go_in_and_come_out_again(spark: EmbeddedSpark) -> N
     assert repr(past) == repr(expected)
 
 
-@pytest.mark.parametrize("keeps", [False, True])
-def test_odd_names_of_columns_are_fine(
-    spark: EmbeddedSpark, tmp_path: Path, *, keeps: bool
-) -> None:
-    df = spark.session.sql("SELECT 1L AS `a.b`, 2L AS `c d`, 3L AS `e``f`, 4L AS unused")
-    options: dict[str, Any] = {"columns": ["a.b", "c d", "e`f"], "keep": ["e`f"]}
-    journal = str(tmp_path / "journal") if keeps else None
-    out = ordered_wait(df, lambda row: (sum(row),), "`the sum` long", journal=journal, **options)
-    assert out.collect()[0].asDict() == {"e`f": 3, "the sum": 6}
-
-
 def test_a_row_that_fails_fails_the_job_or_tells_of_it(cities: DataFrame) -> None:
     async def fail(row: Row) -> tuple[int]:
         if row.id == 41:

@@ -285,21 +285,6 @@ async def generates(value: int) -> AsyncIterator[tuple[int]]:
         yield (2 * value,)
 
 
-async def forgets(value: int) -> Any:
-    return double(value)
-
-
-@pytest.mark.parametrize(
-    "fn",
-    [lambda value: double(value), lambda value: (each for each in [value]), forgets, generates],  # noqa: PLW0108
-    ids=["coroutine", "generator", "no-await", "async-generator"],
-)
-@pytest.mark.parametrize("on_error", [None, "skip", "column"])
-def test_unfinished_work_is_no_result(fn: Any, on_error: Any) -> None:
-    with pytest.raises((CallFailed, TypeError), match="expected a"):
-        enriched(fn, capacity=1, on_error=on_error, retry=Retry(initial=0.001))
-
-
 def test_an_async_generator_gives_many_rows() -> None:
     assert enriched(generates, many=True) == [row for row in EXPECTED for _ in range(2)]
 

@@ -10,13 +10,11 @@ from math import inf, isnan, nan
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import hypothesis.strategies as st
 import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
 from pyspark.sql import Row
 
 from asyncwait.backends.spark import SchemaMismatch
@@ -189,48 +187,3 @@ def test_a_null_and_a_time_without_any_zone_are_refused(
 @pytest.mark.parametrize("make", [Point, PointStruct, PointTuple, dict])
 def test_fields_come_in_the_order_that_is_asked_for(make: Callable[..., Any]) -> None:
     assert fields_of(make(y=2.0, x=1), ("x", "y")) == (1, 2.0)
-
-
-LEAVES: dict[Any, st.SearchStrategy[Any]] = {
-    pa.int8(): st.integers(-128, 127),
-    pa.int16(): st.integers(-(2**15), 2**15 - 1),
-    pa.int32(): st.integers(-(2**31), 2**31 - 1),
-    pa.int64(): st.integers(-(2**63), 2**63 - 1),
-    pa.float64(): st.floats(allow_nan=False),
-    pa.bool_(): st.booleans(),
-    pa.string(): st.text(st.characters(exclude_categories=["Cs"])),
-    pa.binary(): st.binary(),
-    pa.date32(): st.dates(),
-    INSTANT: st.datetimes(min_value=datetime(1900, 1, 1), timezones=st.just(UTC)),
-    pa.timestamp("us"): st.datetimes(),
-    pa.decimal128(20, 4): st.decimals(-(10**15), 10**15, places=4),
-    pa.duration("us"): st.timedeltas(timedelta(-1000), timedelta(1000)),
-}
-
-
-@st.composite
-def kinds_and_values(draw: st.DrawFn, depth: int = 2) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
-    shape = draw(st.sampled_from(["leaf", "leaf", "list", "map", "struct"] if depth else ["leaf"]))
-    if shape == "leaf":
-        kind = draw(st.sampled_from(list(LEAVES)))
-        return kind, st.none() | LEAVES[kind]
-    if shape == "list":
-        kind, values = draw(kinds_and_values(depth - 1))
-        return pa.list_(kind), st.none() | st.lists(values, max_size=3)
-    if shape == "map":
-        kind, values = draw(kinds_and_values(depth - 1))
-        pairs = st.dictionaries(st.text("abc", max_size=2), values, max_size=3)
-        return pa.map_(pa.string(), kind), st.none() | pairs
-    fields = draw(st.lists(kinds_and_values(depth - 1), min_size=1, max_size=3))
-    named = {f"f{number}": each for number, each in enumerate(fields)}
-    kind = pa.struct([(name, each[0]) for name, each in named.items()])
-    return kind, st.none() | st.fixed_dictionaries({n: each[1] for n, each in named.items()})
-
-
-@given(st.data())
-@settings(max_examples=300)
-def test_every_value_of_a_type_survives(data: st.DataObject) -> None:
-    kind, values = data.draw(kinds_and_values())
-    value = data.draw(values)
-    plain = pa.array([value], kind)
-    assert took(kind, value) == plain.to_pylist()[0]

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -11,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
-from asyncwait.backends.spark import _kept
+from asyncwait.backends.spark.frame import _cache
+from asyncwait.backends.spark.frame._columns import ERROR_TYPE
 from asyncwait.backends.spark.frame._errors import UnreadableRow
-from asyncwait.backends.spark.frame._schema import ERROR_TYPE
 from asyncwait.backends.spark.join import _chunks
 from asyncwait.backends.spark.join._chunks import Shape
-from asyncwait.backends.spark.join._keys import keys_of
+from asyncwait.backends.spark.join._lookup import keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
 
@@ -160,27 +159,6 @@ def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
     found = [{"town": "a", "size": 1}, {"town": "b", "size": 2}]
     nothing = [{"user": 2, "found": []}, {"user": None, "found": []}]
     assert rows == [{"user": 1, "found": found}, *(nothing if how == "left" else [])]
-
-
-TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
-    "bool": (pa.bool_(), [True, False]),
-    "decimal": (pa.decimal128(10, 2), [Decimal("1.00"), Decimal("2.50")]),
-    "large text": (pa.large_string(), ["1", ""]),
-    "bytes": (pa.binary(), [b"1", b"\xff"]),
-    "clock": (pa.timestamp("us"), [datetime(2026, 1, 1), datetime(2026, 1, 2)]),  # noqa: DTZ001
-    "span": (pa.duration("us"), [timedelta(1), timedelta(2)]),
-}
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_keys_are_values_of_their_type(name: str) -> None:
-    kind, (one, two) = TYPES[name]
-    table = Noted({one: [("one", 1)], two: [("two", 2)]})
-
-    rows, _ = joined(table, {"user": pa.array([one, None, two, one], kind)})
-
-    assert [each["town"] for each in rows] == ["one", None, "two", "one"]
-    assert list(map(type, table.asked[0])) == [type(one)] * 2
 
 
 def test_keys_that_are_not_a_number_are_null() -> None:
@@ -407,15 +385,15 @@ def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
 
 def test_only_so_many_tables_are_kept() -> None:
     table = Noted()
-    for number in range(_kept.MOST):
+    for number in range(_cache.MOST):
         _run(table, [number], b"%d" % number)
     _run(table, [0], b"0")
     _run(table, [99], b"new")
-    assert len(table.asked) == _kept.MOST + 1
+    assert len(table.asked) == _cache.MOST + 1
     _run(table, [0], b"0")
-    assert len(table.asked) == _kept.MOST + 1
+    assert len(table.asked) == _cache.MOST + 1
     _run(table, [1], b"1")
-    assert len(table.asked) == _kept.MOST + 2
+    assert len(table.asked) == _cache.MOST + 2
 
 
 def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
@@ -425,9 +403,9 @@ def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
         made.append([])
         return made[-1]
 
-    with _kept.kept(b"", make) as one, _kept.kept(b"", make) as two:
+    with _cache.lent(b"", make) as one, _cache.lent(b"", make) as two:
         assert one is not two
-    with _kept.kept(b"", make) as three:
+    with _cache.lent(b"", make) as three:
         assert three is one
     assert len(made) == 2
 

@@ -44,26 +44,6 @@ def test_the_figures_of_all_tasks_arrive() -> None:
     assert (last.tasks_running, last.tasks_done, last.attempts_failed) == (0, 2, 0)
 
 
-def test_a_task_reports_again_and_again() -> None:
-    played = Played(calls=1)
-    with Progress() as progress, reporting(progress.endpoint, FIRST, played, every=0.001):
-        for calls in (2, 3, 4):
-            played.figures = TaskFigures(calls=calls)
-            wait(progress, lambda figures, calls=calls: figures.calls == calls)  # type: ignore[misc]
-
-
-def test_nobody_has_to_want_to_know() -> None:
-    played = Played()
-    with reporting(None, FIRST, played):
-        pass
-
-    assert not played.asked.is_set()
-
-
-def test_outside_of_spark_a_task_has_a_name() -> None:
-    assert TaskName.here() == TaskName(0, 0, 0)
-
-
 @pytest.mark.parametrize(
     ("error", "ended", "failed"), [(None, 1, 0), (GeneratorExit, 1, 0), (LookupError, 0, 1)]
 )
@@ -187,13 +167,6 @@ def test_the_last_reports_are_waited_for() -> None:
     thread.join()
 
     assert (progress.figures().calls, progress.figures().tasks_done) == (2, 1)
-
-
-def test_what_has_arrived_is_read_on_leaving() -> None:
-    with Progress() as progress, connected(progress) as stream:
-        stream.sendall(message(state="ended"))
-
-    assert progress.figures().tasks_done == 1
 
 
 @pytest.mark.parametrize(("error", "grace"), [(None, 0.01), (KeyboardInterrupt, NEVER)])

@@ -61,15 +61,6 @@ def test_a_message_may_come_in_pieces() -> None:
         wait(progress, lambda figures: figures.calls == 2)
 
 
-def test_half_a_message_is_none() -> None:
-    with Progress() as progress, connected(progress) as stream:
-        stream.sendall(message()[:-1])
-        stream.shutdown(socket.SHUT_WR)
-        assert hung_up(stream)
-
-    assert not progress.figures().reported
-
-
 def test_silent_clients_don_t_keep_a_progress_open() -> None:
     with ExitStack() as clients:
         with Progress() as progress:

@@ -3,13 +3,12 @@
 from asyncwait.backends.lookup._chunks import LookupResults
 from asyncwait.backends.lookup._dbapi import DbApiTable
 from asyncwait.backends.lookup._figures import LookupStatistics
-from asyncwait.backends.lookup._function import FunctionTable
 from asyncwait.backends.lookup._lookup import lookup
 from asyncwait.backends.lookup._open import open_table
 from asyncwait.backends.lookup._redis import RedisTable
-from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._sqlite import SqliteTable
-from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable
+from asyncwait.backends.lookup._table import FunctionTable, OpenTable, Table, WholeTable
+from asyncwait.backends.lookup._whole import Full
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Looking keys up: what is kept answers at once, and what is missing is asked for once."""
+"""Lookups of keys: cached rows answer at once, and each missing key has one request."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,10 +7,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.lookup._asking import Asking, Policy
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import place_of, require_keys
 from asyncwait.backends.lookup._loads import Loads
+from asyncwait.backends.lookup._requests import KeyRequests, Policy
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
     OpenTable,
@@ -18,7 +17,9 @@ from asyncwait.backends.lookup._table import (
     Rows,
     Table,
     close_behind,
+    place_of,
     places_of,
+    require_keys,
     rows_with,
     table_closed,
 )
@@ -71,7 +72,6 @@ class Cached(OpenTable):
         await close_behind(self._group, self._table, error)
 
     def hurry(self) -> None:
-        """Let no key wait for others in vain."""
         self._loads.hurry()
 
     def peek(self, key: Any) -> Rows | None:
@@ -135,19 +135,20 @@ class Cached(OpenTable):
         figures.null_keys += nulls
         figures.hits += looked_up - nulls - asked
         if missing:
-            asking = Asking(missing, rows_of, self._loads, self._store, figures, at_once=at_once)
+            requests = KeyRequests(
+                missing, rows_of, self._loads, self._store, figures, at_once=at_once
+            )
             figures.in_flight += asked
             try:
-                await asking.run(self._policy, self._clock)
+                await requests.run(self._policy, self._clock)
             finally:
                 figures.in_flight -= asked
-            found |= asking.found
+            found |= requests.found
         outcomes = [found[place] for place in places]
         figures.misses += rows_with(NO_ROWS, outcomes, times) - nulls
         return outcomes
 
     def statistics(self) -> LookupStatistics:
-        """Return the present figures."""
         return self.figures.told(len(self._store.entries), self._store.evictions)
 
     def _find(self, distinct: dict[Any, Any]) -> tuple[dict[Any, Outcome], dict[Any, Any]]:

@@ -29,7 +29,7 @@ LARGEST = 500
 
 
 class Room:
-    """How many values are in flight.
+    """The number of values in flight.
 
     Args:
         capacity: of them at most.
@@ -47,19 +47,17 @@ class Room:
         self._has_ended = False
 
     def wake(self) -> None:
-        """Wake the feeder if there is room for a whole chunk."""
         if self.capacity - self.inside >= self.chunk:
             self.core.room.ring()
 
     def consumer_waits(self) -> None:
-        """Wake the feeder if there is any room: nobody else will make more of it soon."""
+        """Wake the feeder if it has any room: the consumer waits, and makes no more."""
         if self.inside < self.capacity:
             self.core.room.ring()
         else:
             self.hurry()
 
     def end(self) -> None:
-        """Note that the source has ended."""
         self._has_ended = True
         self.hurry()
 
@@ -85,7 +83,6 @@ class ChunkFeeder(PlainFeeder):
         room.core = core
 
     async def read_all(self) -> None:
-        """Read values into chunks."""
         self._soon = _runs_soon()
         values = self._source.values()
         try:
@@ -98,7 +95,6 @@ class ChunkFeeder(PlainFeeder):
             self._space.end()
 
     async def _read_at_once(self, values: Iterator[Any]) -> None:
-        """Read a source that never waits."""
         space = self._space
         with no_end_in_disguise():
             while True:

@@ -56,7 +56,7 @@ class Connections:
         return result
 
     async def close(self) -> None:
-        """Close those that are idle, which all are once nobody asks any more."""
+        """Close the idle connections: after the last request all are idle."""
         await to_thread.run_sync(self._close, limiter=self._limiter)
 
     def _close(self) -> None:

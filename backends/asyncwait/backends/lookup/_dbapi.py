@@ -92,7 +92,6 @@ class DbApiTable:
         return answers
 
     def _reading(self, keys: Sequence[Any]) -> Callable[[Any], list[Any]]:
-        """Return what reads the rows of `keys` by a connection."""
         places: list[str] = []
         values: list[Any] = []
         for key in keys:

@@ -1,4 +1,4 @@
-"""What a lookup tells of itself."""
+"""The figures of a lookup."""
 
 from collections import deque
 from statistics import fmean, quantiles
@@ -72,7 +72,6 @@ class Figures:
         self._seconds.append(seconds)
 
     def told(self, keys: int, evictions: int = 0, age: float | None = None) -> LookupStatistics:
-        """Return the figures of this moment."""
         counts = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         median, highest = _percentiles(list(self._seconds))
         return LookupStatistics(
@@ -88,7 +87,6 @@ class Figures:
 
 
 def _percentiles(seconds: list[float]) -> tuple[float | None, float | None]:
-    """Return the 50th and the 99th percentile."""
     if not seconds:
         return None, None
     cuts = quantiles(seconds * 2 if len(seconds) == 1 else seconds, n=100, method="inclusive")

@@ -40,7 +40,7 @@ class Load(Struct, eq=False):
     Args:
         asked: keys by their stand-ins.
         keys: the same, as Python tells them apart; of one that gathers keys one by one.
-        background: whether it goes on although nobody waits for it.
+        background: whether it goes on although no lookup waits for it.
         waiting: how many wait for it.
         is_asking: whether the table has been asked.
         answers: what it came to; None before its end, and if it was cancelled.
@@ -161,7 +161,7 @@ class Loads:
             self._gathering = None
 
     async def wait_for(self, loads: set[Load]) -> None:
-        """Wait for the end of each; whoever is the last to give one up has it cancelled."""
+        """Wait for the end of each load; the last waiter that leaves a load cancels it."""
         for load in loads:
             load.waiting += 1
         try:
@@ -175,7 +175,7 @@ class Loads:
                     load.cancel()
 
     def give_up(self, loads: Iterable[Load]) -> None:
-        """Let no one else share requests that somebody has waited for as long as may be.
+        """End the sharing of requests for which a lookup has waited until its deadline.
 
         Those that still wait keep them. One that waits for its place is not to blame.
         """

@@ -5,14 +5,12 @@ from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._chunks import ChunkFeeder, LookupResults, Room
-from asyncwait.backends.lookup._keys import place_of
 from asyncwait.backends.lookup._open import tabled
-from asyncwait.backends.lookup._settings import Full
-from asyncwait.backends.lookup._table import Outcome, Rows, Table
-from asyncwait.backends.lookup._whole import Whole
+from asyncwait.backends.lookup._requests import Policy
+from asyncwait.backends.lookup._table import Outcome, Rows, Table, place_of
+from asyncwait.backends.lookup._whole import Full, Whole
 from asyncwait.backends.pool import open_plain
 from asyncwait.spec import (
     Batch,
@@ -42,11 +40,11 @@ A = TypeVar("A")
 How: TypeAlias = Literal["left", "inner"]
 
 OnError: TypeAlias = Literal["fail", "skip"] | Callable[[A, OperatorError], Iterable[Any] | None]
-"""What becomes of a value for which everything has failed."""
+"""The treatment of a value whose last attempt has failed."""
 
 
-class _Looking(Generic[A]):
-    """Looks a chunk up: the function that the pool calls."""
+class _ChunkLookup(Generic[A]):
+    """Function that the pool calls to look a chunk up."""
 
     def __init__(
         self,
@@ -178,10 +176,10 @@ async def lookup(
             raise InvalidConfig.of("on_error", on_error, "'fail', 'skip' or a plain function")
         config = OperatorConfig(mode, capacity)
         opened = tabled(table, cache, Policy(timeout, retry, retry_missing, batch))
-        looking, room = PlainOne(_Looking(opened, key, how, on_error)), Room(capacity)
+        chunk_lookup, room = PlainOne(_ChunkLookup(opened, key, how, on_error)), Room(capacity)
         if isinstance(opened, Cached):
             opened.is_last, room.hurry = room.is_last, opened.hurry
         async with open_plain(
-            config, looking, values, lambda core, source: ChunkFeeder(core, source, room)
+            config, chunk_lookup, values, lambda core, source: ChunkFeeder(core, source, room)
         ) as chunks:
             yield LookupResults(chunks, room, opened.statistics)

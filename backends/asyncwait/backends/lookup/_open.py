@@ -4,11 +4,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._cached import Cached
-from asyncwait.backends.lookup._settings import Full
+from asyncwait.backends.lookup._requests import Policy
 from asyncwait.backends.lookup._table import OpenTable, Table, WholeTable, require_table
-from asyncwait.backends.lookup._whole import Copy, Whole
+from asyncwait.backends.lookup._whole import Copy, Full, Whole
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 from asyncwait.toolkit import Store, entered_once
 

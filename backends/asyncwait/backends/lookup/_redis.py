@@ -146,7 +146,6 @@ class RedisTable:
         return values
 
     async def _read_each(self, names: list[Any]) -> list[Any]:
-        """Return the same by a command for each, all at once."""
         command, *fields = self._command
         async with self._client.pipeline(transaction=False) as pipeline:
             for name in names:
@@ -208,4 +207,4 @@ _ROWS: dict[Form, Callable[[Any], Any]] = {
     "json": _json,
     "hash": _fields,
 }
-"""What makes a row of a value; a ValueError is that of its key."""
+"""Functions that make a row of a value; a ValueError fails its key."""

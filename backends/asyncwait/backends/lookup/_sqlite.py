@@ -14,7 +14,7 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
 
 _KINDS = frozenset({int, str})
-"""What a key may be: of other types it would be other keys in SQLite than in Python."""
+"""Types of keys; values of other types are equal to other keys in SQLite than in Python."""
 
 
 _TEXT = re.compile("^(?!.*INT).*(CHAR|CLOB|TEXT)", re.IGNORECASE)

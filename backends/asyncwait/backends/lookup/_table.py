@@ -1,20 +1,23 @@
-"""What a lookup reads from, and what it may answer."""
+"""Tables, their keys and their answers."""
 
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import anyio
 
 from asyncwait.backends.lookup._figures import LookupStatistics
-from asyncwait.backends.lookup._keys import LookedUp, place_of
-from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError
+from asyncwait.spec import InvalidConfig, InvalidResult, OperatorError, Record
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     PLAIN_KEYS,
     JoinableTasks,
+    awaited,
+    call_failed,
     is_whole,
     join_errors,
+    require_kind,
+    run_hook,
     settled,
     stand_in,
 )
@@ -32,7 +35,7 @@ Answers: TypeAlias = Mapping[Any, Rows | Exception]
 class Table(Protocol):
     """A table on the other side of a join.
 
-    Whoever looks up opens it, closes it, and calls it on one loop, but several calls may be under
+    A lookup opens it, closes it, and calls it on one loop, but several calls may be under
     way at once. It may have `load_all` too; see `WholeTable`. If it has `columns`, the names of
     what its tuples hold, a join finds columns by these.
     """
@@ -99,7 +102,7 @@ class OpenTable(Protocol):
 
 
 Outcome: TypeAlias = Rows | OperatorError
-"""What a lookup comes to: rows, or what it has failed with."""
+"""The outcome of a lookup: rows, or its failure."""
 
 
 def places_of(keys: Sequence[Any]) -> Sequence[Any]:
@@ -211,3 +214,72 @@ def _not_asked(key: Any, asked: Mapping[Any, Any]) -> str:
         f"the table answered for a key that is none of this call: {shown(key)} "
         f"({type(key).__name__}); {hint}"
     )
+
+
+class LookedUp(Record, frozen=True):
+    """A key as the record of an error, which calls it a key."""
+
+    def __str__(self) -> str:
+        return f"key {super().__str__().removeprefix('Record ')}"
+
+
+def place_of(key: Any) -> Any:
+    """Return the stand-in of a key.
+
+    Raises:
+        CallFailed: `key` can't be hashed, or compared with itself.
+    """
+    try:
+        return stand_in(key)
+    except Exception as error:
+        raise call_failed(LookedUp(key), error) from error
+
+
+def require_keys(keys: Any) -> Sequence[Any]:
+    """Refuse a text in place of the keys, each of whose letters would be one.
+
+    Raises:
+        InvalidConfig: it is a text, or nothing that has a length and an order.
+    """
+    if is_whole(keys) or not isinstance(keys, Sequence):
+        raise InvalidConfig.of("keys", keys, "a list of keys; [key] for one")
+    return keys
+
+
+def types_of(key: Any) -> Any:
+    """Return the type of a key, or the types of its parts."""
+    return tuple(map(type, key)) if isinstance(key, tuple) else type(key)
+
+
+class FunctionTable:
+    """A table that is a function.
+
+    Args:
+        fn: an async function that is given a list of keys, and returns a mapping from key to rows;
+            see `Table.get_many`. It may have `open()` and `close()`, async or not.
+
+    Raises:
+        InvalidConfig: `fn` is none, or has a `yield`.
+    """
+
+    def __init__(self, fn: Callable[[Sequence[Any]], Awaitable[Answers]]) -> None:
+        if isinstance(fn, type) or not callable(fn):
+            raise InvalidConfig.of("fn", fn, "an async function of a list of keys")
+        require_kind(fn, blocks=False, many=False, batched=True)
+        self._fn = fn
+
+    async def open(self) -> None:
+        """Run the function's own `open`, if it has that."""
+        await run_hook(getattr(self._fn, "open", None))
+
+    async def close(self) -> None:
+        """Run the function's own `close`, if it has that."""
+        await run_hook(getattr(self._fn, "close", None))
+
+    async def get_many(self, keys: Sequence[Any]) -> Answers:
+        """Call the function.
+
+        Raises:
+            WrongFunction: it is not async, or gives unfinished work.
+        """
+        return settled("fn", await awaited(self._fn(keys)))  # type: ignore[no-any-return]

@@ -6,23 +6,27 @@ from types import CoroutineType
 from typing import Any
 
 import anyio
+from msgspec import Struct
 
 from asyncwait.backends.lookup._figures import Figures, LookupStatistics
-from asyncwait.backends.lookup._keys import LookedUp, place_of, require_keys, types_of
-from asyncwait.backends.lookup._settings import Full
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
+    LookedUp,
     OpenTable,
     Outcome,
     Rows,
     WholeTable,
     close_behind,
     close_table,
+    place_of,
     places_of,
+    require_keys,
     rows_with,
     table_closed,
+    types_of,
 )
 from asyncwait.spec import CallFailed, InvalidConfig
+from asyncwait.spec.checks import require_timeout
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     NULL_KEY,
@@ -36,8 +40,30 @@ from asyncwait.toolkit import (
 )
 
 
+class Full(Struct, frozen=True):
+    """Reads the whole table before the first row, and again and again.
+
+    A copy is swapped for the next one at once. Where reading fails, the old one stays.
+
+    Args:
+        reload: seconds from the end of one reading to the begin of the next; None for never.
+        max_age: seconds after which a copy that could not be read again is no longer used, from
+            the begin of its reading: lookups fail then. None for using it for ever.
+
+    Raises:
+        InvalidConfig: an argument is wrong; it is named with its value and type.
+    """
+
+    reload: float | None = None
+    max_age: float | None = None
+
+    def __post_init__(self) -> None:
+        require_timeout("reload", self.reload)
+        require_timeout("max_age", self.max_age)
+
+
 class Copy:
-    """What a table has been read to hold."""
+    """The content of a table, as it was read."""
 
     def __init__(self) -> None:
         self.rows: dict[Any, tuple[Any, ...]] = {}
@@ -45,9 +71,9 @@ class Copy:
         self.kinds: set[Any] = set()
         """The types of their keys."""
         self.read_at: float | None = None
-        """When its reading began, in seconds of the loop's clock; None before there is any."""
+        """Start of the reading, in seconds of the loop's clock; None before the first one."""
         self.ended_at = 0.0
-        """When that ended."""
+        """End of the reading."""
 
 
 class Whole(OpenTable):
@@ -95,33 +121,32 @@ class Whole(OpenTable):
         await close_behind(self._group, self._table, error)
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key, which takes no request."""
         return self._rows([key])[0]
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key; what fails is raised."""
         return self._rows(require_keys(keys))
+
+    def _rows(self, keys: Sequence[Any]) -> list[Rows]:
+        rows: list[Any] = self._outcomes(keys)
+        for each in rows:
+            if isinstance(each, CallFailed):
+                raise each
+        return rows
 
     async def outcomes(
         self, keys: Sequence[Any], times: Sequence[int] | None = None
     ) -> list[Outcome]:
-        """Return the rows of each key, or what it has failed with; see `Cached.outcomes`."""
-        if not self._is_too_old():
-            found = self._look_up(keys, times)
-            return [
-                self._other_type(key) if rows is NO_ROWS and self._is_alien(key) else rows
-                for key, rows in zip(keys, found, strict=True)
-            ]
-        return [self._too_old(key) for key in keys]
+        """Return the rows of each key, or its failure; see `Cached.outcomes`."""
+        return self._outcomes(keys, times)
 
-    def _rows(self, keys: Sequence[Any]) -> list[Rows]:
-        if keys and self._is_too_old():
-            raise self._too_old(keys[0])
-        found = self._look_up(keys)
-        for key, rows in zip(keys, found, strict=True):
-            if rows is NO_ROWS and self._is_alien(key):
-                raise self._other_type(key)
-        return found
+    def _outcomes(self, keys: Sequence[Any], times: Sequence[int] | None = None) -> list[Outcome]:
+        if self._is_too_old():
+            return [self._too_old(key) for key in keys]
+        found = self._look_up(keys, times)
+        return [
+            self._other_type(key) if rows is NO_ROWS and self._is_alien(key) else rows
+            for key, rows in zip(keys, found, strict=True)
+        ]
 
     def _is_alien(self, key: Any) -> bool:
         """Say whether no key of the table is of the type of a key, which is then a mistake."""
@@ -166,7 +191,6 @@ class Whole(OpenTable):
         return rows
 
     def statistics(self) -> LookupStatistics:
-        """Return the present figures."""
         return self.figures.told(len(self._copy.rows), age=self._age())
 
     async def _read(self) -> None:
@@ -186,7 +210,7 @@ class Whole(OpenTable):
                 if place is not NULL_KEY:
                     kinds.add(types_of(key))
                     rows_of.setdefault(place, []).append(row)
-        except Exception:  # counted here, and told by whoever reads
+        except Exception:  # counted here; the caller handles it
             figures.failed_requests += 1
             raise
         finally:

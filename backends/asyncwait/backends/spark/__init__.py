@@ -5,8 +5,12 @@ from asyncwait.backends.spark._gateway import SparkNotStarted
 from asyncwait.backends.spark._session import EmbeddedSpark, embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.carry._drain import drain, save
-from asyncwait.backends.spark.frame._errors import EvaluatedTwice, SchemaMismatch, TooManyFailed
-from asyncwait.backends.spark.frame._share import Share
+from asyncwait.backends.spark.frame._errors import (
+    EvaluatedTwice,
+    SchemaMismatch,
+    Share,
+    TooManyFailed,
+)
 from asyncwait.backends.spark.frame._wait import (
     FrameWait,
     key_ordered_wait,

@@ -56,7 +56,6 @@ class Jvm:
     log: Path
 
     def stop(self) -> None:
-        """End the process, and wait until it is gone."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -102,7 +101,6 @@ def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm
 
 
 def spark_home() -> Path:
-    """Return the folder of the Spark that belongs to the imported `pyspark`."""
     from pyspark import find_spark_home
 
     package = Path(find_spark_home.__file__).parent
@@ -176,5 +174,4 @@ def _await_connection(file: Path, jvm: Jvm) -> tuple[int, str]:
 
 
 def tail(log: Path) -> str:
-    """Return the end of a log, decoded."""
     return log.read_bytes()[-_TAIL:].decode(errors="replace").strip()

@@ -20,7 +20,7 @@ from asyncwait.spec.texts import one_line, shown
 
 
 class RowCodec(Protocol):
-    """How the rows of a partition become what an operator takes, and what it gives rows."""
+    """Codec between rows of a partition and the values of an operator."""
 
     def decode(self, batch: pa.RecordBatch, /) -> Iterable[Any]:
         """Return what the rows of `batch` stand for, in order."""

@@ -180,7 +180,7 @@ def _owned(folder: Path) -> Generator[None]:
     fresh = folder / "fresh"
     with fresh.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        fresh.rename(folder / _LOCK)  # Now locked, so nobody takes it for that of a dead process.
+        fresh.rename(folder / _LOCK)  # Now locked: no other process sweeps the folder.
         yield
 
 
@@ -251,7 +251,6 @@ def _environment_of(changes: dict[str, str]) -> Generator[None]:
 
 
 def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> "SparkSession":
-    """Make the session, and note in `undo` how to take it down."""
     from py4j.protocol import Py4JError
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession

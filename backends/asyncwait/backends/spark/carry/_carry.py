@@ -1,4 +1,4 @@
-"""What the user says of calls that stay in flight."""
+"""Options of calls that stay in flight."""
 
 from collections.abc import Sequence
 from typing import Any

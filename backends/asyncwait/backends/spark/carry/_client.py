@@ -15,16 +15,9 @@ from pyspark import TaskContext, cloudpickle
 
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost, process_of
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
-from asyncwait.backends.spark.carry._wire import (
-    LENGTH,
-    Asked,
-    Ending,
-    Sign,
-    message,
-    read_answer,
-    read_sign,
-)
+from asyncwait.backends.spark.carry._wire import Asked, Ending, Sign, read_answer, read_sign
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.progress._wire import packed, received
 from asyncwait.backends.threads import LoopThread
 from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.texts import one_line
@@ -43,7 +36,7 @@ _DYING = 0.05
 
 
 class HostClient:
-    """A call host; its process is started by whoever visits it first.
+    """A call host; the first visit starts its process.
 
     Args:
         folder: of the host.
@@ -60,7 +53,7 @@ class HostClient:
         self._told = 0, 0, "", ""
         self._socket: socket.socket | None = None
         self._log: BinaryIO | None = None
-        """What the host prints; whoever has it open can read it when the host has removed it."""
+        """The output of the host, open: it is readable when the host has removed the file."""
         self._here: HostHere | None = None
         self.figures: Sequence[float] = ()
         """Those of the host after the last visit; none where calls run here."""
@@ -89,7 +82,7 @@ class HostClient:
         if self._here is not None:
             return self._visit_here(visit)
         try:
-            answer = self._answer(message(Asked(visit, *self._told)))
+            answer = self._answer(packed(Asked(visit, *self._told)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
             self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)
@@ -141,7 +134,7 @@ class HostClient:
         left = memoryview(question)
         while left:
             left = left[self._patiently(visited, visited.send, left) :]
-        return _message(lambda length: self._patiently(visited, visited.recv, length))
+        return received(lambda length: self._patiently(visited, visited.recv, length))
 
     def _patiently(self, visited: socket.socket, move: Callable[[Any], Any], what: Any) -> Any:
         """Move bytes; the host may take its time, as long as its event loop turns.
@@ -173,7 +166,7 @@ class HostClient:
                 made.connect(str(self._folder.watch))
                 if process_of(made) != process:
                     raise ConnectionError("another call host is in the place of this one")
-                return read_sign(_message(made.recv))
+                return read_sign(received(made.recv))
             except (BlockingIOError, TimeoutError):
                 return None
 
@@ -246,7 +239,7 @@ class HostClient:
 
 
 class _NoProcess(Exception):
-    """This machine lets nobody start a process here."""
+    """This machine does not let this process start another one."""
 
 
 class HostHere:
@@ -262,11 +255,9 @@ class HostHere:
         self._host = self._loop.ask(_opened(work, name))
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
-        """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`."""
         return dict(self._loop.ask(self._host.visit(visit)))
 
     def close(self) -> None:
-        """End all calls."""
         try:
             self._loop.ask(self._host.aclose())
         finally:
@@ -283,7 +274,7 @@ def end_host(folder: HostFolder) -> None:
         if made is not None:
             made.settimeout(_ENDING)
             try:
-                made.sendall(message(Ending()))
+                made.sendall(packed(Ending()))
                 made.recv(1)
             except TimeoutError:
                 if process := process_of(made):  # 0 is a process of another container.
@@ -293,23 +284,3 @@ def end_host(folder: HostFolder) -> None:
 def _end_of(log: BinaryIO) -> str:
     log.seek(max(0, log.seek(0, os.SEEK_END) - 2_000))
     return log.read().decode(errors="replace")
-
-
-def _message(receive: Callable[[int], bytes]) -> bytes:
-    (length,) = LENGTH.unpack(_exactly(receive, LENGTH.size))
-    return _exactly(receive, length)
-
-
-def _exactly(receive: Callable[[int], bytes], length: int) -> bytes:
-    """Return so many bytes.
-
-    Raises:
-        ConnectionError: the host has ended.
-    """
-    parts = bytearray()
-    while len(parts) < length:
-        part = receive(min(length - len(parts), 1 << 20))
-        if not part:
-            raise ConnectionError("the call host has ended")
-        parts += part
-    return bytes(parts)

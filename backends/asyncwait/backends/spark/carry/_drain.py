@@ -121,7 +121,6 @@ class _Stopped:
                 raise InvalidConfig(f"the stream of {shown(checkpoint)} runs: stop it before")
 
     def lanes(self) -> list[CheckpointRead]:
-        """Return what the lanes of all operators hold."""
         numbers = operators_of(self.session, self._path)
         if not numbers:
             raise CheckpointUnreadable(f"no operator of {shown(self._path)} carries calls")

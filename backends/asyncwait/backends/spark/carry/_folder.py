@@ -1,4 +1,4 @@
-"""Where a call host lives: a folder of the user's own, with its socket and its lock."""
+"""The folder of a call host, which belongs to the user, with its socket and its lock."""
 
 import fcntl
 import os

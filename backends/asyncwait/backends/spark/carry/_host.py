@@ -3,23 +3,26 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from traceback import format_exception
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from asyncwait.backends.journal import Attempt, key_of
-from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
+from asyncwait.backends.spark.carry._opening import CalledRow, Done
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import joined, one_line, shortened
 from asyncwait.toolkit import Bell, CallTable
 
+if TYPE_CHECKING:
+    from asyncwait.backends.spark.carry._work import CarryWork
+
 _LONGEST = 20_000
-"""Characters of a traceback that a visit is told."""
+"""Characters of a traceback in the answer to a visit."""
 
 
 class _Feed:
-    """The rows to be called, as the source of an operator, whoever wants them."""
+    """The rows to be called, of all lanes, as the source of an operator."""
 
     def __init__(self) -> None:
         self._rows: deque[CalledRow] = deque()
@@ -30,11 +33,9 @@ class _Feed:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no row is under way, or is to be."""
         return not (self._rows or self.under_way)
 
     def put(self, row: CalledRow) -> None:
-        """Have a row called."""
         self._rows.append(row)
         self._bell.ring()
 
@@ -51,28 +52,11 @@ class _Feed:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Give no row any more."""
         self._closed = True
         self._bell.ring()
 
     def join(self) -> None:
         """Return at once: nothing is read."""
-
-
-class Work(Protocol):
-    """What a host needs to know of its work; see `CarryWork`."""
-
-    def rows(self, visit: Visit, items: Sequence[InFlight], /) -> list[CalledRow]:
-        """Return records that a visit wants called as the function is given them."""
-        ...
-
-    def opening(self, attempt: Attempt | None, /) -> HostOpening:
-        """Return what opens the operator."""
-        ...
-
-    def attempt(self, host: str, /) -> AbstractContextManager[Any]:
-        """Return the journal, to be opened, if there is one."""
-        ...
 
 
 class CallHost:
@@ -85,7 +69,7 @@ class CallHost:
         name: of the host, the same for each that this one replaces.
     """
 
-    def __init__(self, work: Work, name: str) -> None:
+    def __init__(self, work: "CarryWork", name: str) -> None:
         self._work = work
         self._name = name
         self._closing = ExitStack()
@@ -156,7 +140,6 @@ class CallHost:
         self._keep(visit.lane, kept | {item.identity: row for item, row in made})
 
     def _keep(self, lane: str, rows: dict[Identity, CalledRow]) -> None:
-        """Keep the rows of a lane that wait for room; of one without any keep nothing."""
         if rows:
             self._rows[lane] = rows
         else:
@@ -168,8 +151,8 @@ class CallHost:
             for row, item in zip(rows, items, strict=True):
                 row.key = key_of("carry 1", self._name, visit.lane, *item.identity)
             found = self._attempt.outcomes([row.key for row in rows])
-            for row, paid in zip(rows, found, strict=True):
-                row.paid = paid
+            for row, entry in zip(rows, found, strict=True):
+                row.found = entry
         return rows
 
     async def _run(self) -> None:
@@ -188,7 +171,6 @@ class CallHost:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it can serve no visit any more."""
         return self._broken is not None
 
     def _complete(self, done: Done) -> None:
@@ -209,7 +191,7 @@ class CallHost:
         """End all calls.
 
         Raises:
-            BaseException: closing the function has raised; a visit is told of what came before.
+            BaseException: closing the function has raised; earlier errors answer visits.
         """
         told = self._broken
         if self.is_open and self._feed.is_idle:
@@ -240,7 +222,7 @@ def _told(error: BaseException) -> str:
 
 
 def broken_text(error: BaseException) -> str:
-    """Return what a visit is told of a host that can't go on."""
+    """Return the answer to a visit of a host that can't go on."""
     return _encodable(f"{type(error).__name__}: {one_line(error, 2_000)}")
 
 

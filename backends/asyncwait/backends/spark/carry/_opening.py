@@ -1,7 +1,7 @@
 """The operator of a call host: one for all lanes, whose outputs say which row they belong to."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
@@ -9,9 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
-from asyncwait.backends.spark._reader import PartitionSource
+from asyncwait.backends.spark._partition import PartitionSource
 from asyncwait.backends.spark.carry._records import OutcomeCodec
-from asyncwait.backends.spark.carry._sharing import LimitedLoads, SharedCalls
+from asyncwait.backends.spark.carry._sharing import SharedCalls
+from asyncwait.backends.spark.frame._calls import Steps, await_call, run_call
 from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
 from asyncwait.spec import (
@@ -55,14 +56,14 @@ class CalledRow(InputRow):
     task: asyncio.Task[Any] | None = None
 
     def cancel(self) -> None:
-        """End its call; whatever comes of it, nobody wants it."""
+        """End the call; its outcome is dropped."""
         self.is_wanted = False
         if self.task is not None:
             self.task.cancel()
 
 
 class Done(Struct, frozen=True):
-    """What has come of a row.
+    """The outcome of a row.
 
     Args:
         row: of the call.
@@ -94,19 +95,15 @@ class HostOpening(Opening):
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         """Return the operator, whose results are `Done`; called on the loop."""
         options = self._options
-        of_rows = self.functions()
+        of_rows: Any = self.row_function()
         limits = self.limits
-        if options.cache is not None:
-            if limits is not None:  # Each load waits for its permit, and no record.
-                of_rows = LimitedLoads(of_rows, Gate(limits, options.capacity, self._spent))
-                limits = None
-            of_rows = SharedCalls(of_rows, options.cache, many=options.many)
-        batched = options.batch is not None
-        kind = (_GroupedBatch if batched else _Grouped, _BlockingGrouped)[self._blocks]
-        if self._blocks and batched:
-            kind = _BlockingGroupedBatch
+        if (cache := options.cache) is not None:
+            gate = None if limits is None else Gate(limits, options.capacity, self._spent)
+            of_rows, limits = SharedCalls(of_rows, cache, many=options.many, gate=gate), None
         fails = _grouped(self.failure_handler())
-        function = self.plain(PlainOne, kind(of_rows, fails))
+        batched = options.batch is not None
+        calls = _LaneFunction(of_rows, fails, blocks=self._blocks, batched=batched)
+        function = self.plain(PlainOne, calls)
         function.is_free = _needs_no_call
         function.failure = fails
         rows = PlainSource(source)
@@ -142,7 +139,7 @@ class HostOpening(Opening):
 
 
 def _needs_no_call(row: CalledRow) -> bool:
-    return not row.is_wanted or row.paid is not None
+    return not row.is_wanted or row.found is not None
 
 
 def _answered(row: CalledRow, given: Any) -> Any:
@@ -158,78 +155,69 @@ def _answered(row: CalledRow, given: Any) -> Any:
 
 
 def _done(row: Any, given: Any) -> Done:
-    """Return what a call or a handler gives, as one result."""
     if isinstance(given, OutputRow):
         return Done.of(row, (given,))
     return Done.of(row, collect_results(RowRecord(row), given))
 
 
-class _Grouped(Around):
-    """The function of a row, whose call can be ended by whoever does not want it any more."""
+class _LaneFunction(Around):
+    """The function of rows of lanes, each of which its lane may stop wanting at any time.
 
-    def __init__(self, of_rows: Any, fails: Fails) -> None:
+    The call of a single row ends then; a batch goes on, and so does a call that blocks.
+    """
+
+    def __init__(self, of_rows: Any, fails: Fails, *, blocks: bool, batched: bool) -> None:
         super().__init__(of_rows)
+        self._blocks, self._batched = blocks, batched
         on_time = getattr(of_rows, "timeout", None)
         if on_time is not None:
             self.timeout = lambda row: _despite(row, on_time(row), fails)
 
-    async def __call__(self, row: CalledRow) -> Any:
-        if not row.is_wanted:
-            return Done(row)
-        row.calls += 1
-        # A scope of anyio would do the same, and take as long as all the rest.
-        task = row.task = asyncio.current_task()
-        assert task is not None
-        try:
-            done = _answered(row, await self._of_rows(row))
-            if not row.is_wanted:
-                await asyncio.sleep(0)  # What was cancelled too late for the call ends here.
-        except BaseException as error:
-            if row.is_wanted:
-                raise
-            if not isinstance(error, asyncio.CancelledError):
-                reraise_fatal(error)
-            done = Done(row)  # Nobody wants it, and it need not be called again.
-        finally:
-            row.task = None
-        if not row.is_wanted:
-            task.uncancel()
-        return done
-
-
-class _BlockingGrouped(_Grouped):
-    """The same for a function that blocks, whose call nobody can end."""
-
-    def __call__(self, row: CalledRow) -> Any:
-        """Call it, in a thread."""
-        if not row.is_wanted:
-            return Done(row)
-        row.calls += 1
-        return _answered(row, self._of_rows(row))
-
-
-class _GroupedBatch(_Grouped):
-    """The function of several rows, whose call goes on for those that are wanted."""
-
-    async def __call__(self, rows: Any) -> Any:
-        wanted = _wanted(rows)
-        return _each(rows, wanted, await self._of_rows(wanted) if wanted else ())
-
-
-class _BlockingGroupedBatch(_Grouped):
-    """The same for a function that blocks."""
-
     def __call__(self, rows: Any) -> Any:
-        """Call it, in a thread."""
-        wanted = _wanted(rows)
-        return _each(rows, wanted, self._of_rows(wanted) if wanted else ())
+        """Return the `Done` of a row, or of each row of a batch; an awaitable unless it blocks."""
+        steps = _batch(rows) if self._batched else _row(rows)
+        if self._blocks:
+            return run_call(self._of_rows, steps)
+        calling = await_call(self._of_rows, steps)
+        return calling if self._batched else _while_wanted(rows, calling)
 
 
-def _wanted(rows: Sequence[CalledRow]) -> list[CalledRow]:
+def _row(row: CalledRow) -> Steps:
+    if not row.is_wanted:
+        return Done(row)
+    row.calls += 1
+    return _answered(row, (yield row))
+
+
+def _batch(rows: Sequence[CalledRow]) -> Steps:
     wanted = [row for row in rows if row.is_wanted]
     for row in wanted:
         row.calls += 1
-    return wanted
+    return _each(rows, wanted, (yield wanted) if wanted else ())
+
+
+async def _while_wanted(row: CalledRow, calling: Coroutine[Any, Any, Any]) -> Any:
+    """Await the call of a row, which `CalledRow.cancel` ends."""
+    if not row.is_wanted:
+        return await calling
+    # A scope of anyio would do the same, and take as long as all the rest.
+    task = row.task = asyncio.current_task()
+    assert task is not None
+    try:
+        done = await calling
+        if not row.is_wanted:
+            await asyncio.sleep(0)  # A cancellation that came too late for the call ends here.
+    except BaseException as error:
+        if row.is_wanted:
+            raise
+        if not isinstance(error, asyncio.CancelledError):
+            reraise_fatal(error)
+        done = Done(row)  # The lane does not want the row, which needs no other call.
+    finally:
+        row.task = None
+    if not row.is_wanted:
+        task.uncancel()
+    return done
 
 
 def _each(rows: Sequence[CalledRow], wanted: Sequence[CalledRow], given: Any) -> Any:

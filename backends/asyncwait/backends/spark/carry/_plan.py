@@ -1,4 +1,4 @@
-"""What the driver does: lanes, a shuffle by them, and the visits behind it."""
+"""The work of the driver: lanes, a shuffle by them, and the visits behind it."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -28,9 +28,8 @@ from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._triggers import watch_triggers
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.frame._columns import arrow_columns, arrow_schema
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
-from asyncwait.backends.spark.frame._schema import arrow_schema
-from asyncwait.backends.spark.frame._settings import arrow_columns
 from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.carry import Terms
 from asyncwait.spec.texts import one_line
@@ -48,7 +47,7 @@ _MOST_BYTES = 1_000_000
 
 
 class CarryPlan(FramePlan):
-    """Which columns go where, and through which lanes.
+    """The plan of a carried operator: its columns and its lanes.
 
     Args:
         carry: what the user says.
@@ -67,10 +66,9 @@ class CarryPlan(FramePlan):
         self._lanes = _lanes(carry, df.sparkSession)
         self._travelling = zoned(arrow_schema(df.schema, "columns"), self.work.zone)
         self.job = self._work_of(ceiling)
-        """What visits and call hosts do."""
+        """The work of visits and call hosts."""
 
     def frame(self) -> DataFrame:
-        """Return the DataFrame of the results."""
         key, time = self._places(self._key()), self._time()
         names = *self._names, "lane"
         packing = Packing(self._travelling, self._carry.lanes, key, names, time)
@@ -122,7 +120,6 @@ class CarryPlan(FramePlan):
         return self.work.shape.key if self.work.options.mode == "key-ordered" else ()
 
     def _time(self) -> int | None:
-        """Return the place of the column of event times, if there is one."""
         given = self._carry.event_time
         if given is None:
             return None
@@ -152,7 +149,6 @@ class CarryPlan(FramePlan):
         return lane.alias("lane")
 
     def _lane_columns(self, df: DataFrame) -> Sequence[str]:
-        """Return the columns whose values tell the lane of a row."""
         by, fields = self._carry.lane_by, df.schema.fields
         if by is not None:
             columns = self._travels_as("lane_by", by)
@@ -179,7 +175,7 @@ class CarryPlan(FramePlan):
         calls = ceiling or self._lanes * options.capacity
         batch = options.batch
         if batch is not None:
-            # A host can't know that nobody else comes, so that no visit may wait for it.
+            # A host does not know whether other visits come, so no visit waits for a full batch.
             batch = replace(batch, max_wait=min(batch.max_wait, max(carry.budget, 0.001)))
             # A ceiling may leave too little room; splitting was looked at with the retries.
             OperatorConfig(capacity=calls, batch=replace(batch, split=False))

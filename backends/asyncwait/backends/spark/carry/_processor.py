@@ -1,4 +1,4 @@
-"""What Spark calls for each lane and micro-batch: visits."""
+"""The visits: Spark calls them for each lane and micro-batch."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from asyncwait.backends.spark.carry._packing import TRIGGER, is_first, partition
 from asyncwait.backends.spark.carry._reading import STATE, StateHeld, read_state
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
 from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.frame._paid import ENCODER
+from asyncwait.backends.spark.frame._journal import ENCODER
 from asyncwait.backends.spark.frame._task import micro_batch
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.carry import (
@@ -60,11 +60,10 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         self._job = job
 
     def init(self, handle: Any) -> None:
-        """Take note of where the state is."""
         self._handle = handle
         self._value = handle.getValueState(STATE, "state binary")
         self._visited: dict[Any, int] = {}
-        """When rows last came, by lane: the stamp of their micro-batch."""
+        """The stamp of the last micro-batch with rows, by lane."""
         self._replaces = False
         """Whether rows in flight are called again with other settings, as the user allows."""
 
@@ -76,7 +75,6 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         self._leave(lane, lane.restored(before, rows), now)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        """Visit a lane for which rows have come."""
         self._visited[key[0]] = timerValues.getCurrentProcessingTimeInMs()
         new = [row for each in rows for row in unpacked(bytes(each.rows))]
         return self._visit(key[0], self._in_order(new), timerValues)
@@ -229,7 +227,6 @@ _clients: dict[tuple[int, str], HostClient] = {}
 
 
 def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> HostClient:
-    """Return this process's connection to the host of an operator."""
     which = (os.getpid(), f"{operator}-{settings}")
     if which not in _clients:
         _clients[which] = HostClient(HostFolder.named(which[1]), job, patience)
@@ -250,5 +247,4 @@ def end_others(operator: str, settings: str) -> None:
 
 
 def digest(text: str) -> str:
-    """Return a name for a text."""
     return blake2b(text.encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""What the lanes of a checkpoint hold, read outside of its query."""
+"""The lanes of a checkpoint, read outside of its query."""
 
 import re
 from collections.abc import Generator, Iterable
@@ -204,7 +204,6 @@ _PARTS = re.compile(r"`(?:[^`]|``)*`| -> |, |[<(\[]|[>)\]]|[^\s,`<>()\[\]]+|.", 
 
 
 def column_names(words: str) -> tuple[list[str], list[str]]:
-    """Return the names of the columns of rows and of results."""
     sides: tuple[list[str], list[str]] = [], []
     depth, side, begins = 0, 0, True
     for part in _PARTS.findall(words):

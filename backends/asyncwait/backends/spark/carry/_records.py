@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from asyncwait.backends.spark.frame._paid import ENCODER, python_type
+from asyncwait.backends.spark.frame._journal import ENCODER, python_type
 from asyncwait.spec.carry import Row
 
 MOST_ROWS = 10_000
@@ -57,7 +57,6 @@ class RowCodec(Struct, frozen=True, dict=True):
 
     @cached_property
     def kind(self) -> Any:
-        """The type of a row."""
         return _row_type(self.columns)
 
     @cached_property
@@ -70,11 +69,9 @@ class RowCodec(Struct, frozen=True, dict=True):
         return [*map(ENCODER.encode, zip(*cells, strict=True))]
 
     def decode(self, records: Iterable[bytes]) -> list[tuple[Any, ...]]:
-        """Return rows as tuples."""
         return [*map(self._decode, records)]
 
     def batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-        """Return rows as a batch."""
         return _batch(rows, self.columns)
 
 
@@ -89,7 +86,7 @@ def _row_type(columns: Iterable[pa.Field]) -> Any:
 
 
 class OutcomeCodec(Struct, frozen=True, dict=True):
-    """What has come of rows: the row itself, and the rows that its call gave; it travels.
+    """Outcomes of rows: the row itself, and the rows that its call gave; it travels.
 
     Args:
         rows: codec of the rows.
@@ -113,11 +110,9 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
 
     @staticmethod
     def encode(record: bytes, results: Sequence[tuple[Any, ...]]) -> bytes:
-        """Return the outcome of a row."""
         return ENCODER.encode((msgspec.Raw(record), results))
 
     def batches(self, outcomes: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that go out."""
         rows = [
             (*[record[place] for place in self.kept], *result)
             for record, results in map(self._decode, outcomes)
@@ -128,12 +123,10 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
 
 
 def packed(rows: Iterable[Row]) -> bytes:
-    """Return rows as one value."""
     return ENCODER.encode([(row.record, row.key, row.time) for row in rows])
 
 
 def unpacked(data: bytes) -> Iterator[Row]:
-    """Yield the rows in there."""
     for record, key, time in _ROWS.decode(data):
         yield Row(record, key, time)
 
@@ -142,7 +135,6 @@ _ROWS = msgspec.msgpack.Decoder(list[tuple[bytes, bytes, int | None]])
 
 
 def packed_outcomes(outcomes: Sequence[bytes]) -> bytes:
-    """Return outcomes as one value."""
     return ENCODER.encode(outcomes)
 
 

@@ -19,8 +19,9 @@ import asyncwait
 from asyncwait.backends.spark.carry._folder import STARTING, HostFolder
 from asyncwait.backends.spark.carry._host import CallHost, broken_text
 from asyncwait.backends.spark.carry._records import set_aside
-from asyncwait.backends.spark.carry._wire import LENGTH, Answer, Asked, Sign, message, read_question
+from asyncwait.backends.spark.carry._wire import Answer, Asked, Sign, read_question
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.progress._wire import LENGTH, packed
 from asyncwait.spec import AsyncWaitError
 
 _CLOSING = 10.0
@@ -75,8 +76,8 @@ class _Visitors:
 class HostServer:
     """Answers visits until its lease is over.
 
-    Until the first visit that is the time in which a host has to start: whoever starts it may come
-    late on a machine that is busy. Later it is longer than the time between micro-batches, or each
+    Until the first visit that is the time in which a host has to start: on a busy machine the
+    first visit may come late. Later it is longer than the time between micro-batches, or each
     of them would find a host that has no results.
 
     Args:
@@ -96,7 +97,6 @@ class HostServer:
         self._last = self._loop.time()
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer what comes on a connection until that is closed."""
         try:
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
@@ -112,7 +112,6 @@ class HostServer:
             writer.close()
 
     def end(self) -> None:
-        """Have the host end."""
         self._over.set()
 
     async def _answer_to(self, asked: Asked, reader: asyncio.StreamReader) -> bytes:
@@ -121,14 +120,14 @@ class HostServer:
         try:
             self._visitors.let_in(asked)
             outcomes = await self._unless_gone(asked, reader)
-            return message(Answer.of(outcomes, *self._host.figures()))
+            return packed(Answer.of(outcomes, *self._host.figures()))
         except _VisitorGone:
             raise
         except Exception as error:
             # What is wrong with the rows of one visit is nothing to other lanes.
             if outcomes is not None or self._host.is_broken:
                 self.end()
-            return message(Answer(broken=broken_text(error)))
+            return packed(Answer(broken=broken_text(error)))
         finally:
             self._visits -= 1
             self._last = self._loop.time()
@@ -150,7 +149,7 @@ class HostServer:
             await asyncio.gather(visit, gone, return_exceptions=True)
 
     async def until_over(self) -> None:
-        """Wait until nobody has visited for as long as the lease, or somebody ends the host."""
+        """Wait until the lease has passed without a visit, or a visitor ends the host."""
         while not self._over.is_set():
             left = self._last + self._lease - (begun := self._loop.time())
             if self._visits == 0 and left <= 0:
@@ -187,7 +186,7 @@ class _Watch:
     def _run(self) -> None:
         while True:
             with suppress(OSError), self._listening.accept()[0] as made:
-                made.sendall(message(self._sign()))
+                made.sendall(packed(self._sign()))
             time.sleep(0.001)  # A process that can open no more files would not rest.
 
     def _sign(self) -> Sign:
@@ -207,7 +206,7 @@ _OTHERS = (
 
 
 class _VisitorGone(Exception):
-    """Nobody waits for an answer; an error of a connection may be one of the function's, too."""
+    """The visitor has gone; the function may raise an error of a connection, too."""
 
 
 async def serve(folder: HostFolder) -> None:
@@ -245,7 +244,7 @@ def _exit_within(seconds: float) -> None:
 
 
 def main(folder: HostFolder) -> int:
-    """Start the host as nobody's child, and return 0 when it answers, or 1 if it never will."""
+    """Start the host as an orphan, and return 0 when it answers, or 1 if it has ended."""
     host = os.fork()
     if host == 0:
         asyncio.run(serve(folder))

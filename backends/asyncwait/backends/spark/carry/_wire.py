@@ -1,6 +1,5 @@
-"""What a visit and a call host tell each other: lengths, and MessagePack behind them."""
+"""Messages between a visit and a call host; `progress._wire` frames them."""
 
-import struct
 from collections.abc import Sequence
 
 import msgspec
@@ -8,11 +7,9 @@ from msgspec import Struct
 
 from asyncwait.spec.carry import Failed, Identity, Outcome, Visit
 
-LENGTH = struct.Struct(">Q")
-
 
 class Ending(Struct, frozen=True, tag="ending", array_like=True):
-    """Tells a host that nobody will visit it any more."""
+    """Ends a host: no visit will come."""
 
 
 class Asked(Struct, frozen=True, tag="visit", array_like=True):
@@ -35,7 +32,7 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
 
     @property
     def rows(self) -> set[Identity]:
-        """What the lane has in flight, or has finished in this micro-batch."""
+        """The rows that the lane has in flight, or has finished in this micro-batch."""
         return {item.identity for item in self.visit.wanted} | {*self.visit.kept}
 
 
@@ -52,7 +49,7 @@ class Sign(Struct, frozen=True, array_like=True):
 
 
 class Answer(Struct, frozen=True, array_like=True):
-    """What a host says.
+    """The answer of a host.
 
     Args:
         results: what is finished.
@@ -68,7 +65,6 @@ class Answer(Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, outcomes: Sequence[tuple[Identity, Outcome]], *figures: float) -> "Answer":
-        """Return outcomes as a host says them."""
         return cls(
             [(who, what) for who, what in outcomes if not isinstance(what, Failed)],
             [(who, what.reason) for who, what in outcomes if isinstance(what, Failed)],
@@ -76,18 +72,10 @@ class Answer(Struct, frozen=True, array_like=True):
         )
 
     def outcomes(self) -> dict[Identity, Outcome]:
-        """Return what a visit is given."""
         failed = {who: Failed(why) for who, why in self.failed}
         return {**dict(self.results), **failed}
 
 
-_encode = msgspec.msgpack.Encoder().encode
 read_question = msgspec.msgpack.Decoder(Asked | Ending).decode
 read_sign = msgspec.msgpack.Decoder(Sign).decode
 read_answer = msgspec.msgpack.Decoder(Answer).decode
-
-
-def message(what: Struct) -> bytes:
-    """Return what is sent."""
-    data = _encode(what)
-    return LENGTH.pack(len(data)) + data

@@ -1,4 +1,4 @@
-"""What a call host, and a visit, need to know of a job; it travels to the workers."""
+"""The work of call hosts and visits; it travels to the workers."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -50,12 +50,10 @@ class CarryWork(Struct, frozen=True, dict=True):
 
     @cached_property
     def records(self) -> RowCodec:
-        """Rows as bytes."""
         return RowCodec(self.travelling)
 
     @cached_property
     def outcomes(self) -> OutcomeCodec:
-        """What has come of rows, as bytes."""
         names = self.travelling.names
         kept = [names.index(name) for name in self.task.shape.carried]
         return OutcomeCodec(self.records, kept, self.task.written.results)
@@ -80,7 +78,6 @@ class CarryWork(Struct, frozen=True, dict=True):
         ]
 
     def opening(self, attempt: Attempt | None) -> HostOpening:
-        """Return what opens the operator of a host."""
         task = self.task
         return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
 
@@ -89,6 +86,5 @@ class CarryWork(Struct, frozen=True, dict=True):
         return CallHost(self, name)
 
     def attempt(self, host: str) -> AbstractContextManager[Any]:
-        """Return the journal, to be opened by a host, if there is one."""
         journal = self.task.options.journal
         return nullcontext() if journal is None else journal.attempt(f"host-{host}")

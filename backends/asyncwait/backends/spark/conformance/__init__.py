@@ -6,9 +6,11 @@ from asyncwait.backends.java import find_java
 from asyncwait.backends.spark._session import require_pyspark
 
 if TYPE_CHECKING:
-    from asyncwait.backends.spark.conformance._backend import SparkBackend
-    from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
-    from asyncwait.backends.spark.conformance._stream_backend import StreamBackend
+    from asyncwait.backends.spark.conformance._backends import (
+        FrameBackend,
+        SparkBackend,
+        StreamBackend,
+    )
 
 
 def backend() -> "SparkBackend":
@@ -19,7 +21,7 @@ def backend() -> "SparkBackend":
         MissingJava: there is no usable Java runtime.
     """
     _require()
-    from asyncwait.backends.spark.conformance._backend import SparkBackend
+    from asyncwait.backends.spark.conformance._backends import SparkBackend
 
     return SparkBackend()
 
@@ -27,7 +29,7 @@ def backend() -> "SparkBackend":
 def frame_backend() -> "FrameBackend":
     """Return `ordered_wait` and its like on DataFrames, with the same session; see `backend`."""
     _require()
-    from asyncwait.backends.spark.conformance._frame_backend import FrameBackend
+    from asyncwait.backends.spark.conformance._backends import FrameBackend
 
     return FrameBackend()
 
@@ -35,7 +37,7 @@ def frame_backend() -> "FrameBackend":
 def stream_backend() -> "StreamBackend":
     """Return what they do on streams, where calls stay in flight, with the same session."""
     _require()
-    from asyncwait.backends.spark.conformance._stream_backend import StreamBackend
+    from asyncwait.backends.spark.conformance._backends import StreamBackend
 
     return StreamBackend()
 

@@ -3,22 +3,18 @@
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
 from msgspec.structs import replace
 from py4j.protocol import Py4JError
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import lit
 
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark._session import EmbeddedSpark
-from asyncwait.backends.spark.conformance._real_time import paced
 from asyncwait.backends.spark.conformance._task import (
     LEG_SECONDS,
     OUTPUT_SCHEMA,
@@ -35,7 +31,6 @@ INPUT_SCHEMA = pa.schema(
     [
         pa.field("scenario", pa.int32()),
         pa.field("index", pa.int32()),
-        pa.field("at", pa.int32()),
         pa.field("place", pa.int32()),
         *ELEMENT_SCHEMA,
     ]
@@ -44,34 +39,20 @@ _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _DIED = "Python worker exited unexpectedly"
 
 
-class JobResult(Struct, frozen=True):
-    """What came of a job.
-
-    Args:
-        reports: one for each plan.
-        error: what the driver got in place of rows, or nothing.
-    """
-
-    reports: tuple[LegReport, ...]
-    error: str = ""
-
-
 def play_legs(
     spark: EmbeddedSpark,
     plans: Sequence[LegStart],
     *,
     real: bool = False,
-    raises: bool = False,
     patience: float = LEG_SECONDS,
     works: Sequence[Enrichment] | None = None,
-) -> JobResult:
-    """Play all legs in one job.
+) -> tuple[LegReport, ...]:
+    """Play all legs in one job, and return a report of each.
 
     Args:
         spark: where.
         plans: of the legs.
         real: on the real clock.
-        raises: a leg that fails fails its task, and with it the job.
         patience: seconds of the real clock for one leg.
         works: what `ordered_wait` does in the partition of each; None where rows are elements.
     """
@@ -87,8 +68,8 @@ def play_legs(
     # Where a job fails, its other tasks may go on for a moment.
     side_files = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
     with side_files as folder:
-        job = Assignment(broadcast, folder, real, raises, patience, planned)
-        frame = (_timed if real else _placed)(spark.session, plans)
+        job = Assignment(broadcast, folder, real, patience, planned)
+        frame = _placed(spark.session, plans)
         try:
             rows = frame.mapInArrow(lambda b: run_task(b, job), ddl(OUTPUT_SCHEMA)).toArrow()
         except (PySparkException, Py4JError) as raised:
@@ -102,33 +83,13 @@ def play_legs(
     if rows is not None:
         reports = _confirmed(reports, rows)
     missing = LegReport(Leg(Ending("error", detail=f"the job ended before: {_brief(error)}")), 0)
-    return JobResult(tuple(reports.get(n, missing) for n in range(len(plans))), error)
-
-
-def _timed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
-    """Return what `_placed` does, each row when it is due.
-
-    Plans with timed inputs have to come last; their rows go through a stage that keeps the times.
-    """
-    timed = sum(_is_timed(plan) for plan in plans)
-    assert not any(map(_is_timed, plans[: len(plans) - timed])), "timed plans come last"
-    frames = []
-    if plain := plans[: len(plans) - timed]:
-        frames.append(_placed(session, plain))
-    if timed:
-        slow = _placed(session, plans[-timed:])
-        frames.append(slow.mapInArrow(paced, slow.schema))
-    return reduce(DataFrame.union, frames)
-
-
-def _is_timed(plan: LegStart) -> bool:
-    return plan.scenario.is_timed
+    return tuple(reports.get(n, missing) for n in range(len(plans)))
 
 
 def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     """Return the elements of all plans as rows, each plan's in a partition of its own, in order."""
     placed = [
-        (number, index, timed.at, place, timed.element)
+        (number, index, place, timed.element)
         for number, plan in enumerate(plans)
         for index, (timed, place) in enumerate(zip(plan.inputs, _places(plan), strict=True))
     ]
@@ -141,7 +102,6 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
         # A local table without rows would be optimised away, and its partitions with it.
         nothing = session.sparkContext.emptyRDD()
         frame = session.createDataFrame(nothing, ddl(INPUT_SCHEMA))
-    frame = frame.withColumn("load", lit(None).cast("binary"))
     return frame.repartitionById(len(plans), "scenario").sortWithinPartitions("index")
 
 
@@ -187,5 +147,4 @@ _KINDS = {pa.int32(): "int", pa.int64(): "long", pa.string(): "string", pa.binar
 
 
 def ddl(schema: pa.Schema) -> str:
-    """Return columns as Spark has them."""
     return ", ".join(f"`{field.name}` {_KINDS[field.type]}" for field in schema)

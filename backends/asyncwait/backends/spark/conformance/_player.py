@@ -1,18 +1,33 @@
-"""Plays one leg on the partition operator, in the worker, and writes down what happens there."""
+"""Plays one leg on the partition operator, in the worker, and records what happens there."""
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from typing import Any
 
 import pyarrow as pa
 
-from asyncwait.backends.spark._partition import BATCH_SIZE, Partition
-from asyncwait.backends.spark.conformance._loop_side import LoopSide
-from asyncwait.backends.spark.conformance._ways import ElementWay
-from asyncwait.conformance.harness import FURTHER_READS, planned_function
+from asyncwait.backends.spark._partition import (
+    BATCH_SIZE,
+    InMemorySource,
+    Partition,
+    PartitionSource,
+    ThreadedSource,
+)
+from asyncwait.backends.spark._rows import RowCodec
+from asyncwait.backends.spark.conformance._paths import ElementPath
+from asyncwait.conformance.harness import (
+    FURTHER_READS,
+    Consumer,
+    OutsideRealLoop,
+    OutsideVirtualLoop,
+    Recorder,
+    WatchedSource,
+    planned_function,
+)
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import Closed, Leg, LegStart, SinkStep
+from asyncwait.spec.scenario import GRID, Closed, EndingKind, Leg, LegStart, SinkStep
 
 
 class PartitionPlayer:
@@ -22,22 +37,21 @@ class PartitionPlayer:
     wait cancelled, and by closing the operator's iterator.
     """
 
-    def __init__(self, plan: LegStart, way: ElementWay, *, real: bool) -> None:
+    def __init__(self, plan: LegStart, path: ElementPath, *, real: bool) -> None:
         self._plan = plan
-        self._way = way
-        self._side = LoopSide(plan, real=real)
-        self._consumer = self._side.consumer
-        self._recorder = self._side.recorder
-        self.failure: BaseException | None = None
+        self._path = path
+        self._on_loop = PlayerLoop(plan, real=real)
+        self._consumer = self._on_loop.consumer
+        self._recorder = self._on_loop.recorder
         self.leg: Leg | None = None
 
     def play(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Hand on what comes out; at its end `leg` and `failure` are there."""
+        """Yield the batches of output; `leg` is there at the end."""
         before = set(threading.enumerate())
         try:
             partition = self._open(batches)
         except Exception as error:
-            self._fail(error)
+            self._consumer.failed(self._path.with_record(error))
             self._recorder.events.append(Closed(self._recorder.now()))
             self.leg = self._consumer.leg()
             return
@@ -47,27 +61,27 @@ class PartitionPlayer:
             self._close(partition)
         if self._consumer.reads_after:
             self._read_again(partition, left=True)
-        side, threads = self._side, len(set(threading.enumerate()) - before)
+        on_loop, threads = self._on_loop, len(set(threading.enumerate()) - before)
         self.leg = self._consumer.leg(
-            tasks_left=side.tasks_left + threads,
-            timers_left=side.timers_left,
+            tasks_left=on_loop.tasks_left + threads,
+            timers_left=on_loop.timers_left,
             abandoned=partition.statistics().abandoned,
         )
 
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:
-        side, plan = self._side, self._plan
-        fn = planned_function(plan.scenario, side.recorder, side.spawn)
-        partition = self._way.open(
+        on_loop, plan = self._on_loop, self._plan
+        fn = planned_function(plan.scenario, on_loop.recorder, on_loop.spawn)
+        partition = self._path.open(
             batches,
             plan,
             fn,
-            loop_factory=lambda: side.loop,
-            reader=side.read,
+            loop_factory=lambda: on_loop.loop,
+            reader=on_loop.read,
             # By single elements a script of reads and pauses is followed to the letter.
             batch_size=1 if self._consumer.is_scripted else BATCH_SIZE,
         )
-        side.partition = partition
-        asyncio.run_coroutine_threadsafe(side.set_alarms(), side.loop).result()
+        on_loop.partition = partition
+        asyncio.run_coroutine_threadsafe(on_loop.set_alarms(), on_loop.loop).result()
         return partition
 
     def _consume(self, partition: Partition) -> Iterator[pa.RecordBatch]:
@@ -85,58 +99,206 @@ class PartitionPlayer:
         """Pass the time on the loop's clock, as everything that takes time has to."""
         began = self._recorder.passed()
         try:
-            asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._side.loop).result()
-            self._side.handed_over(began)
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._on_loop.loop).result()
+            self._on_loop.handed_over(began)
         except CancelledError:
             assert self._consumer.ending is not None
 
     def _pull(self, partition: Partition, step: SinkStep) -> pa.RecordBatch | None:
-        side, consumer = self._side, self._consumer
+        on_loop, consumer = self._on_loop, self._consumer
         gives_up = step.does == "give_up"
         began = self._recorder.passed()
         consumer.waits()
         if gives_up:
-            side.give_up_after(step.n)
+            on_loop.give_up_after(step.n)
         try:
             batch = next(partition)
         except CancelledError:
             if consumer.ending is None:
                 consumer.gave_up()
         except Exception as error:
-            consumer.read_raised(self._way.told(error))
-            self.failure = consumer.raised
+            consumer.read_raised(self._path.with_record(error))
         else:
             if consumer.ending is None:
-                consumer.took(*self._way.elements(batch))
-                return self._way.rows(batch)
+                consumer.took(*self._path.elements(batch))
+                return self._path.rows(batch)
         finally:
-            side.handed_over(began)
+            on_loop.handed_over(began)
             if gives_up:
-                side.go_on()
+                on_loop.go_on()
         return None
 
     def _close(self, partition: Partition) -> None:
         began = self._recorder.passed()
-        self._side.loop.call_soon_threadsafe(self._side.begin_closing)
+        self._on_loop.loop.call_soon_threadsafe(self._on_loop.begin_closing)
         try:
             partition.close()
         except Exception as error:
-            self._fail(error)
-        self._side.handed_over(began)
+            self._consumer.failed(self._path.with_record(error))
+        self._on_loop.handed_over(began)
         self._recorder.events.append(Closed(self._recorder.now()))
         if self._plan.scenario.figures_at:
             self._recorder.figures_read(partition.statistics())
-
-    def _fail(self, error: Exception) -> None:
-        self.failure = self._way.told(error)
-        self._consumer.failed(error)
 
     def _read_again(self, partition: Partition, *, left: bool) -> None:
         for _ in range(FURTHER_READS):
             outcome: Element | Exception
             try:
-                outcome = self._way.elements(next(partition))[0]
+                outcome = self._path.elements(next(partition))[0]
             except Exception as error:
                 outcome = error
             if not self._consumer.read_again(outcome=outcome, left=left):
                 return
+
+
+class PlayerLoop:
+    """The loop of one leg, and what happens on it.
+
+    Virtual and real legs differ in two parameters of the operator: the loop, and the reader.
+    """
+
+    def __init__(self, plan: LegStart, *, real: bool) -> None:
+        self.loop: OutsideRealLoop | OutsideVirtualLoop
+        if real:
+            self.loop = OutsideRealLoop()
+            clock: dict[str, Any] = {"clock": self.loop.time, "grid": GRID}
+        else:
+            self.loop = virtual = OutsideVirtualLoop(self._count_left)
+            clock = {"clock": virtual.time, "blocker": virtual.jump}
+        self.recorder = Recorder(plan.scenario, **clock, shares_objects=False)
+        self._began = self.loop.time()
+        self.consumer = Consumer(plan, self.recorder)
+        self.partition: Partition | None = None
+        """The operator, once it is open."""
+        self.closing = False
+        self.tasks_left = self.timers_left = 0
+        self._plan = plan
+        self._real = real
+        self._source = ThreadedSource if real else InMemorySource
+        self._alarms: list[asyncio.TimerHandle] = []
+        self._patience: asyncio.TimerHandle
+        self._answers: set[asyncio.Task[Any]] = set()
+        self._measuring: asyncio.Task[None] | None = None  # until the loop is wound up
+
+    def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
+        """Return the operator's source: the real one, watched."""
+        source = self._source(batches, rows)
+        error = self.consumer.source_error
+        return _WatchedPartition(source, self._plan, self.recorder, error)
+
+    def spawn(self, answer: Callable[[], Any]) -> None:
+        """Start a coroutine function beside the operator, for answers in callback form."""
+        task = self.loop.create_task(answer())
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    async def set_alarms(self) -> None:
+        """Set the end that is planned for the leg, and the bounds that end a hang or a spin.
+
+        An end at 0 has come when this returns: it needs no consumer that waits.
+        """
+        for at in self._plan.scenario.figures_at:
+            self._alarms.append(self.loop.call_at(self._began + at / 1000, self._read_figures))
+        self._alarm(self.consumer.limit, "hung")
+        for at, how in self.consumer.planned_ends:
+            self._alarm(at, how)
+        if isinstance(self.loop, OutsideVirtualLoop):
+            self.loop.spin.restart(lambda: self._end("livelock"))
+        else:
+            self._measuring = self.loop.create_task(self.recorder.measure_lateness())
+
+    def _alarm(self, at: int, how: EndingKind) -> None:
+        self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
+
+    def _read_figures(self) -> None:
+        assert self.partition is not None
+        if self.consumer.ending is None:
+            self.recorder.figures_read(self.partition.statistics())
+
+    def handed_over(self, since: float) -> None:
+        """Note how long what was asked from outside was on its way to the loop, and its answers.
+
+        A stall there must not pass for one of the operator; called from outside, once the last
+        answer is there.
+
+        Args:
+            since: when the first of it was to be asked, in ms.
+        """
+        if not isinstance(self.loop, OutsideRealLoop):
+            return
+        spans = [[(at - self._began) * 1000 for at in span] for span in self.loop.spans]
+        asked = [span for span in spans if span[0] >= since]
+        for came, answered in asked:
+            self.recorder.was_due(since, came)
+            self.recorder.passes(came)
+            self.recorder.passes(answered)
+            since = answered
+        if asked:
+            self.recorder.was_due(since)
+
+    def give_up_after(self, ms: int) -> None:
+        """Cancel the consumer's next wait after so many ms; called from outside."""
+        self.loop.call_soon_threadsafe(self._set_patience, ms)
+
+    def _set_patience(self, ms: int) -> None:
+        self._patience = self.loop.call_later(ms / 1000, self._withdraw)
+
+    def go_on(self) -> None:
+        self.loop.call_soon_threadsafe(self._patience.cancel)
+
+    def _end(self, how: EndingKind) -> None:
+        self.consumer.end(how)
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        loop = self.loop
+        waits = loop.awaited if isinstance(loop, OutsideVirtualLoop) else asyncio.all_tasks(loop)
+        for task in waits:
+            task.cancel()
+
+    def begin_closing(self) -> None:
+        """Drop the alarms: nothing is left to be ended, and what is counted is the operator's."""
+        self.closing = True
+        for alarm in self._alarms:
+            alarm.cancel()
+        if isinstance(self.loop, OutsideVirtualLoop):
+            self.loop.spin.restart(lambda: None)
+
+    def _count_left(self) -> None:
+        """Count tasks and timers; the last request of a leg comes when the operator is gone."""
+        if self.closing:
+            assert isinstance(self.loop, OutsideVirtualLoop)
+            answers = len(self._answers)  # each has a timer
+            self.tasks_left = max(0, len(asyncio.all_tasks(self.loop)) - answers)
+            self.timers_left = max(0, self.loop.pending_timers() - answers)
+
+
+class _WatchedPartition(WatchedSource):
+    """The source of a partition, watched."""
+
+    def __init__(
+        self,
+        source: PartitionSource,
+        plan: LegStart,
+        recorder: Recorder,
+        error: BaseException | None,
+    ) -> None:
+        super().__init__(source, plan, recorder, error)
+        self._source = source
+
+    async def __anext__(self) -> Element:
+        """Return the next element; note how long it took, where the plan says that it is there."""
+        asked = self._recorder.passed()
+        element = await super().__anext__()
+        if self._recorder.is_on_grid:
+            self._recorder.was_due(asked)
+        return element
+
+    async def aclose(self) -> None:
+        try:
+            await super().aclose()
+        finally:
+            await self._source.aclose()
+
+    def join(self) -> None:
+        self._source.join()

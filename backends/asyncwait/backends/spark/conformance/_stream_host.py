@@ -1,4 +1,4 @@
-"""What the process of a call host does for the suite: each lane is a leg with its own host."""
+"""The call hosts of the suite: each lane is a leg with a host of its own."""
 
 import asyncio
 import os
@@ -22,14 +22,14 @@ LANES = 1_000_000
 """Lanes of a query at most: the millions of a lane's number tell queries apart."""
 
 HOSTED = "legs"
-"""What stands for the settings in the name of a host."""
+"""The part of the name of a host that otherwise identifies the settings."""
 
 _HOSTS = 2
 """Hosts of all legs: each plays them in one interpreter."""
 
 
 class LegsWork(Struct, frozen=True, dict=True):
-    """What visits and the call hosts of all legs need to know; it travels.
+    """The work of visits and of the call hosts of all legs; it travels.
 
     Args:
         folder: of all queries. To a stateful operator no more than 1 MiB travels, so what their
@@ -48,11 +48,9 @@ class LegsWork(Struct, frozen=True, dict=True):
         return Path(self.folder, f"{query}-legs")
 
     def reports_of(self, query: int) -> Path:
-        """Return the folder where the reports of a query's legs go."""
         return Path(self.folder, f"{query}-reports")
 
     def host_of(self, lane: int) -> str:
-        """Return the name of the host that plays the leg of a lane."""
         return self._hosts[lane % _HOSTS]
 
     def end_hosts(self) -> None:
@@ -81,17 +79,14 @@ class LegsWork(Struct, frozen=True, dict=True):
         return {}
 
     def start(self, lane: str) -> LegStart:
-        """Return what is known of the leg of a lane."""
         return msgspec.msgpack.decode(self._leg(lane)[0], type=LegStart)
 
     def work(self, lane: str) -> CarryWork:
-        """Return the work of a lane."""
         if lane not in self._loaded:
             self._loaded[lane] = cloudpickle.loads(self._leg(lane)[1])
         return self._loaded[lane]
 
     def host(self, name: str) -> "LegsHost":  # noqa: ARG002 - as `CarryWork.host`
-        """Return the host of all legs."""
         return LegsHost(self)
 
 
@@ -103,7 +98,6 @@ class LegsHost:
         self._legs: dict[str, HostedLeg] = {}
 
     async def visit(self, visit: Visit) -> Sequence[tuple[Identity, Outcome]]:
-        """Return what has come of what a visit wants."""
         return [*(await asyncio.to_thread(self._served, visit)).items()]
 
     def _served(self, visit: Visit) -> dict[Identity, Outcome]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from asyncwait.backends.spark.carry._host import CallHost
 from asyncwait.backends.spark.carry._opening import Done
 from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.conformance._ways import FrameWay
+from asyncwait.backends.spark.conformance._paths import FramePath
 from asyncwait.conformance.harness import Consumer, Recorder, VirtualLoop, planned_function
 from asyncwait.spec import Barrier, Element, Record, Snapshot
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
@@ -50,9 +50,9 @@ class HostedLeg:
         )
         self.consumer = Consumer(start, self.recorder)
         self._start = start
-        self._way = FrameWay(work.task)
+        self._path = FramePath(work.task)
         fn = planned_function(start.scenario, self.recorder, self._spawn)
-        self._work = replace(work, task=replace(work.task, fn=self._way.of_rows(fn)))
+        self._work = replace(work, task=replace(work.task, fn=self._path.of_rows(fn)))
         self._host: _WatchedHost | None = None
         self._serving: asyncio.Task[Any] | None = None
         self._visits = 0
@@ -63,7 +63,7 @@ class HostedLeg:
         self._alarms: list[asyncio.TimerHandle] = []
         self._emitted: set[Identity] = set()
         self.leg: Leg | None = None
-        """What was observed, once the leg is over."""
+        """The recorded leg, once it is over."""
 
     def visit(self, visit: Visit) -> dict[Identity, Outcome]:
         """Serve a visit; on any thread, on one at a time."""
@@ -130,7 +130,7 @@ class HostedLeg:
         """Take note of the end of a visit: a failure, a barrier, or nothing left."""
         for item in visit.wanted:
             if isinstance(answer.get(item.identity), Failed):
-                self.consumer.read_raised(self._way.told(errors[item.identity]))
+                self.consumer.read_raised(self._path.with_record(errors[item.identity]))
                 return
         left = [self._came[each.identity] for each in visit.wanted if each.identity not in answer]
         while self._barriers and self._barriers[0].behind <= len(self._came):
@@ -194,7 +194,7 @@ class HostedLeg:
         return [
             element
             for batch in self._work.outcomes.batches([outcome])
-            for element in self._way.elements(batch)
+            for element in self._path.elements(batch)
         ]
 
 
@@ -236,7 +236,6 @@ def parts_of(start: LegStart) -> list[list[PlannedRecord]]:
 
 
 def barriers_of(start: LegStart) -> list[PlannedBarrier]:
-    """Return the barriers of a leg."""
     behind = len(parts_of(start)[0])
     barriers: list[PlannedBarrier] = []
     for index, timed in enumerate(start.inputs):

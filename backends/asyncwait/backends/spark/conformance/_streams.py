@@ -28,10 +28,10 @@ from asyncwait.backends.spark.carry._plan import PROVIDER, ROCKSDB
 from asyncwait.backends.spark.carry._processor import CarryProcessor, client
 from asyncwait.backends.spark.carry._records import key_bytes, packed
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.conformance._paths import FramePath
 from asyncwait.backends.spark.conformance._stream_host import HOSTED, LANES, LegsWork
 from asyncwait.backends.spark.conformance._stream_leg import PlannedRecord, parts_of
 from asyncwait.backends.spark.conformance._task import LegReport, read_reports
-from asyncwait.backends.spark.conformance._ways import FrameWay
 from asyncwait.backends.spark.frame._plan import mapped
 from asyncwait.spec import Element, Mode, Record
 from asyncwait.spec.carry import Finished, LaneState, Row, VisitFailed
@@ -62,7 +62,6 @@ class LegsProcessor(CarryProcessor):
         self._lane = 0
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        """Restore a lane, by its work."""
         self._work = self._all().work(str(key[0]))
         super().handleInitialState(key, initialState, timerValues)
 
@@ -98,7 +97,7 @@ class LegsProcessor(CarryProcessor):
 
 
 class Stage:
-    """Where queries play legs, one after the other: a session that can, a folder, and call hosts.
+    """The session, folder and call hosts with which queries play legs, one after the other.
 
     Args:
         session: of the queries.
@@ -206,7 +205,6 @@ class _Query:
         return self._session.createDataFrame(_table(self._kept)).groupBy("lane")
 
     def run(self, out: sql.StructType) -> None:
-        """Run it until nothing is in flight."""
         query = (
             self._frame(out)
             .writeStream.format("parquet")
@@ -231,11 +229,10 @@ class _Query:
         return len(self._works) - len([*self._reports.iterdir()]), lanes
 
     def reports(self) -> dict[int, LegReport]:
-        """Return the reports, compared with what came out."""
         came: dict[int, list[Element]] = defaultdict(list)
         for table in sunk(self._folder / "output"):
             for batch in table.to_batches():
-                elements = FrameWay(self._works[0].task).elements(batch)
+                elements = FramePath(self._works[0].task).elements(batch)
                 for number, element in zip(
                     batch.column("scenario").to_pylist(), elements, strict=True
                 ):

@@ -1,4 +1,4 @@
-"""What a Spark task runs: it plays the leg of its partition, and leaves the trace in a file."""
+"""The work of a Spark task: it plays the leg of its partition, and writes the trace to a file."""
 
 import faulthandler
 import gc
@@ -16,15 +16,15 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from asyncwait.backends.spark._reader import exhaust
+from asyncwait.backends.spark._partition import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
+from asyncwait.backends.spark.conformance._paths import ElementPath, FramePath
 from asyncwait.backends.spark.conformance._player import PartitionPlayer
-from asyncwait.backends.spark.conformance._ways import ElementWay, FrameWay
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import Ending, Leg, LegStart
 
 LEG_SECONDS = 30.0
-"""How long one leg may take on the real clock."""
+"""Seconds of the real clock for one leg."""
 
 _NAP, _PUNCTUAL_NAPS, _MOST_NAPS = 0.002, 8, 150
 _UNFINISHED = ".part"
@@ -34,7 +34,7 @@ OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *EL
 
 
 class LegReport(Struct, frozen=True):
-    """What a task leaves behind.
+    """The report of a task.
 
     Args:
         leg: what was observed.
@@ -46,13 +46,12 @@ class LegReport(Struct, frozen=True):
 
 
 class Assignment(Struct, frozen=True):
-    """What all tasks of a job are told.
+    """The assignment of all tasks of a job.
 
     Args:
         plans: a broadcast of plans as bytes, one for each partition.
         folder: where the reports go.
         real: the legs are played on the real clock.
-        raises: a leg's failure is raised in the end, for the driver to see.
         patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
         works: a broadcast of what `ordered_wait` would do in each partition; None where rows are
             elements.
@@ -61,7 +60,6 @@ class Assignment(Struct, frozen=True):
     plans: Any
     folder: str
     real: bool = False
-    raises: bool = False
     patience: float = LEG_SECONDS
     works: Any = None
 
@@ -74,21 +72,20 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     context = TaskContext.get()
     number = context.partitionId()
     leg: Leg | None = None
-    failure: BaseException | None = None
     faulthandler.dump_traceback_later(job.patience, exit=True)
     try:
         plan = msgspec.msgpack.decode(job.plans.value[number], type=LegStart)
         if job.real:
-            batches = _arrived(batches)
-            if not plan.scenario.is_timed:
-                _await_quiet()
-        way = ElementWay()
+            # The clock of a leg begins when its input has come.
+            batches = chain([*islice(batches, 1)], batches)
+            _await_quiet()
+        path = ElementPath()
         if job.works is not None:  # of this job, as the function itself is
-            way = FrameWay(pickle.loads(job.works.value[number]))  # noqa: S301 - see above
-        player = PartitionPlayer(plan, way, real=job.real)
+            path = FramePath(pickle.loads(job.works.value[number]))  # noqa: S301 - see above
+        player = PartitionPlayer(plan, path, real=job.real)
         for batch in player.play(batches):
             yield _numbered(batch, number)
-        leg, failure = player.leg, player.failure
+        leg = player.leg
     except Exception:
         leg = Leg(Ending("error", detail=traceback.format_exc()))
         exhaust(batches)
@@ -97,8 +94,6 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     assert leg is not None
     report = msgspec.msgpack.encode(LegReport(leg, os.getpid()))
     file_report(report, Path(job.folder), f"{number}.{context.taskAttemptId()}")
-    if job.raises and failure is not None:
-        raise failure.with_traceback(None)
 
 
 def file_report(report: bytes, folder: Path, name: str) -> None:
@@ -122,11 +117,6 @@ def read_reports(folder: Path) -> dict[int, LegReport]:
             raise ValueError(f"partition {number} was played by two tasks")
         reports[number] = msgspec.msgpack.decode(file.read_bytes(), type=LegReport)
     return reports
-
-
-def _arrived(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Wait for the first batch: the clock of a leg begins when its input does."""
-    return chain(list(islice(batches, 1)), batches)
 
 
 def _await_quiet() -> None:

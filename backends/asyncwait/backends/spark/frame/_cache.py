@@ -1,63 +1,86 @@
-"""Rows that share calls by their values: what is kept is of no row, and each has it as its own.
+"""Results that rows share by their values, and the caches of a worker process.
 
-What a row has gone out with would otherwise be kept with the batch of input that it came in.
+A cached result refers to no row: it would keep the batch of input that the row came in.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.backends.spark._kept import kept
-from asyncwait.backends.spark.frame._calls import Results, RowFunction
 from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, OutputRow, RowRecord
 from asyncwait.spec import Cache
-from asyncwait.toolkit import FunctionParts, Store
+from asyncwait.toolkit import Store
+
+MOST = 8
+"""Tables and functions whose results a process keeps; the least recently used one goes first."""
+
+K = TypeVar("K")
+
+_caches: OrderedDict[bytes, Any] = OrderedDict()
+_lock = Lock()
+
+
+@contextmanager
+def lent(identity: bytes, make: Callable[[], K]) -> Generator[K]:
+    """Lend a task the cache of its table or function, and take it back at the end.
+
+    Spark has a worker run one task after the other; two tasks at a time share nothing.
+
+    Args:
+        identity: a digest of everything on which cached results depend.
+        make: makes the cache if the process has none.
+    """
+    with _lock:
+        found = _caches.pop(identity, None)
+    cache: K = make() if found is None else found
+    try:
+        yield cache
+    finally:
+        with _lock:
+            _caches[identity] = cache
+            while len(_caches) > MOST:
+                _caches.popitem(last=False)
 
 
 class Sharing(Struct):
-    """What the rows of a task share.
+    """The cache of a task.
 
     Args:
-        store: of what is kept in this process.
-        calls: of the function, so far; a row that asks for its key makes none.
+        store: the cached results.
+        calls: calls of the function so far; a row whose key is cached makes none.
     """
 
     store: Store
     calls: int = 0
 
+    def count_call(self) -> InputRow:
+        """Count a call, and return the row to which its results belong."""
+        self.calls += 1
+        return NO_ROW
+
 
 @contextmanager
 def shared(cache: Cache | None, identity: bytes) -> Generator[Sharing | None]:
-    """Lend a task what is kept for calls with this identity; None without a cache."""
+    """Lend a task the cache of calls with this identity; None without a cache."""
     if cache is None:
         yield None
         return
-    with kept(identity, lambda: Store(cache)) as store:
+    with lent(identity, lambda: Store(cache)) as store:
         yield Sharing(store)
 
 
-_NOBODY = InputRow(None, pa.RecordBatch.from_pydict({}), 0, str)
-
-
-class SharedFunction(RowFunction):
-    """The user's function as one of input rows, whose results are of none of them."""
-
-    def __init__(self, parts: FunctionParts, results: Results, sharing: Sharing) -> None:
-        super().__init__(parts, results, None)
-        self._sharing = sharing
-
-    async def __call__(self, row: InputRow) -> Any:
-        self._sharing.calls += 1
-        return self._kept(_NOBODY, await self._given(row.value))
+NO_ROW = InputRow(None, pa.RecordBatch.from_pydict({}), 0, str)
 
 
 class _RowKey(tuple[Any, ...]):  # noqa: SLOT001 - a tuple takes none of its own
-    """The key of a row in the order of keys; results come with it, and so find their row again."""
+    """The key of a row in the order of keys; results come with the key, and so find their row."""
 
     row: InputRow
 
@@ -70,15 +93,15 @@ def record_of(row: InputRow, key: Iterable[Any] = ()) -> RowRecord:
 
 
 class SharedRows(FrameRows):
-    """The codec of a partition where results come as records; see `record_of`."""
+    """The codec of a partition whose results come as records; see `record_of`."""
 
     def encode(self, rows: Sequence[Any]) -> pa.RecordBatch:
-        """Return the results as a batch, each with what is carried of its own row."""
+        """Return the results as a batch, each with the kept columns of its own row."""
         return super().encode([OutputRow(each.key.row, each.value.fields) for each in rows])
 
 
-def asked_by_rows(cache: Cache) -> Cache:
-    """Return a cache of values as one of their rows."""
+def keyed_by_rows(cache: Cache) -> Cache:
+    """Return a cache of values as a cache of their rows."""
     own = cache.key
 
     def key(row: InputRow) -> Any:
@@ -88,7 +111,7 @@ def asked_by_rows(cache: Cache) -> Cache:
 
 
 def _told_apart(key: Any) -> Any:
-    """Return a key that is another one for another instant.
+    """Return a key that differs for different instants.
 
     In a zone where clocks are set back, Python takes two instants an hour apart for equal.
     """

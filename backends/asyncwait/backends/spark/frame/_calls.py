@@ -1,16 +1,19 @@
 """The user's function, as the operator calls it: rows in, rows of the output out."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from datetime import tzinfo
-from typing import Any
+from itertools import repeat
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import EntryTooLarge, JournalError, KeptFailure
 from asyncwait.backends.services import Cost
+from asyncwait.backends.spark.frame._cache import Sharing
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
+from asyncwait.backends.spark.frame._journal import Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
@@ -19,9 +22,11 @@ from asyncwait.toolkit import (
     FunctionParts,
     WholeDict,
     WrongFunction,
+    answers_of,
     awaited,
     collected,
     is_collection,
+    reraise_fatal,
     settled,
 )
 
@@ -52,7 +57,7 @@ class Results:
         """Whether the function gives a collection for each row."""
         self._keeps = keeps
         self.end = (None,) if tells_errors else ()
-        """What stands behind the fields of a result."""
+        """The fields behind those of a result."""
         self._taken = _taking(columns, self.end)
 
     def of(self, row: InputRow, given: Any) -> Any:
@@ -67,7 +72,7 @@ class Results:
         if not self.many:
             return self._one(row, given)
         if isinstance(given, dict):
-            return WholeDict(given)  # Nobody takes its keys for results.
+            return WholeDict(given)  # Its keys are no results.
         if not is_collection(given):
             return settled("fn", given)
         return (self._one(row, each) for each in given)
@@ -92,11 +97,9 @@ class Results:
             raise SchemaMismatch(f"the result {got} does not fit: {one_line(error)}") from None
 
     def of_handler(self, row: InputRow, given: Any) -> Any:
-        """Return the collection of output rows that a handler gives."""
         return self.of(row, given) if self.many else (self._one(row, given),)
 
     def in_place_of(self, row: InputRow, error: OperatorError) -> tuple[OutputRow]:
-        """Return a row of nulls that tells of an error."""
         return (OutputRow(row, (*[None] * len(self._names), told_of(error))),)
 
 
@@ -119,79 +122,182 @@ def _taking(columns: Sequence[Column], end: tuple[None, ...]) -> Callable[[Any],
     return one
 
 
+Steps: TypeAlias = Generator[Any, Any, Any]
+"""The stages of one call: yields the argument of the call, at most once; is sent what the call
+returned, or thrown what it raised; and returns the result."""
+
+
+def run_call(fn: Callable[[Any], Any], steps: Steps) -> Any:
+    """Run the stages of a call of a function that blocks."""
+    try:
+        argument = next(steps)
+    except StopIteration as end:
+        return end.value
+    try:
+        returned = fn(argument)
+    except Exception as error:
+        return _finish(steps.throw, error)
+    return _finish(steps.send, returned)
+
+
+async def await_call(fn: Callable[[Any], Awaitable[Any]], steps: Steps) -> Any:
+    """Run the stages of a call of a coroutine function."""
+    try:
+        argument = next(steps)
+    except StopIteration as end:
+        return end.value
+    try:
+        returned = await fn(argument)
+    except Exception as error:
+        return _finish(steps.throw, error)
+    return _finish(steps.send, returned)
+
+
+def _finish(resume: Callable[[Any], object], outcome: Any) -> Any:
+    try:
+        resume(outcome)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("a pipeline calls the function once")
+
+
 class RowFunction:
-    """The user's function as one of input rows, with its hooks and its handler of deadlines.
+    """The user's function as a function of input rows: the one pipeline of all jobs on Spark.
+
+    Its stages, each of which a job may lack: rows that the journal holds are not called for; a
+    batch has one call; results become output rows; the journal gets them before anything else.
 
     Args:
-        parts: of the user's function.
-        results: what is made of what it gives.
-        keep: sees the rows of each call before anybody else, and gives them back; None for nobody.
+        parts: the parts of the user's function.
+        results: makes output rows of what the function returns.
+        blocks: whether the function blocks, so that threads call it.
+        batched: whether one call serves a list of rows.
+        payloads: the entries of the journal; None without a journal.
+        sharing: the cache of the task, whose results belong to no row; None without a cache.
+        limited: whether the limits of the job read what calls cost.
     """
 
     def __init__(
-        self, parts: FunctionParts, results: Results, keep: Callable[[InputRow, Any], Any] | None
+        self,
+        parts: FunctionParts,
+        results: Results,
+        *,
+        blocks: bool = False,
+        batched: bool = False,
+        payloads: Payloads | None = None,
+        sharing: Sharing | None = None,
+        limited: bool = False,
     ) -> None:
         self._call: Any = parts.call
         self._results = results
-        self._keep = as_it_is if keep is None else keep
+        self._payloads = payloads
+        self._keep = as_it_is if payloads is None else payloads.keep
+        self._sharing = sharing
+        self._limited = limited
+        self._fn = self._call if blocks else self._await
+        self._run: Any = run_call if blocks else await_call
+        self._steps = self._batch if batched else self._row
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
-        if (on_time := parts.timeout) is not None:
-            self.timeout = lambda row: self._instead(row, on_time(row.value))
+        self._on_time = parts.timeout
+        if parts.timeout is not None or (batched and payloads is not None):
+            self.timeout = self._timed_out
 
-    tells_costs = False
-    """Whether somebody is told what calls cost."""
+    def __call__(self, rows: Any) -> Any:
+        """Return the output of a row, or of each row of a batch; an awaitable unless it blocks."""
+        return self._run(self._fn, self._steps(rows))
 
-    async def __call__(self, row: InputRow) -> Any:
-        return self._kept(row, await self._given(row.value))
-
-    async def _given(self, value: Any) -> Any:
-        """Call the user's function; return what it gives, of an async generator a list."""
-        returned = self._call(value)
+    async def _await(self, argument: Any) -> Any:
+        returned = self._call(argument)
         if inspect.isasyncgen(returned) and self._results.many:
             return await collected(returned)
         return await awaited(returned)
 
-    def _kept(self, row: InputRow, given: Any) -> Any:
-        """Return the rows of what a call gives; of a `Cost`, one of these rows."""
-        if type(given) is Cost:
-            made = self._kept(row, given.result)
-            return Cost(made, given.used) if self.tells_costs else made
-        return self._keep(row, self._results.of(row, given))
+    def _row(self, row: InputRow) -> Steps:
+        if row.found is not None:
+            return self._read(row)
+        source = row if self._sharing is None else self._sharing.count_call()
+        return self._priced(self._output, source, (yield row.value))
 
-    def _instead(self, row: InputRow, given: Any) -> Any:
-        """Return what a handler gives; its None is nothing."""
+    def _priced(self, read: Callable[[Any, Any], Any], rows: Any, returned: Any) -> Any:
+        """Return the output; in a `Cost` if the call returned a `Cost` and limits read it."""
+        if type(returned) is Cost:
+            output = self._priced(read, rows, returned.result)
+            return Cost(output, returned.used) if self._limited else output
+        return read(rows, returned)
+
+    def _output(self, row: InputRow, returned: Any) -> Any:
+        return self._keep(row, self._results.of(row, returned))
+
+    def _batch(self, rows: Sequence[InputRow]) -> Steps:
+        """Call for the rows that the journal lacks; an error of the call fails these rows alone."""
+        called = [row for row in rows if row.found is None]
+        if len(called) == len(rows):
+            return self._priced(self._outputs, rows, (yield [row.value for row in rows]))
+        outputs: Any = ()
+        try:
+            if called:
+                values = [row.value for row in called]
+                outputs = self._priced(self._outputs, called, (yield values))
+        except Exception as error:
+            outputs = repeat(error)
+        return self._merged(rows, outputs)
+
+    def _merged(self, rows: Sequence[InputRow], outputs: Any) -> Any:
+        if type(outputs) is Cost:
+            return Cost(self._merged(rows, outputs.result), outputs.used)
+        called = iter(outputs)
+        return [next(called) if row.found is None else _or_error(self._read, row) for row in rows]
+
+    def _outputs(self, rows: Sequence[InputRow], returned: Any) -> Any:
+        values = [row.value for row in rows]
+        answers = answers_of(values, returned, single=not self._results.many)
+        return [
+            answer if isinstance(answer, BaseException) else _or_error(self._output, row, answer)
+            for row, answer in zip(rows, answers, strict=True)
+        ]
+
+    def _read(self, row: InputRow) -> Any:
+        assert self._payloads is not None
+        return self._payloads.read(row)
+
+    def _timed_out(self, row: InputRow) -> Any:
+        """Return what the handler gives, or what the journal holds; None for nothing."""
+        if row.found is not None:
+            return self._read(row)
+        given = None if self._on_time is None else self._on_time(row.value)
         return None if given is None else self._results.of(row, given)
 
 
-class BlockingRowFunction(RowFunction):
-    """The same for a function that blocks: it is plain, too, and called in threads."""
-
-    def __call__(self, row: InputRow) -> Any:
-        """Call the function; what it gives is read in the thread, too."""
-        return self._kept(row, self._call(row.value))
+def _or_error(output: Callable[..., Any], *args: Any) -> Any:
+    """Return the output of one row of a batch, or the error that fails this row alone."""
+    try:
+        return output(*args)
+    except BaseException as error:
+        reraise_fatal(error)
+        return error
 
 
 def as_it_is(_: InputRow, given: Any) -> Any:
-    """Return what is given, where nobody keeps it."""
+    """Return the result unchanged: no journal stores it."""
     return given
 
 
 def failure_handler(
     on_error: Any, parts: FunctionParts, results: Results, keep: Callable[[InputRow, Any], object]
 ) -> Callable[[InputRow, OperatorError], Any]:
-    """Return what is asked for rows in place of a failure; see `asyncwait.spec.FailureHandler`.
+    """Return the failure handler of rows; see `asyncwait.spec.FailureHandler`.
 
     Args:
         on_error: "fail", "skip", "column", a function of the value and the error, or None for what
             the function's own handler says.
         parts: of the user's function.
         results: what is made of what a handler gives.
-        keep: is shown each failure before anybody else.
+        keep: receives each failure first.
 
-    Of a journal that can't be written nobody is asked: who left such rows out would call for them
-    again and again. A result that is too long for it is known to be.
+    A journal that can't be written fails the task: leaving such rows out would call for them again
+    and again. The journal notes a result that is too long for it.
     """
     asked = parts.failure if on_error is None else on_error
 
@@ -227,7 +333,7 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
         return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
 
     def is_asked_for(rows: tuple[OutputRow, ...]) -> Any:
-        if rows and rows[0].source.paid is not None:
+        if rows and rows[0].source.found is not None:
             return False
         given = tuple(row.given for row in rows)
         return again(given if many else given[0])

@@ -1,10 +1,13 @@
-"""What is wrong with a row, or with what the function gives for one."""
+"""Errors of rows, and the share of rows that may fail."""
 
 from typing import Any
 
+from msgspec import Struct
+
 from asyncwait.backends.journal import KeptFailure
 from asyncwait.backends.services._causes import cause_of, kind_of
-from asyncwait.spec import AsyncWaitError, CallTimedOut, OperatorError
+from asyncwait.spec import AsyncWaitError, CallTimedOut, InvalidConfig, OperatorError
+from asyncwait.spec.checks import is_number, require_whole
 from asyncwait.toolkit import cause_or_self
 
 
@@ -36,15 +39,43 @@ class EvaluatedTwice(UserWarning):
 
 
 def told_of(error: OperatorError) -> dict[str, Any]:
-    """Return what the error column holds."""
     cause = error if isinstance(error, CallTimedOut) else cause_or_self(error)
     kind = cause.failure.kind if isinstance(cause, KeptFailure) else kind_of(cause)
     return {"type": kind, "message": str(error), "attempts": error.attempts}
 
 
 def cause_behind(error: OperatorError) -> str:
-    """Return what a row that has failed is counted as; one that is kept as it was at first."""
+    """Return the cause that a failed row counts for; a stored failure counts as at first."""
     cause = cause_or_self(error)
     if isinstance(error, CallTimedOut) and cause is not error:
         return f"{kind_of(error)} ({cause_of(cause)})"
     return cause.failure.cause if isinstance(cause, KeptFailure) else cause_of(cause)
+
+
+class Share(Struct, frozen=True):
+    """The share of a task's rows that may fail for good: `fail_after=Share(0.05, of=1000)`.
+
+    A task fails as soon as a row fails, at least `of` of its rows are decided, and more than this
+    share of them has failed; and at its end, if that is so then. Each task counts its own rows, so
+    one with fewer than `of` is never ended early. A row has failed for good when `on_error` is
+    asked about it, whatever comes of that. What a journal has counts as well: results as rows that
+    are decided, and the failures that it keeps as rows that have failed.
+
+    A job ends with its first task that fails. A cluster makes several attempts at that before
+    (`spark.task.maxFailures`, 4), each of which calls again; not for what is in a journal.
+
+    Args:
+        share: of the rows that are decided; 0 for none.
+        of: rows that have to be decided before anything is judged.
+
+    Raises:
+        InvalidConfig: an argument is out of its range.
+    """
+
+    share: float
+    of: int = 1_000
+
+    def __post_init__(self) -> None:
+        if not is_number(self.share) or not 0 <= self.share < 1:
+            raise InvalidConfig.of("share", self.share, "a number >= 0 and below 1")
+        require_whole("of", self.of)

@@ -8,9 +8,8 @@ from asyncwait.backends.journal import Attempt, Failure, JournalError, KeptFailu
 from asyncwait.backends.journal._failures import is_open
 from asyncwait.backends.services import transient
 from asyncwait.backends.services._causes import OTHER, most_frequent, tell_causes
-from asyncwait.backends.spark.frame._errors import TooManyFailed, cause_behind
+from asyncwait.backends.spark.frame._errors import Share, TooManyFailed, cause_behind
 from asyncwait.backends.spark.frame._rows import InputRow
-from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import CallFailed, OperatorError, Retry
 from asyncwait.spec.limits import NotCalled
@@ -34,7 +33,7 @@ class FailedRows:
 
     @property
     def causes(self) -> dict[str, int]:
-        """How many there are by cause; for any thread."""
+        """The number of failed rows by cause; for any thread."""
         return dict(self._causes)
 
     def behind(self, keep: Callable[[InputRow, OperatorError], Any]) -> Callable[..., None]:

@@ -1,17 +1,22 @@
-"""Limits of a job: how they are asked for, who keeps them, and how the calls of a task do."""
+"""Limits of a job: options, the ledger of the driver, and the limits of the rows of a task."""
 
+import socket
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import ceil
 from secrets import token_bytes
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.services import Limits, MachineLimits
-from asyncwait.backends.spark.frame._ledger import ProcessLimits, serve
 from asyncwait.backends.spark.frame._rows import InputRow
-from asyncwait.backends.spark.progress._progress import reach_of
+from asyncwait.backends.spark.progress import Endpoint
+from asyncwait.backends.spark.progress._progress import Reach, reach_of
+from asyncwait.backends.spark.progress._server import Server
+from asyncwait.backends.spark.progress._wire import SECRET, connect, packed, received
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.limits import (
     Adaptive,
@@ -22,7 +27,127 @@ from asyncwait.spec.limits import (
     Limit,
     require_limits,
 )
-from asyncwait.toolkit import Ledger
+from asyncwait.toolkit import Ledger, Reply, Told
+
+_PATIENCE = 5.0
+"""Seconds for the driver to answer."""
+
+
+class DriverLimits(Struct, frozen=True):
+    """The ledger of a job at the driver; it travels to the workers.
+
+    Args:
+        endpoint: of the driver. Its secret says which limits are meant.
+    """
+
+    endpoint: Endpoint
+    limits: Sequence[AnyLimit] = ()
+
+    def ledger(self) -> Ledger:
+        return _AtDriver(self.endpoint)
+
+
+class ProcessLimits(Struct, frozen=True):
+    """The share of a slot, which its tasks use one after the other, in one process of a worker.
+
+    Args:
+        key: of the job.
+        limits: what they may do.
+    """
+
+    key: bytes
+    limits: Sequence[AnyLimit] = ()
+
+    def ledger(self) -> Ledger:
+        if self.key not in _SHARES and len(_SHARES) >= _MOST_SHARES:
+            del _SHARES[next(iter(_SHARES))]
+        return _SHARES.setdefault(self.key, Limits(self.limits)).ledger()
+
+
+_MOST_SHARES = 64
+"""Jobs of which a process remembers the share."""
+
+_SHARES: dict[bytes, Limits] = {}
+
+
+class _AtDriver:
+    """The ledger of one task, behind a connection."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._stream: socket.socket | None = None
+
+    def __str__(self) -> str:
+        return f"the driver at {self._endpoint.host}:{self._endpoint.port}"
+
+    def exchange(self, told: Told) -> Reply:
+        """Report calls, and return the answer; an OSError says that the driver can't be reached."""
+        try:
+            if self._stream is None:
+                self._stream = connect(self._endpoint, _PATIENCE)
+            self._stream.sendall(packed(told))
+            return msgspec.msgpack.decode(received(self._stream.recv), type=Reply)
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Have the driver know that no call runs any more."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+
+class _AtTask:
+    """The driver's end of the connection of a task."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._ledger = limits.ledger()
+
+    def heard(self, payload: bytes) -> bytes:
+        told = msgspec.msgpack.decode(payload, type=Told)
+        return msgspec.msgpack.encode(self._ledger.exchange(told))
+
+    def broken(self) -> None:
+        self._ledger.close()
+
+
+class _Server:
+    """Answers the tasks of all jobs of this process."""
+
+    def __init__(self, address: str) -> None:
+        self._limits: dict[bytes, Limits] = {}
+        self.port = Server(address, self._meet, "asyncwait-ledger").port
+
+    def add(self, limits: Limits) -> bytes:
+        """Answer for limits from now on; return their secret."""
+        known = next((key for key, each in self._limits.items() if each is limits), None)
+        secret = known or token_bytes(SECRET)
+        self._limits[secret] = limits
+        return secret
+
+    def _meet(self, secret: bytes) -> _AtTask | None:
+        limits = self._limits.get(secret)
+        return None if limits is None else _AtTask(limits)
+
+
+@cache
+def _server(address: str) -> _Server:
+    return _Server(address)
+
+
+def serve(limits: Limits, reach: Reach) -> DriverLimits:
+    """Answer the tasks of a job, as long as this process lives.
+
+    Args:
+        limits: which they keep to together.
+        reach: where to listen, and how workers call that.
+
+    Raises:
+        OSError: this process can not listen there.
+    """
+    server = _server(reach.bind)
+    return DriverLimits(Endpoint(reach.host, server.port, server.add(limits)), limits.limits)
 
 
 class Kept(Struct, frozen=True):
@@ -36,11 +161,11 @@ class Kept(Struct, frozen=True):
     limits: tuple[AnyLimit, ...] = ()
     together: Any = None
     keeper: str = ""
-    """Who keeps them, in words."""
+    """The keeper of the limits, in words."""
 
 
 class Ceilings(Struct, frozen=True):
-    """What a job may do; see `asyncwait.backends.spark.ordered_wait`.
+    """Options that limit the calls of a job; see `asyncwait.backends.spark.ordered_wait`.
 
     Args:
         limits: a list of them, or what has a `ledger`.
@@ -175,13 +300,11 @@ class RowLimits(Struct, frozen=True):
     together: Any
 
     def ledger(self) -> Ledger:
-        """Return the ledger of the task."""
         ledger: Ledger = self.together.ledger()
         return ledger
 
 
 def limits_of_rows(kept: Kept) -> Any:
-    """Return the limits of a task as its operator takes them; None for no limits."""
     if not kept.limits:
         return None
     limits = [*map(_of_rows, kept.limits)]
@@ -199,6 +322,5 @@ def _of_row(function: Callable[[Any], Any]) -> Callable[[InputRow], Any]:
     return lambda row: function(row.value)
 
 
-def is_paid(row: InputRow) -> bool:
-    """Return whether a journal has the outcome of a row, so that its call needs no permit."""
-    return row.paid is not None
+def needs_no_permit(row: InputRow) -> bool:
+    return row.found is not None

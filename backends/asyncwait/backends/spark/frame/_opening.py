@@ -1,4 +1,4 @@
-"""The operator of a task: the user's function, layer by layer, and the pool or threads round it."""
+"""The operator of a task: the pool or the threads, with the user's function of rows."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,27 +12,20 @@ from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.journal import Attempt, Journal
-from asyncwait.backends.spark._reader import PartitionSource
-from asyncwait.backends.spark.frame._batches import (
-    BatchFunction,
-    BlockingBatchFunction,
-    PaidBatchFunction,
-    PaidBlockingBatchFunction,
-)
-from asyncwait.backends.spark.frame._cache import SharedFunction, Sharing, asked_by_rows, record_of
+from asyncwait.backends.spark._partition import PartitionSource
+from asyncwait.backends.spark.frame._cache import Sharing, keyed_by_rows, record_of
 from asyncwait.backends.spark.frame._calls import (
-    BlockingRowFunction,
     Results,
     RowFunction,
     as_it_is,
     failure_handler,
     repeating,
 )
+from asyncwait.backends.spark.frame._errors import Share
 from asyncwait.backends.spark.frame._failures import FailedRows, Failures
-from asyncwait.backends.spark.frame._limits import Kept, is_paid, limits_of_rows
-from asyncwait.backends.spark.frame._paid import PaidBlockingFunction, PaidFunction, Payloads
+from asyncwait.backends.spark.frame._journal import Payloads
+from asyncwait.backends.spark.frame._limits import Kept, limits_of_rows, needs_no_permit
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
-from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
 from asyncwait.spec.checks import kind_of
@@ -46,7 +39,7 @@ from asyncwait.toolkit import (
 
 
 class Options(Struct, frozen=True):
-    """What a task does to its rows; see `asyncwait.backends.spark.ordered_wait`.
+    """Options of a task; see `asyncwait.backends.spark.ordered_wait`.
 
     `endpoint` is where it tells how far it is. With `once` a row that has failed is decided, too.
     """
@@ -108,7 +101,7 @@ class Opening:
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         """Return the operator on the rows of a partition; called on the loop."""
         options = self._options
-        function = self.plain(PlainFunction if options.many else PlainOne, self.functions())
+        function = self.plain(PlainFunction if options.many else PlainOne, self.row_function())
         function.failure = self.failure_handler()
         rows = PlainSource(source)
         config = OperatorConfig(
@@ -122,56 +115,42 @@ class Opening:
         )
         if (sharing := self._sharing) is not None and options.cache is not None:
             rows.record = self._shared
-            config = replace(config, cache=asked_by_rows(options.cache))
+            config = replace(config, cache=keyed_by_rows(options.cache))
             return pool.open_operator(config, function, rows, store=sharing.store)
         rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
 
     def plain(self, kind: type[PlainFunction], of_rows: Any) -> PlainFunction:
-        """Return the function of rows as an operator for plain values takes it."""
         batched, limited = self._options.batch is not None, self.limits is not None
         function = kind(of_rows, batched=batched, limited=limited)
         function.spent = self._spent
         function.makes_several = isinstance(self._parts.call, StandIns)
         if self._attempt is not None:
-            function.is_free = is_paid
+            function.is_free = needs_no_permit
         return function
 
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
-        """Return what is asked for rows in place of a failure, once the journal has it."""
+        """Return the failure handler of rows, behind the journal."""
         keep = as_it_is if self._failures is None else self._failures.keep
         if self._failed is not None:
             keep = self._failed.behind(keep)
         return failure_handler(self._options.on_error, self._parts, self._results, keep)
 
-    def functions(self) -> Any:
-        """Return the function of rows, not called for what is completed."""
-        if self._sharing is not None:
-            of_rows: Any = SharedFunction(self._parts, self._results, self._sharing)
-            of_rows.tells_costs = self.limits is not None
-            return of_rows
-        payloads = self._payloads()
-        kind, paid = self._kinds()
-        of_rows = kind(self._parts, self._results, None if payloads is None else payloads.keep)
-        of_rows.tells_costs = self.limits is not None
-        return of_rows if payloads is None else paid(of_rows, payloads)
-
-    def _kinds(self) -> tuple[type[RowFunction], Any]:
-        """Return how the function is called, and how it is not called for what is completed."""
-        if self._options.batch is not None:
-            if self._blocks:
-                return BlockingBatchFunction, PaidBlockingBatchFunction
-            return BatchFunction, PaidBatchFunction
-        if self._blocks:
-            return BlockingRowFunction, PaidBlockingFunction
-        return RowFunction, PaidFunction
-
-    def _payloads(self) -> Payloads | None:
-        if self._attempt is None:
-            return None
-        many, end = self._options.many, self._results.end
-        return Payloads(self._attempt, self._shape.results, end, self._retry, many=many)
+    def row_function(self) -> RowFunction:
+        options, results, payloads = self._options, self._results, None
+        if self._attempt is not None:
+            schema, end, many = self._shape.results, results.end, options.many
+            payloads = Payloads(self._attempt, schema, end, self._retry, many=many)
+        return RowFunction(
+            self._parts,
+            results,
+            blocks=self._blocks,
+            batched=options.batch is not None,
+            payloads=payloads,
+            sharing=self._sharing,
+            limited=self.limits is not None,
+        )
 
     def _keyed(self, row: InputRow) -> RowRecord:
         return RowRecord(row, key=self._key_of(row))

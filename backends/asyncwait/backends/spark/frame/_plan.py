@@ -1,4 +1,4 @@
-"""What the driver does: it works out the columns, and adds the operator to the plan of Spark."""
+"""The work of the driver: the columns, and the operator in the plan of Spark."""
 
 import pickle
 from collections.abc import Iterator, Sequence
@@ -14,17 +14,20 @@ from pyspark.sql import types as sql
 from pyspark.sql.functions import col, lit
 
 from asyncwait.backends.spark._session import require_workers
-from asyncwait.backends.spark.frame._modules import warn_of_missing
-from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._schema import (
+from asyncwait.backends.spark.frame._columns import (
     ERROR,
+    Call,
     Fold,
+    all_types,
     arrow_schema,
     folding,
     require_different,
+    require_keys,
+    require_values,
 )
-from asyncwait.backends.spark.frame._settings import Call, all_types, require_keys, require_values
+from asyncwait.backends.spark.frame._modules import warn_of_missing
+from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.spec import InvalidConfig
@@ -40,7 +43,7 @@ class Asked(Struct, frozen=True):
 
 
 class FramePlan:
-    """Which columns go where.
+    """The plan of an operator: its columns and its work.
 
     Raises:
         InvalidConfig: there is no such column, or one of that name already; or the function can't
@@ -92,12 +95,11 @@ class FramePlan:
             identity = identity_of(depends, names_fn)
         odd = odd_names(self._travels())
         self.work = Enrichment(fn, self._shape, zone, options, odd, identity)
-        """What each task does."""
+        """The work of each task."""
         pickled(self.work, names_fn)
         warn_of_missing(df.sparkSession, self.work)
 
     def frame(self) -> DataFrame:
-        """Return the DataFrame of the results."""
         work = self.work
         if work.options.journal is None and work.options.cache is None:
             session = self._df.sparkSession
@@ -105,13 +107,12 @@ class FramePlan:
         return mapped(self.input(), work, self.name, self.output)
 
     def input(self) -> DataFrame:
-        """Return the columns that somebody needs."""
         df, travels = self._df, self._travels()
         return df if list(travels) == df.columns else df.select([col(quoted(n)) for n in travels])
 
     @property
     def name(self) -> str:
-        """What the plan of Spark, and its pages, call the operator."""
+        """The name of the operator in the plan of Spark and on its pages."""
         return getattr(self.fn, "__name__", type(self.fn).__name__)
 
     def _travels(self) -> tuple[str, ...]:
@@ -137,7 +138,6 @@ class FramePlan:
 
 
 def require_frame(df: Any) -> None:
-    """Refuse an input that is no DataFrame of Spark."""
     if type(df).__module__.startswith("pandas."):
         way = f"got a pandas {type(df).__name__}; give spark.createDataFrame(df)"
         raise InvalidConfig(f"df must be a DataFrame of Spark, {way}")
@@ -175,7 +175,6 @@ def odd_names(names: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def quoted(name: str) -> str:
-    """Return the name of a column as SQL has it."""
     return f"`{name.replace('`', '``')}`"
 
 

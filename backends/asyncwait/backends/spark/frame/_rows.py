@@ -22,9 +22,9 @@ class InputRow(Struct, eq=False, gc=False):
         value: for the function.
         batch: that it came in.
         index: of the row in there.
-        name: how errors name it; called with the index when somebody asks.
+        name: returns the name of the row in errors, from the index.
         key: in the journal, if there is one.
-        paid: what the journal has for it.
+        found: the entry of the journal for this row; None without an entry.
     """
 
     value: Any
@@ -32,10 +32,9 @@ class InputRow(Struct, eq=False, gc=False):
     index: int
     name: Callable[[int], str]
     key: bytes = b""
-    paid: bytes | Failure | None = None
+    found: bytes | Failure | None = None
 
     def cells(self, columns: Iterable[str]) -> Iterator[Any]:
-        """Return its values in some columns."""
         return (self.batch.column(name)[self.index].as_py() for name in columns)
 
     def __repr__(self) -> str:
@@ -43,19 +42,19 @@ class InputRow(Struct, eq=False, gc=False):
 
 
 class RowRecord(Record, frozen=True):
-    """A row as the record that it is inside; whoever reads of it in an error has rows."""
+    """A row as a record; errors call it a row, as users have rows."""
 
     def __str__(self) -> str:
         return f"row {self.value!r}"
 
 
 class OutputRow(Struct, frozen=True, gc=False):
-    """What goes out for a row.
+    """An output row.
 
     Args:
         source: the row.
         fields: of the result, one for each column that the schema names.
-        given: the result as the function gave it, where somebody is to judge that.
+        given: the result as the function gave it, for `retry.on_result`.
     """
 
     source: InputRow
@@ -77,7 +76,7 @@ class Around:
 
 
 class Shape(Struct, frozen=True):
-    """What goes in and out, by the names of columns.
+    """The columns of input and output, by name.
 
     Args:
         given: what the function is given: several as a Row, or a single one as it is.
@@ -101,7 +100,7 @@ class FrameRows:
 
     Args:
         shape: of the rows.
-        look: is shown the rows that come, in order; None for nobody.
+        look: receives the decoded rows, in order; None without a journal.
     """
 
     def __init__(
@@ -112,7 +111,6 @@ class FrameRows:
         self._seen = 0
 
     def decode(self, batch: pa.RecordBatch) -> Iterable[InputRow]:
-        """Return the rows in `batch`, in order."""
         name = self._namer(batch, self._seen)
         self._seen += batch.num_rows
         rows = [*map(InputRow, self._values(batch), repeat(batch), count(), repeat(name))]

@@ -1,4 +1,4 @@
-"""What runs in a task of Spark: the operator on one partition of a DataFrame."""
+"""The work of a task of Spark: the operator on one partition of a DataFrame."""
 
 import sys
 from collections import Counter
@@ -15,17 +15,15 @@ from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, KeptFailure
 from asyncwait.backends.services._causes import most_frequent
-from asyncwait.backends.spark._partition import Partition
-from asyncwait.backends.spark._reader import ThreadedSource
+from asyncwait.backends.spark._partition import Partition, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
-from asyncwait.backends.spark.frame._errors import TooManyFailed
+from asyncwait.backends.spark.frame._columns import ERROR_TYPE
+from asyncwait.backends.spark.frame._errors import Share, TooManyFailed
 from asyncwait.backends.spark.frame._failures import FailedRows
+from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._opening import Opening, Options
-from asyncwait.backends.spark.frame._paid import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
-from asyncwait.backends.spark.frame._schema import ERROR_TYPE
-from asyncwait.backends.spark.frame._share import Share
 from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import NAMED
@@ -34,7 +32,7 @@ from asyncwait.spec.texts import joined, one_line, shown
 from asyncwait.toolkit import KeeperLost
 
 _LONGEST = 2_000
-"""Characters of an error in the first line of what Spark is told."""
+"""Characters of an error in the first line of the text for Spark."""
 
 
 class Enrichment(Struct, frozen=True):
@@ -48,7 +46,7 @@ class Enrichment(Struct, frozen=True):
         names: of the columns, where those that come with the rows are made up; None if they are
             the true ones.
         identity: of all on which it depends what a cache keeps.
-        evaluations: which hear of the end of each task; None for nobody.
+        evaluations: count the tasks that have ended; None where the driver does not listen.
     """
 
     fn: Any
@@ -99,7 +97,6 @@ class Enrichment(Struct, frozen=True):
             self.evaluations.ended()
 
     def _attempt(self, name: TaskName) -> AbstractContextManager[Attempt | None]:
-        """Return the journal, to be opened, if there is one."""
         if self.options.journal is None:
             return nullcontext()
         return self.options.journal.attempt(f"part-{name.partition}")
@@ -141,7 +138,7 @@ class Enrichment(Struct, frozen=True):
 
 
 class _Counts:
-    """What a task tells of itself."""
+    """The figures of a task."""
 
     def __init__(self, allowed: Share | None) -> None:
         self.rows_out = 0
@@ -150,15 +147,13 @@ class _Counts:
         self.sharing: Sharing | None = None
         self.failed = FailedRows(allowed, lambda: self.figures().rows_done)
         self.spent: Counter[str] = Counter()
-        """What calls have cost, by unit."""
+        """The cost of the calls, by unit."""
         self._source: ThreadedSource | None = None
 
     def watch(self, figures: Callable[[], Statistics]) -> None:
-        """Look at the operator, whose figures these are."""
         self._statistics = figures
 
     def reader(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> ThreadedSource:
-        """Make the source of the partition, and look at it."""
         self._source = ThreadedSource(batches, rows)
         return self._source
 
@@ -201,7 +196,7 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches; whatever is raised is one that PySpark can be told of: see `require_text`.
+    """Yield batches, and raise only errors that PySpark can print; see `require_text`.
 
     What is wrong with a row says so without our frames, which Spark would print twice, and its last
     line is the one that people look for. Where too many rows have failed, or a budget is spent, no
@@ -254,7 +249,7 @@ def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
     seen.add(id(error))
     try:
         yield str(error)
-    except Exception:  # of the user's class: whoever prints it copes
+    except Exception:  # of the user's class
         return
     behind = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for each in (error.__cause__, error.__context__, *behind):

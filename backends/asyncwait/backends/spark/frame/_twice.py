@@ -1,4 +1,4 @@
-"""One action that evaluates its input twice, and so calls twice: how it is told, and prevented."""
+"""Warnings of actions that evaluate their input twice, and the journals of `once`."""
 
 import os
 import re
@@ -166,7 +166,7 @@ def temporary_journal(df: Any, *, failures: bool) -> Journal:
 
 
 _FOLDERS: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
-"""Where sessions keep what is for once."""
+"""The folders with the journals of `once`, by session."""
 
 
 def _remove(folder: str, process: int) -> None:

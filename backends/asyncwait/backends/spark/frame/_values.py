@@ -1,4 +1,4 @@
-"""What a column takes: values of its type, and nothing that would only pass for one."""
+"""Columns, each of which takes values of its exact type."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
@@ -34,7 +34,6 @@ class Column:
         self._take = _nullable(field, zone)
 
     def take(self, value: Any) -> Any:
-        """Return `value` as Arrow takes it."""
         try:
             return self._take(value)
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
@@ -46,7 +45,7 @@ class Column:
 
 
 def _in_spark(kind: pa.DataType) -> str:
-    """Return how a schema of Spark says a type, as whoever reads of it has written it."""
+    """Return a type as a schema of Spark spells it, because users have written that."""
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import from_arrow_type
 
@@ -270,4 +269,4 @@ _SIMPLE: tuple[tuple[Callable[[Any], bool], tuple[type, ...], Callable[[Any, Any
     (types.is_time, (time,), _as_it_is),
     (types.is_null, (), _as_it_is),
 )
-"""Which types these are, the classes that they accept, and how a value is made ready."""
+"""A test of the type, the accepted classes, and the conversion of a value."""

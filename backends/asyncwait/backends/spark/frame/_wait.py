@@ -1,6 +1,6 @@
 """The operator on a DataFrame: a call for each row, many at a time, in every partition."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.frame._share import Share
+from asyncwait.backends.spark.frame._errors import Share
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import (
     Batch,
@@ -42,7 +42,7 @@ _HELD = 40
 """Times the capacity: as many finished rows wait, by default, for one in front of them."""
 
 OnError: TypeAlias = Literal["fail", "skip", "column"] | Callable[[Any, OperatorError], Any]
-"""What becomes of a row for which everything has failed."""
+"""The treatment of a row whose last attempt has failed."""
 
 
 class FrameWait(Protocol[P]):
@@ -59,7 +59,7 @@ class FrameWait(Protocol[P]):
         ...
 
 
-def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for help
+def _plan(  # noqa: D417 - users see each operator without `mode`
     mode: Mode,
     df: "DataFrame",
     fn: Any,
@@ -156,8 +156,8 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
         calls_per_second: the same as a `Limit` of calls: so many in any second.
         adaptive: the same as `Adaptive`.
         max_tasks: where tasks can't reach the driver: how many run at a time, which share the
-            limits out between them; None for the driver, or with Connect, where nobody knows,
-            for an error.
+            limits out between them; None for the driver; with Connect, where the number is
+            unknown, None is refused.
         progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
             to be open for as long as they run.
         journal: where results are kept as soon as a call completes, so that a task, an action
@@ -201,39 +201,46 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
         JournalError: the journal can't be read, or a later version of asyncwait has written it.
     """
     require_pyspark()
+    from asyncwait.backends.spark.frame._columns import schema_of
+    from asyncwait.backends.spark.frame._journal import journal_of
     from asyncwait.backends.spark.frame._limits import Ceilings
     from asyncwait.backends.spark.frame._opening import Options
-    from asyncwait.backends.spark.frame._paid import journal_of
     from asyncwait.backends.spark.frame._plan import Asked, FramePlan, require_frame
-    from asyncwait.backends.spark.frame._schema import schema_of
     from asyncwait.backends.spark.frame._twice import temporary_journal
 
     if not hasattr(df, "sparkSession"):
         require_frame(df)
     _require_function(fn)
-    _require_kind(fn, many=many, batched=batch is not None)
+    blocks = _blocks(call := _call_of(fn))
+    require_kind(call, blocks=blocks, many=many, batched=batch is not None)
     require_on_error(on_error)
     require_progress(progress)
-    _require_fail_after(fail_after, on_error, fn)
+    given: dict[str, Any] = {"carry": carry, "fail_after": fail_after, "max_held": max_held}
+    for name, kind in (("carry", Carry), ("fail_after", Share)):
+        if not isinstance(given[name], kind | None):
+            raise InvalidConfig.of(name, given[name], f"a {kind.__name__}, or None")
     held = _held(max_held, capacity)
     ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
-    asked_limits = None if limits is None else require_limits(limits)
-    OperatorConfig(
-        mode, capacity, timeout, retry, held, batch=batch, cache=cache, limits=asked_limits
-    )
+    allowed = None if limits is None else require_limits(limits)
+    OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache, limits=allowed)
+    has_handler = getattr(fn, "failure", None) is not None
+    given |= {"progress": progress, "cache": cache, "journal": journal, "once": once or None}
+    given["fails at once"] = (on_error == "fail" or (on_error is None and not has_handler)) or None
+    given["fn"] = fn if blocks else None
+    _require_pairs(given)
+    if cache is not None:
+        Store(cache)
     capacity, keeps = ceilings.kept(df, capacity, on_hosts=carry is not None)
     if progress is not None:
         progress.limits_kept(keeps.keeper)
-    if cache is not None:
-        _require_cache(cache, fn, journal)
     kept = journal_of(journal, fn, retry)
     if once:
-        _require_once(once, journal, cache)
-        handles = callable(on_error) or getattr(fn, "failure", None) is not None
+        handles = callable(on_error) or has_handler
         kept = temporary_journal(df, failures=batch is None and not handles)
     if batch is not None:
         OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
-        _require_batches(batch, kept)
+        if kept is not None:
+            _require_whole_batches(batch, kept)
     options = Options(
         mode,
         timeout,
@@ -257,8 +264,6 @@ def _plan(  # noqa: D417 - of the mode nobody is told, who asks an operator for 
     else:
         from asyncwait.backends.spark.carry._plan import CarryPlan
 
-        given: Any = {"max_held": max_held, "progress": progress, "fail_after": fail_after}
-        _require_carry(carry, given)
         planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
     if (kept := planned.work.options.journal) is not None:
         kept.prepare()
@@ -278,63 +283,48 @@ def _call_of(fn: Any) -> Any:
     return partial(fn.__call__, None) if isinstance(fn, type) else FunctionParts.of(fn).call
 
 
-def _require_kind(fn: Any, *, many: bool, batched: bool) -> None:
-    call = _call_of(fn)
-    require_kind(call, blocks=_blocks(call), many=many, batched=batched)
-
-
 def _blocks(call: Any) -> bool:
     return kind_of(call) in ("plain", "generator")
 
 
-def _require_fail_after(fail_after: Any, on_error: Any, fn: Any) -> None:
-    """Refuse what is no share, and one where the first failure is the last."""
-    if fail_after is None:
-        return
-    if not isinstance(fail_after, Share):
-        raise InvalidConfig.of("fail_after", fail_after, "a Share, or None")
-    if on_error == "fail" or (on_error is None and getattr(fn, "failure", None) is None):
-        expected = 'None where `on_error` is "fail": the first row that fails ends the job'
-        raise InvalidConfig.of("fail_after", fail_after, expected)
+_REFUSED: tuple[tuple[str, str, str], ...] = (
+    (
+        "fail_after",
+        "fails at once",
+        'None where `on_error` is "fail": the first row that fails ends the job',
+    ),
+    ("fn", "cache", "a coroutine function with `cache`; await asyncio.to_thread(...) in one"),
+    (
+        "journal",
+        "cache",
+        "None with `cache`, whose rows share calls; call for distinct rows, and join the results",
+    ),
+    ("once", "journal", "False with a journal, which has each row called once"),
+    ("once", "cache", "False with `cache`, whose rows share calls"),
+    *((name, "carry", "None with `carry`") for name in ("max_held", "progress", "fail_after")),
+)
+"""Pairs of options that exclude each other: the option to blame, the other one, the correct form.
+
+`fails at once` stands for an `on_error` that fails the task, and `fn` for a function that blocks.
+"""
 
 
-def _require_batches(batch: Batch, journal: Journal | None) -> None:
-    if journal is not None and journal.failures:
+def _require_pairs(given: Mapping[str, Any]) -> None:
+    """Refuse options that exclude each other; None stands for an option that is not given."""
+    if given["once"] not in (None, True):
+        raise InvalidConfig.of("once", given["once"], "True or False")
+    for name, other, expected in _REFUSED:
+        if given[name] is not None and given[other] is not None:
+            raise InvalidConfig.of(name, given[name], expected)
+
+
+def _require_whole_batches(batch: Batch, journal: Journal) -> None:
+    if journal.failures:
         expected = "None for a journal with failures=True: of a batch that raises no row is known"
         raise InvalidConfig.of("batch", batch, expected)
-    if batch.split and journal is not None:
+    if batch.split:
         expected = "False with a journal or `once`: what is kept may share the last batch of a row"
         raise InvalidConfig.of("batch.split", True, expected)
-
-
-def _require_once(once: Any, journal: Any, cache: Any) -> None:
-    if not isinstance(once, bool):
-        raise InvalidConfig.of("once", once, "True or False")
-    if journal is not None:
-        raise InvalidConfig.of("once", once, "False with a journal, which has each row called once")
-    if cache is not None:
-        raise InvalidConfig.of("once", once, "False with `cache`, whose rows share calls")
-
-
-def _require_cache(cache: Cache, fn: Any, journal: Any) -> None:
-    Store(cache)
-    if _blocks(_call_of(fn)):
-        expected = "a coroutine function with `cache`; await asyncio.to_thread(...) in one"
-        raise InvalidConfig.of("fn", fn, expected)
-    if journal is not None:
-        expected = (
-            "None with `cache`: it holds what calls gave, and rows that share them make none; "
-            "call for distinct rows with a journal, and join the results"
-        )
-        raise InvalidConfig.of("journal", journal, expected)
-
-
-def _require_carry(carry: Any, given: dict[str, Any]) -> None:
-    if not isinstance(carry, Carry):
-        raise InvalidConfig.of("carry", carry, "a Carry, or None")
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidConfig.of(name, value, "None with `carry`")
 
 
 def _require_function(fn: Any) -> None:
@@ -358,7 +348,7 @@ def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
 
 
 def require_progress(progress: Any) -> None:
-    """Refuse what nobody can report to.
+    """Refuse a `progress` that tasks can not report to.
 
     Raises:
         InvalidConfig: it is no Progress.

@@ -1,4 +1,4 @@
-"""What a chunk of rows comes to: its keys looked up, and their rows of the table taken beside it.
+"""The output of a chunk of rows: its keys looked up, and their rows of the table beside it.
 
 What a key has is laid out once in a chunk, as Arrow has it, and taken for each row from there.
 """
@@ -20,7 +20,7 @@ with that key are left out."""
 
 
 class Shape(Struct, frozen=True):
-    """What goes in and out.
+    """The columns of input and output.
 
     Args:
         on: the columns on the left that are the key.
@@ -42,12 +42,10 @@ class Shape(Struct, frozen=True):
 
     @property
     def nulls(self) -> tuple[None, ...]:
-        """What is in place of a row of the table."""
         return (None,) * len(self.found)
 
     @property
     def tail(self) -> list[pa.Field]:
-        """The columns that are not of the left side."""
         columns = [*self.found]
         if self.lists is not None:
             item = pa.field("element", pa.struct(columns), nullable=False)
@@ -56,7 +54,7 @@ class Shape(Struct, frozen=True):
 
 
 class Layout:
-    """What goes out for the rows of a chunk, by the place of their keys.
+    """The output for the rows of a chunk, by the place of their keys.
 
     Args:
         shape: of what goes out.
@@ -133,7 +131,6 @@ class ChunkRows:
     """The codec of a partition: chunks are batches, and batches are made of pieces."""
 
     def decode(self, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
-        """Return `batch` as the one chunk."""
         return [batch]
 
     def encode(self, pieces: Sequence[Piece]) -> pa.RecordBatch:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OnError: TypeAlias = (
     Literal["fail", "skip", "column"] | Callable[[Any, OperatorError], Iterable[Any] | None]
 )
-"""What becomes of the rows of a key for which everything has failed."""
+"""The treatment of the rows of a key whose last attempt has failed."""
 
 _HOWS = ("left", "leftouter", "inner", "semi", "leftsemi", "anti", "leftanti")
 """Spark's names of joins; all others need every key of the table."""

@@ -1,5 +1,6 @@
-"""What the driver does: it works out the columns, and adds the join to the plan of Spark."""
+"""The work of the driver: the columns of a join, and its operator in the plan of Spark."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,16 @@ from pyspark.sql.functions import expr
 
 from asyncwait.backends.lookup._open import tabled
 from asyncwait.backends.spark._session import require_workers
+from asyncwait.backends.spark.frame._columns import (
+    ERROR,
+    ERROR_TYPE,
+    Fold,
+    arrow_schema,
+    declared,
+    folding,
+    require_different,
+    unreadable,
+)
 from asyncwait.backends.spark.frame._modules import warn_of_missing
 from asyncwait.backends.spark.frame._plan import (
     identity_of,
@@ -21,23 +32,79 @@ from asyncwait.backends.spark.frame._plan import (
     quoted,
     require_frame,
 )
-from asyncwait.backends.spark.frame._schema import (
-    ERROR,
-    ERROR_TYPE,
-    arrow_schema,
-    folding,
-    require_different,
-    unreadable,
-)
 from asyncwait.backends.spark.join._chunks import Shape
-from asyncwait.backends.spark.join._sides import Sides
 from asyncwait.backends.spark.join._task import Join, Options
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
 
 
+class Sides(Struct, frozen=True):
+    """The columns of both sides.
+
+    Args:
+        on: names of those on the left that are the key.
+        keys: those of the table that are.
+        rows: all others of the table.
+    """
+
+    on: tuple[str, ...]
+    keys: sql.StructType
+    rows: sql.StructType
+
+    @classmethod
+    def of(cls, left: sql.StructType, columns: Any, on: Any, fold: Fold) -> "Sides":
+        """Return the sides of a DataFrame and of a table as the user declares it.
+
+        Raises:
+            InvalidConfig: there is no such column, or types don't go together.
+        """
+        names = names_of("columns", None, left.fieldNames(), fold=fold)
+        right = declared("columns", columns)
+        require_different(right.fieldNames(), "columns", fold)
+        asked = [on] if isinstance(on, str) else on
+        if not isinstance(asked, Mapping | Sequence) or not asked:
+            expected = "names of columns, or a dict from columns of df to those of the table"
+            raise InvalidConfig.of("on", on, expected)
+        ours = names_of("on", [*asked], names, fold=fold)
+        others = [*asked.values()] if isinstance(asked, Mapping) else asked
+        theirs = names_of("on", others, right.fieldNames(), "the table", fold=fold)
+        require_different(theirs, "on", fold)
+        keys = [right[name] for name in theirs]
+        for name, key in zip(ours, keys, strict=True):
+            _require_same(left[name], key)
+        rows = [field for field in right.fields if field.name not in theirs]
+        return cls(ours, sql.StructType(keys), sql.StructType(rows))
+
+
+def _require_same(left: sql.StructField, right: sql.StructField) -> None:
+    """Refuse columns of which no values are equal to Python, or others than to Spark."""
+    kinds = [_kind(field.dataType) for field in (left, right)]
+    said = [
+        f"column {field.name} of {side} is {field.dataType.simpleString()}"
+        for side, field in (("df", left), ("the table", right))
+    ]
+    if None in kinds:
+        what = said[kinds.index(None)]
+        raise InvalidConfig(f"on: {what}, which is no key that can be looked up; cast it before")
+    if kinds[0] != kinds[1]:
+        raise InvalidConfig(f"on: {said[0]}, and {said[1]}; cast one of them")
+
+
+def _kind(kind: sql.DataType) -> str | None:
+    """Return what two types have in common whose values are equal; None for types of no keys."""
+    for each in (sql.IntegralType, sql.DecimalType, sql.StringType, sql.DayTimeIntervalType):
+        if isinstance(kind, each):
+            return str(each.__name__)
+    name: str = kind.simpleString()
+    return name if name in _ALIKE else None
+
+
+_ALIKE = {"boolean", "double", "binary", "date", "timestamp", "timestamp_ntz"}
+"""Types that go together with themselves alone."""
+
+
 class Asked(Struct, frozen=True):
-    """What the user wants; see `asyncwait.backends.spark.lookup_join`."""
+    """Options of a join; see `asyncwait.backends.spark.lookup_join`."""
 
     on: Any
     columns: Any
@@ -47,7 +114,7 @@ class Asked(Struct, frozen=True):
 
 
 class JoinPlan:
-    """Which columns go where.
+    """The plan of a join: its columns and its work.
 
     Raises:
         InvalidConfig: there is no such column, one is there twice, or types don't go together; the
@@ -106,7 +173,7 @@ class JoinPlan:
             odd_names(tuple(df.columns)),
             fold,
         )
-        """What each task does."""
+        """The work of each task."""
         pickled(self.work, f"on_error {shown(options.on_error)}")
         warn_of_missing(df.sparkSession, self.work)
 
@@ -130,7 +197,7 @@ class JoinPlan:
 
         What is a whole condition closes no parenthesis that it has not opened.
         """
-        df = self._df.drop("t")  # In the lambda, whose argument is `t`, nobody could name it.
+        df = self._df.drop("t")  # The argument `t` of the lambda hides it.
         table = df.sparkSession.createDataFrame([], self._found).alias("t")
         _ = df.crossJoin(table).where(expr(where)).schema
 

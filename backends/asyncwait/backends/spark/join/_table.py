@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from asyncwait.backends.lookup import Table, WholeTable
+from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.backends.spark.frame._plan import names_of
-from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import InvalidResult
 from asyncwait.spec.texts import one_line, shown
@@ -107,7 +107,6 @@ class FittedTable:
         self.close = table.close
 
     async def get_many(self, keys: Sequence[Any]) -> Any:
-        """Ask the table."""
         answers = await self._table.get_many(keys)
         if not isinstance(answers, Mapping):
             return answers

@@ -1,4 +1,4 @@
-"""What runs in a task of Spark: the lookup join of one partition of a DataFrame."""
+"""The work of a task of Spark: the lookup join of one partition of a DataFrame."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,17 +10,16 @@ from msgspec import Struct
 
 from asyncwait.backends import pool
 from asyncwait.backends.lookup import Full, Table, WholeTable
-from asyncwait.backends.lookup._asking import Policy
 from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.lookup._requests import Policy
 from asyncwait.backends.services._causes import most_frequent
-from asyncwait.backends.spark._kept import kept
-from asyncwait.backends.spark._partition import Partition
-from asyncwait.backends.spark._reader import ThreadedSource
-from asyncwait.backends.spark.frame._schema import Fold
+from asyncwait.backends.spark._partition import Partition, ThreadedSource
+from asyncwait.backends.spark.frame._cache import lent
+from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._task import find_flush, telling, zone_named
 from asyncwait.backends.spark.join._chunks import LARGEST, ChunkRows, Shape
-from asyncwait.backends.spark.join._looking import Chunks, Looking
+from asyncwait.backends.spark.join._lookup import ChunkLookup, Chunks
 from asyncwait.backends.spark.join._table import FittedTable, FittedWholeTable, RowFitter
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import LOOKED_UP, NAMED
@@ -32,7 +31,7 @@ CHUNKS = 4
 
 
 class Options(Struct, frozen=True):
-    """How keys are looked up; see `asyncwait.backends.spark.lookup_join`.
+    """Options of the lookups of a task; see `asyncwait.backends.spark.lookup_join`.
 
     `endpoint` is where a task tells how far it is.
     """
@@ -46,7 +45,7 @@ class Options(Struct, frozen=True):
     endpoint: Endpoint | None = None
 
     def policy(self) -> Policy:
-        """Return how long and how often the table is asked.
+        """Return the deadline, retries and batches of requests.
 
         Raises:
             InvalidConfig: one of these is wrong.
@@ -81,14 +80,13 @@ class Join(Struct, frozen=True):
     fold: Fold = str.lower
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return the rows of a partition, joined; in a task of Spark."""
         return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         counts, flush = Counts(), find_flush()
         with (
             reporting(self.options.endpoint, TaskName.here(), counts.figures),
-            kept(self.identity, lambda: kept_by(self.options.cache)) as store,
+            lent(self.identity, lambda: kept_by(self.options.cache)) as store,
             self.partition(batches, counts, store) as opened,
         ):
             for batch in opened:
@@ -114,7 +112,7 @@ class Join(Struct, frozen=True):
             table = FittedWholeTable(self.table, named, self.keys)
         opened = tabled(table, self.options.cache, self.options.policy(), store)
         counts.lookup = opened.figures
-        looking = Looking(opened, self.shape, self.options.on_error, fitter, CHUNKS)
+        looking = ChunkLookup(opened, self.shape, self.options.on_error, fitter, CHUNKS)
         counts.causes = looking.causes
         config, function = OperatorConfig("ordered", CHUNKS), PlainFunction(looking)
         return Partition(
@@ -129,7 +127,7 @@ class Join(Struct, frozen=True):
 
 
 class Counts:
-    """What a task tells of itself."""
+    """The figures of a task."""
 
     def __init__(self) -> None:
         self.rows_out = 0

@@ -1,4 +1,4 @@
-"""What a task tells of itself, and what a whole job comes to."""
+"""The figures of a task, and those of a whole job."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ NAMED = 8
 """Causes that figures name."""
 
 LOOKED_UP = ("hits", "shared", "loads", "stale", "null_keys")
-"""What rows are that a lookup join has looked up: each is one of these. So is, where rows share
+"""Kinds of rows that a lookup join has looked up: each is one of these. So is, where rows share
 calls by a cache, each attempt of a row."""
 
 
 class TaskName(Struct, frozen=True):
-    """Which attempt at which part of a job.
+    """The name of an attempt at a part of a job.
 
     Args:
         stage: Spark's number of the stage.
@@ -43,7 +43,7 @@ class TaskName(Struct, frozen=True):
 
 
 class TaskFigures(Statistics, frozen=True, kw_only=True):
-    """What the operator in a task is doing at this moment, and has done since it was opened.
+    """Figures of the operator in a task, at this moment and since it was opened.
 
     Of a lookup join `calls` are requests, and each of its rows is one of `LOOKED_UP`. With a cache
     `calls` are those of the function, and each attempt of a row is one of `LOOKED_UP`.
@@ -59,7 +59,7 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
     """These by cause: the class of the error, and its HTTP status if it has one. The eight most
     frequent; the rest is "other"."""
     costs: dict[str, float] = field(default_factory=dict)
-    """What calls have cost, by the units of limits and budgets, with those that failed."""
+    """Cost of the calls, failed ones included, by the units of limits and budgets."""
     found: int = 0
     """Rows whose results were in the journal, or kept by `once`: nothing was called for them."""
 
@@ -75,7 +75,7 @@ class TaskFigures(Statistics, frozen=True, kw_only=True):
 
 
 class JobFigures(Struct, frozen=True, kw_only=True):
-    """What all tasks together are doing, and have done, as far as they have told.
+    """Figures of all tasks together, as far as they have reported.
 
     Of each partition the rows of one attempt count: the latest that was not given up; and of one
     evaluation, if an action has several; and so do their errors, with those of attempts that
@@ -126,9 +126,9 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     """These by cause, for example `{"HTTPStatusError 400": 12, "TimeoutError": 3}`: the class of
     the error, and its HTTP status if it has one. The eight most frequent; the rest is "other"."""
     costs: dict[str, float] = {}
-    """What calls have cost, in all attempts, by the units of limits and budgets."""
+    """Cost of the calls in all attempts, by the units of limits and budgets."""
     limits: str = ""
-    """Who keeps the limits of the job; empty if it has none."""
+    """The keeper of the limits of the job; empty without limits."""
     tasks_running: int = 0
     """Tasks that were heard of, and not yet of their end."""
     tasks_done: int = 0
@@ -143,7 +143,7 @@ class JobFigures(Struct, frozen=True, kw_only=True):
     reported: bool = False
     """Whether any task was heard of; without, nothing here is known."""
     total: int | None = None
-    """Rows that there will be, if somebody has said so."""
+    """Rows that there will be, if the user has said so."""
     seconds: float = 0.0
     """Time since the first report, or since the progress was entered where there is none."""
     rows_per_second: float = 0.0

@@ -37,7 +37,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Reach(Struct, frozen=True):
-    """How to be reached.
+    """The addresses at which workers reach this process.
 
     Args:
         bind: address to listen at.
@@ -67,7 +67,7 @@ def reach_of(session: Any) -> Reach:
 
 
 def _of_the_active_session() -> Reach:
-    """Return it without importing what nobody has imported: there is no session then."""
+    """Return the reach of the active session, without importing Spark: it may have none."""
     if (spark := sys.modules.get("pyspark")) is not None:
         context = getattr(getattr(spark, "SparkContext", None), "_active_spark_context", None)
         if context is not None:
@@ -114,7 +114,6 @@ class _AtTask:
         return b""
 
     def broken(self) -> None:
-        """Give up the attempt that has not said how it ended."""
         self._tally.broken(self)
 
 
@@ -135,7 +134,7 @@ class Progress:
     and the bar says so; the job runs all the same.
 
     Args:
-        total: rows of the input that there will be; None if nobody knows.
+        total: rows of the input that there will be; None if unknown.
         show: whether to draw; None for yes if rich is installed.
         console: of rich, where to draw; None for standard error, or the notebook.
         session: of Spark, whose workers report; None for the one that is active on entering.
@@ -203,7 +202,7 @@ class Progress:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where the tasks of one operator report to; for `reporting`, in the workers.
+        """The endpoint to which the tasks of one operator report; for `reporting`, in workers.
 
         Each operator asks for its own: the rows of several are not taken for those of one.
 
@@ -239,7 +238,6 @@ class Progress:
             return Server(LOOPBACK, meet, "asyncwait-progress")
 
     def _drawn(self, console: "Console | None", *, show: bool | None) -> "Redrawn | None":
-        """Return the bar; None for no bar."""
         try:
             bar = bar_of(self._shown, self._total, "rows", console)
         except MissingExtra:
@@ -260,7 +258,6 @@ class Progress:
 
 
 def _export_for(read: Callable[[], JobFigures], attributes: Any, meter: Any) -> "Export | None":
-    """Return what gives figures to a meter; None if there is none."""
     if meter is not None:
         return export_of(read, attributes, meter, anywhere=True)
     if attributes is not None:
@@ -285,12 +282,10 @@ class Redrawn:
         self._thread = Thread(target=self._redraw, name="asyncwait-bar", daemon=True)
 
     def begin(self) -> None:
-        """Draw for the first time, and go on."""
         self._bar.begin()
         self._thread.start()
 
     def end(self) -> None:
-        """Draw for the last time."""
         self._is_over.set()
         self._thread.join()
         self._try(self._bar.end, None)

@@ -1,4 +1,4 @@
-"""How a task tells the driver what it does, without ever being in the way of its work."""
+"""Reports of a task to the driver, which never delay or fail the task."""
 
 import secrets
 import socket
@@ -19,7 +19,7 @@ _LONGEST_PAUSE = 8.0
 """Seconds from one try to the next, at most."""
 
 _PATIENCE = 2.0
-"""Seconds for the network to do something; nobody but the thread of the reporter waits."""
+"""Seconds for a step of the network; only the thread of the reporter waits."""
 
 _FAREWELL = 0.8
 """Seconds that a task waits at its end for its last report to go out."""
@@ -36,11 +36,11 @@ def reporting(
     """Report the figures of a task while the body runs: at once, every so often, and at its end.
 
     The last report says whether the attempt ended, or failed with what the body has raised; to be
-    closed early, as a generator that nobody wants more of, is an end. Without a driver, or a way to
+    closed early, as a generator that is no longer read, is an end. Without a driver, or a way to
     it, nothing is reported: that is never an error, and delays the end by less than a second.
 
     Args:
-        endpoint: of the driver; None if nobody wants to know.
+        endpoint: of the driver; None for no reports.
         task: whose figures they are.
         figures: gives them. It is called in a thread of its own, for the last time when the body
             has ended; what it raises is dropped, and the figures before are told again.

@@ -129,7 +129,6 @@ class Server:
 
 
 def listening(address: str) -> socket.socket:
-    """Return a socket that listens at an address, or name, of either family."""
     family, *_, where = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
     door = socket.socket(family, socket.SOCK_STREAM)
     try:

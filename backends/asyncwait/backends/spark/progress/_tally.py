@@ -1,4 +1,4 @@
-"""What the reports of all tasks come to."""
+"""The sum of the reports of all tasks."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -63,12 +63,11 @@ class _Attempt:
 
     @property
     def stands(self) -> bool:
-        """Whether its rows may count."""
         return self.state in ("running", "ended")
 
     @property
     def where(self) -> tuple[bytes, str | int, int]:
-        """Which rows of which action; what is no action of SQL has a stage of its own."""
+        """The rows and their action; outside of SQL the stage stands for the action."""
         return self.operator, self.name.action or self.name.stage, self.name.partition
 
 
@@ -101,7 +100,7 @@ class Tally:
         self._causes = Counter[str]()
         self._costs: Counter[str] = Counter()
         self.limits = ""
-        """Who keeps the limits of the job."""
+        """The keeper of the limits of the job."""
         self._began = monotonic()
         self._heard: float | None = None
         self._ended: float | None = None
@@ -122,7 +121,7 @@ class Tally:
             self._count(attempt)
 
     def broken(self, link: object) -> None:
-        """Give up whoever has reported on a connection last, and has not said how it ended."""
+        """Give up the attempt that reported last on a connection, unless it has ended."""
         with self._changed:
             attempt = self._links.pop(link, None)
             if attempt is None or attempt.link != link or attempt.state != "running":
@@ -131,7 +130,6 @@ class Tally:
             self._count(attempt)
 
     def end(self) -> None:
-        """Stop the clock."""
         with self._changed:
             self._ended = monotonic()
 

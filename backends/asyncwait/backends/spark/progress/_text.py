@@ -35,7 +35,6 @@ def words(figures: JobFigures, silence: str) -> list[str]:
 
 
 def summary(figures: JobFigures, silence: str) -> str:
-    """Return the figures of a job, and its costs, as a small table."""
     took = f"{figures.seconds:,.1f} s"
     if not figures.reported:
         return f"tasks   unknown, {silence}\ntime    {took}"

@@ -1,7 +1,8 @@
-"""Messages between tasks and the driver: a length, and as many bytes of MessagePack."""
+"""Messages between processes: a length, and as many bytes of MessagePack."""
 
 import socket
 import struct
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -19,7 +20,7 @@ SECRET = 16
 
 
 class Endpoint(Struct, frozen=True):
-    """Where the tasks of an operator report to; it travels to the workers.
+    """The address to which the tasks of an operator report; it travels to the workers.
 
     Args:
         host: of the driver, as workers know it.
@@ -41,7 +42,7 @@ State: TypeAlias = Literal["running", "ended", "failed"]
 
 
 class Report(Struct, frozen=True, array_like=True):
-    """What a task says at one moment.
+    """The report of a task at one moment.
 
     Args:
         run: of this reporter alone. Spark may use the name of a task again.
@@ -61,13 +62,34 @@ class Report(Struct, frozen=True, array_like=True):
 
 
 def packed(message: Any) -> bytes:
-    """Return a message with its length in front."""
     return framed(msgspec.msgpack.encode(message))
 
 
 def framed(payload: bytes) -> bytes:
-    """Return the bytes of a message with their length in front."""
     return LENGTH.pack(len(payload)) + payload
+
+
+def received(receive: Callable[[int], bytes]) -> bytes:
+    """Return the bytes of the next message.
+
+    Args:
+        receive: returns at most so many bytes; none at the end of the connection.
+
+    Raises:
+        ConnectionError: the connection has ended.
+    """
+    (length,) = LENGTH.unpack(_exactly(receive, LENGTH.size))
+    return _exactly(receive, length)
+
+
+def _exactly(receive: Callable[[int], bytes], length: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < length:
+        part = receive(min(length - len(parts), 1 << 20))
+        if not part:
+            raise ConnectionError("the other process has closed the connection")
+        parts += part
+    return bytes(parts)
 
 
 def length_of(prefix: bytes) -> int:

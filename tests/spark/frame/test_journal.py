@@ -27,9 +27,9 @@ from asyncwait.backends.journal import (
 )
 from asyncwait.backends.services import Limit, transient
 from asyncwait.backends.spark import Progress, ordered_wait
+from asyncwait.backends.spark.frame._journal import journal_of
 from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._paid import journal_of
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, InvalidConfig, Retry

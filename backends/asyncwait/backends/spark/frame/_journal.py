@@ -21,13 +21,13 @@ from asyncwait.backends.journal import (
     keys_after,
     version_of,
 )
-from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, Shape
-from asyncwait.backends.spark.frame._settings import arrow_columns
+from asyncwait.backends.spark.frame._columns import arrow_columns
+from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
 from asyncwait.spec import InvalidConfig, Retry
 
 
 def journal_of(asked: Any, fn: Any, retry: Retry | None = None) -> Journal | None:
-    """Return the journal that is asked for: one whole, or a path, for the function as it stands.
+    """Return the journal of the option `journal`; a path is one for the present function.
 
     Args:
         asked: a Journal, a path, or None for none.
@@ -35,7 +35,7 @@ def journal_of(asked: Any, fn: Any, retry: Retry | None = None) -> Journal | Non
         retry: whose `on_result` says which results count, as the function does.
 
     Raises:
-        InvalidConfig: it is neither, or nobody can tell the version of `fn`.
+        InvalidConfig: it is neither, or `fn` has no version that can be told.
     """
     if asked is None or isinstance(asked, Journal):
         return asked
@@ -95,8 +95,8 @@ class Keys:
             # A digest of all that: what each row adds has room in one block of the hash then.
             self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
-        for row, key, paid in zip(rows, keys, self._attempt.outcomes(keys), strict=True):
-            row.key, row.paid = key, paid
+        for row, key, found in zip(rows, keys, self._attempt.outcomes(keys), strict=True):
+            row.key, row.found = key, found
 
     def _key_of(self, row: InputRow) -> bytes:
         value = row.value
@@ -108,7 +108,7 @@ class Keys:
 
 
 _RULE = "row 2"
-"""How keys of rows are made; another number whenever that changes."""
+"""Version of the keys of rows; another number whenever they change."""
 
 
 def _plain(value: Any) -> Any:
@@ -133,7 +133,7 @@ a map: fields of structs come in the order of their type."""
 
 
 class Payloads:
-    """What is in a journal for a row: the rows that its call gave.
+    """Entries of a journal: the rows that the call of each row gave.
 
     Args:
         attempt: the journal, open.
@@ -166,9 +166,9 @@ class Payloads:
             EntryTooLarge: it was completed, and is too long to be kept.
             KeptFailure: it has failed for good.
         """
-        if isinstance(row.paid, Failure):
-            raise KeptFailure(row.paid)
-        payload = self._decoder.decode(row.paid)
+        if isinstance(row.found, Failure):
+            raise KeptFailure(row.found)
+        payload = self._decoder.decode(row.found)
         if isinstance(payload, int):
             raise EntryTooLarge.of_size(payload)
         rows = [OutputRow(row, (*fields, *self._end)) for fields in payload]
@@ -193,10 +193,10 @@ class Payloads:
         return given
 
     def _add(self, key: bytes, payload: bytes) -> None:
-        """Keep what a call gave; of what is too long its size, so that nobody calls for it again.
+        """Store the result of a call, or its size if it is too long, so that no task calls again.
 
         Raises:
-            JournalError: it can't be kept, for which nobody is to call again either.
+            JournalError: the result can't be stored; no attempt is to call again.
         """
         try:
             self._attempt.add(key, payload)
@@ -205,29 +205,6 @@ class Payloads:
             raise
         except OSError as error:
             raise JournalError(f"the journal can't be written: {error}") from error
-
-
-class PaidFunction(Around):
-    """A function of rows that are not completed yet; for the others it gives what was."""
-
-    def __init__(self, of_rows: Any, payloads: Payloads) -> None:
-        super().__init__(of_rows)
-        self._payloads = payloads
-
-    def __call__(self, row: InputRow) -> Any:
-        """Return an awaitable of the rows; that of a call has nothing round it."""
-        return self._of_rows(row) if row.paid is None else self._found(row)
-
-    async def _found(self, row: InputRow) -> Any:
-        return self._payloads.read(row)
-
-
-class PaidBlockingFunction(PaidFunction):
-    """The same for a function that blocks."""
-
-    def __call__(self, row: InputRow) -> Any:
-        """Return what its call gave, or call the function, in a thread."""
-        return self._of_rows(row) if row.paid is None else self._payloads.read(row)
 
 
 def python_type(kind: pa.DataType) -> Any:

@@ -1,4 +1,4 @@
-"""Two ways through a partition: of elements of every kind, and of the plain rows of a DataFrame."""
+"""Paths through a partition: of elements of every kind, and of the plain rows of a DataFrame."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,13 +16,12 @@ from asyncwait.spec.scenario import LegStart
 from asyncwait.toolkit import FunctionParts, answers_of, is_collection
 
 
-class ElementWay:
-    """How the rows of a leg get to the operator and come back: they are elements, all the way."""
+class ElementPath:
+    """The path of elements: the rows of a leg are elements all the way."""
 
     def open(
         self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
     ) -> Partition:
-        """Return the operator, open."""
         opens = on_elements(plan.config, fn, plan.restored)
         return Partition(batches, opens, ElementRows(), **options)
 
@@ -31,11 +30,10 @@ class ElementWay:
         return list(ElementRows().decode(batch))
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch as rows that are elements."""
         return batch
 
-    def told(self, error: Exception) -> Exception:
-        """Return an error, with the record in it that the operator has for the planned one."""
+    def with_record(self, error: Exception) -> Exception:
+        """Return an error that names the record of the scenario."""
         return error
 
 
@@ -43,7 +41,7 @@ RESULT = "result"
 """The column that the function gives."""
 
 
-class FrameWay(ElementWay):
+class FramePath(ElementPath):
     """Rows are those of a DataFrame: the value is what the function is given, the rest is carried.
 
     Args:
@@ -56,12 +54,10 @@ class FrameWay(ElementWay):
     def open(
         self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
     ) -> Partition:
-        """Open what a task of `ordered_wait` opens."""
         assert plan.restored is None
         return replace(self._work, fn=self.of_rows(fn)).partition(batches, 0, **options)
 
     def of_rows(self, fn: Any) -> "_OfRows":
-        """Return a planned function as one of rows."""
         return (_OfRows if self._work.options.batch is None else _OfBatches)(fn)
 
     def elements(self, batch: pa.RecordBatch) -> list[Element]:
@@ -72,15 +68,13 @@ class FrameWay(ElementWay):
         return list(ElementRows().decode(kept))
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return these records as rows."""
         return ElementRows().encode(self.elements(batch))
 
-    def told(self, error: Exception) -> Exception:
-        """Return the error, in which the row is its record."""
-        return _told(error)
+    def with_record(self, error: Exception) -> Exception:
+        return _with_record(error)
 
 
-def _told(error: Exception) -> Exception:
+def _with_record(error: Exception) -> Exception:
     if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
         row = error.record.value
         timestamp, key = row.cells(("timestamp", "key"))
@@ -105,7 +99,7 @@ class _OfRows:
         return _as_rows(await self._parts.call(json.loads(text)))
 
     def _handler(self, part: Any) -> Any:
-        return lambda text, *errors: _as_rows(part(json.loads(text), *map(_told, errors)))
+        return lambda text, *errors: _as_rows(part(json.loads(text), *map(_with_record, errors)))
 
 
 class _OfBatches(_OfRows):

@@ -1,4 +1,4 @@
-"""Asking a table for the keys of one chunk that are not kept, until each of them is decided."""
+"""Requests for the keys of one chunk that are not cached, until each key is decided."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,8 @@ import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup._figures import Figures
-from asyncwait.backends.lookup._keys import LookedUp
 from asyncwait.backends.lookup._loads import Load, Loads, Read
-from asyncwait.backends.lookup._table import Rows, table_closed
+from asyncwait.backends.lookup._table import LookedUp, Rows, table_closed
 from asyncwait.spec import (
     Batch,
     CallFailed,
@@ -24,7 +23,7 @@ from asyncwait.toolkit import BackOffs, Store, call_failed, cause_or_self, timed
 
 
 class Policy:
-    """How long, how often, and with how many others a table is asked for the keys of a row.
+    """Deadline, retries and batches of the requests for the keys of a row.
 
     Args:
         timeout: seconds from the first request to the deadline; None for no deadline.
@@ -88,7 +87,7 @@ class Policy:
         return self._missing.after_results(LookedUp(key), (), attempts, left)
 
 
-class Asking:
+class KeyRequests:
     """The rows of one chunk whose keys are not kept.
 
     Args:
@@ -120,9 +119,9 @@ class Asking:
         self._attempts_begun = 0
         self._under_way: dict[Any, Load] = {}
         self._errors: dict[Any, BaseException] = {}
-        """What the last attempts have failed with, by stand-in."""
+        """The errors of the last attempts, by stand-in."""
         self.found: dict[Any, Rows | OperatorError] = {}
-        """What it came to, by stand-in."""
+        """The outcomes, by stand-in."""
         figures.loads += len(self._begun)
         figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
@@ -232,7 +231,6 @@ def _no_answer(limit: float | None) -> Exception:
 
 
 def _failure(record: LookedUp, error: Exception) -> OperatorError:
-    """Return the failure of a key: an answer that is none stays that."""
     if isinstance(error, InvalidResult):
         failure: OperatorError = InvalidResult(record, error.reason)
         failure.__cause__ = error.__cause__

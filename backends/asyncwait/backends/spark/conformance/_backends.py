@@ -1,0 +1,198 @@
+"""The backends: elements, DataFrames and streams; each plays scenarios in as few jobs as it can."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StringType, StructField, StructType
+
+from asyncwait.backends.pool import open_operator
+from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
+from asyncwait.backends.spark._session import embedded_spark
+from asyncwait.backends.spark.carry._carry import Carry
+from asyncwait.backends.spark.conformance._jobs import frame_of, play_legs
+from asyncwait.backends.spark.conformance._paths import RESULT
+from asyncwait.backends.spark.conformance._streams import Stage
+from asyncwait.backends.spark.conformance._task import LegReport
+from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.spark.frame._wait import (
+    FrameWait,
+    key_ordered_wait,
+    ordered_wait,
+    unordered_wait,
+)
+from asyncwait.conformance.harness import in_real_time, play, short
+from asyncwait.spec import Mode
+from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
+    Capability,
+    Leg,
+    LegStart,
+    Scenario,
+    Trace,
+    next_leg,
+)
+
+MOST = 120
+"""Short scenarios at most that are played on the real clock: examples, and some generated ones."""
+
+LACKS = frozenset(
+    {
+        Capability.TIMED_INPUT,
+        Capability.ONE_LOOP,
+        Capability.ON_DEMAND_SNAPSHOT,
+        Capability.CANCELLATION_SEEN,
+        Capability.COPIES,
+        Capability.CONTEXTS,
+        Capability.CACHE,
+        Capability.LIMITS,
+    }
+)
+"""Capabilities that Spark's data path lacks: rows have no times, tasks take no snapshot on demand,
+a cancelled task is killed, and rows are copies, made by another process, whose context variables
+are its own. A lookup keeps results."""
+
+NamedRun: TypeAlias = tuple[str, Scenario, Trace]
+
+
+class SparkBackend:
+    """Plays scenarios on partitions of real DataFrames, on a virtual clock in the workers."""
+
+    capabilities: frozenset[Capability] = ALL_CAPABILITIES - LACKS
+    expected_failures: Mapping[str, str] = {}
+    batch = True
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios`: one job for all first legs, one for all second legs, and so on.
+
+        A trace is given as soon as it and all before it are whole.
+        """
+        legs: list[list[Leg]] = [[] for _ in scenarios]
+        open_legs = {number: LegStart.first(s) for number, s in enumerate(scenarios)}
+        given = 0
+        while open_legs:
+            reports = self._play(list(open_legs.values()))
+            following = {}
+            for (number, plan), report in zip(open_legs.items(), reports, strict=True):
+                legs[number].append(report.leg)
+                if (after := next_leg(plan, report.leg)) is not None:
+                    following[number] = after
+            open_legs = following
+            whole = min(open_legs, default=len(scenarios))
+            yield from (Trace(tuple(done)) for done in legs[given:whole])
+            given = whole
+
+    def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
+        """Play short scenarios on the real clock: in one job, and late ones in another job."""
+        chosen = short(scenarios, partial(play, open_operator), MOST)
+        names = [*chosen]
+        for number, trace in in_real_time([*chosen.values()], self._play_in_real_time):
+            yield f"{names[number]}, in real time", chosen[names[number]], trace
+
+    def _play(self, legs: Sequence[LegStart], **options: Any) -> tuple[LegReport, ...]:
+        return play_legs(embedded_spark(), legs, **options)
+
+    def _play_in_real_time(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        legs = [LegStart.first(scenario) for scenario in scenarios]
+        reports = self._play(legs, real=True)
+        return (Trace((report.leg,)) for report in reports)
+
+
+_OF_STREAMS = frozenset(
+    {
+        Capability.EVENT_TIME,
+        Capability.SNAPSHOTS,
+        Capability.IN_FLIGHT_SNAPSHOT,
+        Capability.RESTORE,
+        Capability.CALLBACKS,
+    }
+)
+"""Capabilities that rows of a DataFrame lack: all are records, and functions return results."""
+
+WAITS: dict[Mode, FrameWait[...]] = {
+    "ordered": ordered_wait,
+    "unordered": unordered_wait,
+    "key-ordered": key_ordered_wait,
+}
+"""The public functions."""
+
+_SCHEMA = StructType([StructField(RESULT, StringType())])
+
+
+class FrameBackend(SparkBackend):
+    """Plays scenarios through what `ordered_wait` plans for a DataFrame of their records."""
+
+    capabilities = ALL_CAPABILITIES - LACKS - _OF_STREAMS
+
+    def _play(self, legs: Sequence[LegStart], **options: Any) -> tuple[LegReport, ...]:
+        session, names = embedded_spark().session, ELEMENT_SCHEMA.names
+        frames = [frame_of(session, names), frame_of(session, ["place", *names])]
+        works = [_work(leg, frames[leg.config.mode == "key-ordered"]) for leg in legs]
+        return super()._play(legs, works=works, **options)
+
+
+async def _put_in_its_place(_value: str) -> list[tuple[str]]:
+    raise NotImplementedError  # The player puts the planned function in its place.
+
+
+def planned(leg: LegStart, frame: DataFrame, **options: Any) -> Any:
+    config = leg.config
+    return WAITS[config.mode].plan(
+        frame,
+        _put_in_its_place,
+        _SCHEMA,
+        columns="value",
+        key="place" if config.mode == "key-ordered" else "value",
+        timeout=config.timeout,
+        capacity=config.capacity,
+        retry=config.retry,
+        many=True,
+        batch=config.batch,
+        **options,
+    )
+
+
+def _work(leg: LegStart, frame: DataFrame) -> Enrichment:
+    held = leg.config.max_held or 0
+    return planned(leg, frame, keep=ELEMENT_SCHEMA.names, max_held=held).work  # type: ignore[no-any-return]
+
+
+KEPT = ("scenario", "index", "place", *ELEMENT_SCHEMA.names)
+_NOT_BETWEEN_BATCHES = frozenset(
+    {Capability.MAX_HELD, Capability.STATISTICS, Capability.PLANNED_ENDS}
+)
+"""A lane has one bound for all its records, a host is asked for no figures, and source and sink are
+Spark's."""
+
+_OF_STATE = frozenset({Capability.SNAPSHOTS, Capability.IN_FLIGHT_SNAPSHOT, Capability.RESTORE})
+"""A barrier ends a micro-batch, whose state is the snapshot; each leg is a query that begins with
+one."""
+
+
+class StreamBackend(FrameBackend):
+    """Plays scenarios through what `ordered_wait(..., carry=...)` plans for a stream."""
+
+    capabilities = (FrameBackend.capabilities | _OF_STATE) - _NOT_BETWEEN_BATCHES
+    expected_failures: Mapping[str, str] = {
+        "BAT-3": "a call host can't know that no other lane brings more, and waits for `max_wait`",
+    }
+
+    _stage: Stage
+
+    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
+        """Play `scenarios`, each leg of them in a query whose call hosts outlive it."""
+        with Stage(embedded_spark().session) as self._stage:
+            yield from super().run(scenarios)
+
+    def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:  # noqa: ARG002
+        """Play nothing: the clock of a leg is in its host."""
+        return iter(())
+
+    def _play(self, legs: Sequence[LegStart], **options: Any) -> tuple[LegReport, ...]:
+        del options
+        frame = frame_of(self._stage.session, KEPT, streams=True)
+        carry = Carry(lanes=1, order_by="index", pause=0.001, version="of the suite")
+        plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
+        works = [plan.job for plan in plans]
+        return tuple(self._stage.play(legs, works, plans[0].output))

@@ -1,0 +1,90 @@
+"""Whole jobs in processes of their own: a cluster, Spark Connect, and two examples."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from ast import literal_eval
+from pathlib import Path
+
+import connect_job
+import pytest
+import standalone_job
+from example_modules import run_example
+from standalone import standalone
+
+WITHIN = 500.0
+"""Seconds; on a machine with nothing else to do it takes twenty."""
+
+
+def calls(folder: Path) -> int:
+    notes = folder / "calls"
+    return len(notes.read_text().split()) if notes.exists() else 0
+
+
+@pytest.mark.timeout(1_200)
+def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
+    with standalone(tmp_path) as cluster:
+        command = [sys.executable, standalone_job.__file__, cluster.url, str(tmp_path)]
+        with (tmp_path / "job.log").open("wb") as log:
+            job = subprocess.Popen(command, stdout=log, stderr=log)
+        until = time.monotonic() + WITHIN
+        while calls(tmp_path) < 300:
+            assert job.poll() is None, (tmp_path / "job.log").read_text()
+            assert time.monotonic() < until
+            time.sleep(0.01)  # A file in which another process writes rings no bell.
+        cluster.kill_worker()
+        assert job.wait(WITHIN) == 0, (tmp_path / "job.log").read_text()
+
+    rows = literal_eval((tmp_path / "rows").read_text())
+    assert rows == [(number, 2 * number) for number in range(1000)]
+    assert 1000 <= calls(tmp_path) <= 1000 + 5
+    summary = (tmp_path / "summary").read_text()
+    assert "1,000 of 1,000 done" in summary
+    # What the killed worker has called since its last report nobody knows.
+    assert re.search(r"calls +[\d,]+ calls, of which \d+ in 1 attempt that failed", summary)
+
+
+@pytest.mark.timeout(300)
+def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
+    command = [sys.executable, connect_job.__file__, str(tmp_path)]
+    beside = {**os.environ, "PYTHONPATH": str(Path(connect_job.__file__).parent)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=280, check=False, env=beside
+    )
+    assert done.returncode == 0, done.stderr
+    whole, *told, limited, joined = done.stdout.splitlines()
+    assert (whole, limited) == ("True", "100")
+    assert joined == "['town 0', None, 'town 2']"
+    assert "100 of 100 done, " in told[0]
+    assert "2 done" in told[0]
+    assert told[1].startswith("max_tasks must be given")
+
+
+@pytest.mark.timeout(300)
+def test_a_job_that_was_killed_finds_what_was_completed() -> None:
+    options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
+    done = run_example("airports", *options, seconds=280)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.strip("│ ").split("│") for line in done.stdout.splitlines() if "│" in line]
+    figures = {name.strip(): figure.strip() for name, figure in lines}
+    assert (figures["airports"], figures["rows"]) == ("200", "200")
+    assert int(figures["answers completed twice"]) <= 10
+    assert int(figures["found in the journal"]) >= 90
+    assert "200 of 200 done" in done.stderr
+
+
+@pytest.mark.timeout(1200)
+def test_a_stream_that_was_killed_pays_for_nothing_twice() -> None:
+    done = run_example("payments", "--seconds", "3", "--way", "carry", seconds=1150)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[1:])
+    come = figures["payments in"]
+    expected = {"scores out once": come, "out twice": "0", "lost": "0"}
+    expected |= {"paid for once": come, "paid for twice": "0"}
+    assert int(come) >= 3 * 20
+    assert {name: figures[name] for name in expected} == expected
+    assert "carry: killed with " in done.stderr
