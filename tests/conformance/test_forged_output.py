@@ -5,55 +5,34 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from forging import CANARY, assert_is_ours, forging
-from golden_verdicts import told, verdicts
+from golden_verdicts import told
 from markdown_it import MarkdownIt
 from msgspec import Struct, structs
 from rich.console import Console
 
-from asyncwait.backends.journal import _commands as journal_commands
-from asyncwait.backends.journal._summary import FileSummary, JournalSummary
-from asyncwait.backends.spark.carry import _commands as snapshot_commands
-from asyncwait.backends.spark.carry._reading import CheckpointRead, Held, LaneRead
 from asyncwait.backends.threads._operator import _run_on
-from asyncwait.conformance import mailbox, report
-from asyncwait.conformance._commands import _compare, _mailbox, _play, _report, _vectors
-from asyncwait.conformance._commands._progress import Board
-from asyncwait.conformance._comparing import Comparison, Difference, Pair, Side
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._vectors import Found
-from asyncwait.conformance.expected_failures import ExpectedFailure
-from asyncwait.conformance.harness import play
-from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.mailbox._verify import MailboxCase, MailboxFailure
+from asyncwait.conformance import report
+from asyncwait.conformance._commands import _report
 from asyncwait.conformance.report._json_lines import readable
 from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.report._markdown import to_badge, to_row, to_summary
 from asyncwait.conformance.report.page import html_of
-from asyncwait.conformance.running import Broken
-from asyncwait.conformance.timeline import draw_svg
-from asyncwait.conformance.verdict import Case, Cause, Failure
-from asyncwait.reference import open_operator
+from asyncwait.conformance.verdict import Cause
 from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
-from asyncwait.spec.rules import Rule, mailbox_rules, rules
+from asyncwait.spec.rules import Rule
 from asyncwait.spec.scenario import (
-    ALL_CAPABILITIES,
-    Ending,
     Leg,
     Scenario,
-    Timed,
-    Trace,
     scenarios_from_json,
 )
 from asyncwait.spec.snapshots import NotPortable, encode_snapshot
-from asyncwait.spec.texts import joined
-from asyncwait.spec.vectors import Vector
 from asyncwait.toolkit import call_failed, collect_results, join_errors
 
 TEXTS = 2_500
@@ -99,13 +78,6 @@ def forged(value: Any, texts: Texts) -> Any:
     return replaced(value, str)
 
 
-SCENARIO = Scenario(inputs=(Timed(0, Record("VALUE", key="KEY")),), name="NAME")
-PLAYED = play(open_operator, SCENARIO).legs[0]
-ENDED = structs.replace(PLAYED, ending=Ending("failed", 0, "ERROR", detail="AT", traceback="BY"))
-CASE = Case("CASE", SCENARIO, SCENARIO)
-FAILURE = Failure(CASE, Trace((ENDED,), output="OUTPUT"), Violation("BROKEN", 0))
-
-
 @pytest.fixture(scope="module", params=range(3))
 def reports(request: pytest.FixtureRequest) -> report.Report:
     return readable(forged(told(), forging(request.param)))  # type: ignore[no-any-return]
@@ -141,91 +113,6 @@ def test_no_line_of_a_report_in_a_file_is_forged(reports: report.Report, tmp_pat
     file.write_bytes(data)
     assert report.read_lines(file).runs[0].name == reports.runs[0].name
     assert report.merged([reports], reports.header).runs
-
-
-def shown_verdicts(texts: Texts) -> None:
-    out = Console(width=120)
-    for verdict in forged(verdicts(), texts):
-        report.print_report([verdict], out)
-        board = Board([verdict.backend], out)
-        board._known[verdict.backend] = verdict
-        out.print(board)
-        for result in verdict.results:
-            say(joined(report.rule_lines(verdict.backend, result)))
-
-
-def shown_runs(texts: Texts) -> None:
-    failure = forged(FAILURE, texts)
-    _play.show_run(failure.case, failure.trace, rules(), {})
-    _play._show_broken(Broken(next(texts), next(texts)))
-    picture = draw_svg(failure.case.scenario, failure.trace, failure.violation, title=next(texts))
-    ET.fromstring(picture)  # noqa: S314 - of our own
-    print(picture)
-
-
-def shown_comparison(texts: Texts) -> None:
-    failure = forged(FAILURE, texts)
-    known = {"ORD-1": tuple(ExpectedFailure(text) for text in islice(texts, 60))}
-    sides = [Side(next(texts), ALL_CAPABILITIES, known) for _ in range(2)]
-    at = Difference(0, 0, tuple(islice(texts, 2)), tuple(islice(texts, 2)))
-    compared = Comparison(*sides)
-    compared.unexplained.append(Pair(failure.case, (failure.trace, failure.trace), at))
-    sides[0].tally.counts["ORD-1"].known.add(failure)
-    sides[1].tally.fail(failure.case, next(texts))
-    _compare._print(compared, Console(width=120))
-
-
-def shown_mailbox(texts: Texts) -> None:
-    (rule, other, *_) = mailbox_rules().values()
-    texts_of = {"by": "BY", "mail": "MAIL", "error": "ERROR", "mails": ("MAILS",)}
-    violating = mailbox.MAILBOX_WITNESSES[0].violating
-    events = tuple(structs.replace(each, **texts_of) for each in violating.events)
-    trace = forged(structs.replace(violating, events=events, ending="ENDING"), texts)
-    case = MailboxCase(next(texts), mailbox.MAILBOX_EXAMPLES[0].program, "asyncio")
-    failure = MailboxFailure(case, trace, Violation(next(texts), 1))
-    broken = mailbox.MailboxResult(rule, "fail", 1, 1, failure)
-    results = (broken, mailbox.MailboxResult(other, "error", note=next(texts)))
-    verdict = mailbox.MailboxVerdict(next(texts), results, 1, 1, tuple(islice(texts, 3)))
-    _mailbox._report_of_mailbox(verdict)
-    say(_mailbox._judged_so_far(next(texts), 1, 4), err=True)
-
-
-def shown_stores(texts: Texts) -> None:
-    vectors = [Vector(next(texts), "", (), (), Scenario()) for _ in range(3)]
-    found = [Found(vector, "fail", tuple(islice(texts, 3))) for vector in vectors]
-    _vectors._told(next(texts), found)
-    files = tuple(FileSummary(name[:250], 1, 1, "whole") for name in islice(texts, 3))
-    path, job, version = (each[:999] for each in islice(texts, 3))
-    journal = readable(JournalSummary(path, job, version, 1, 1, 1, 1, 0, 0, files, ()))
-    name, value, key, result = map(clean, islice(texts, 4))
-    flying, done = Held(1, {name: value}, key), Held(1, value, key, [{name: result}])
-    read = CheckpointRead(name, 0, 1, None, (LaneRead(0, 1, [flying], [done]),))
-    for is_json in (False, True):
-        journal_commands._print(journal, is_json=is_json)
-        snapshot_commands._print(read, is_json=is_json)
-
-
-SHOWN = [shown_verdicts, shown_runs, shown_comparison, shown_mailbox, shown_stores]
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("show", SHOWN)
-def test_no_line_of_a_command_is_forged(
-    show: Callable[[Texts], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = forging()
-    is_told = False
-    while number(next(texts)) < TEXTS:
-        show(texts)
-        said = capsys.readouterr()
-        is_told = is_told or CANARY in said.out
-        assert_is_ours(said.out)
-        assert_is_ours(said.err)
-    assert is_told
 
 
 def number(text: str) -> int:

@@ -472,7 +472,7 @@ class _Walk:
     def _add_pickle(self, thing: Any, kind: type, path: str) -> None:
         try:
             reducer = copyreg.dispatch_table.get(kind)
-            pickle = thing.__reduce_ex__(4) if reducer is None else reducer(thing)
+            pickle: Any = thing.__reduce_ex__(4) if reducer is None else reducer(thing)
         except Exception as error:
             what = f"{path} is {shown(thing)} ({kind.__name__}), whose state can't be read"
             raise Undetermined(what) from error
@@ -485,7 +485,8 @@ class _Walk:
             if not is_found or origin_of(module) is None:
                 self._add_attributes(getattr(thing, "__dict__", {}), path)
             return
-        made, arguments, state, items, pairs, *_ = [*pickle, None, None, None]
+        parts: list[Any] = [*pickle, None, None, None]
+        made, arguments, state, items, pairs = parts[:5]
         self._add_items((made, arguments), path)
         self._add(state, path)
         self._add_items(items or (), path)
