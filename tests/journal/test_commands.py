@@ -32,7 +32,7 @@ def test_a_summary_says_of_each_file_what_is_in_it(tmp_path: Path) -> None:
     there = summary(path)
 
     assert isinstance(there, JournalSummary)
-    early, late, torn, worse = (UUID(int=n).hex for n in (2, 3, 4, 0))
+    early, late, torn, worse = (UUID(int=n).hex for n in (3, 5, 6, 0))
     assert there.merged == (FileSummary(f"all-{early}.merged", 1200, 90106, "whole"),)
     assert there.loose == (
         FileSummary(f"late-{late}.loose", 3, 334, "whole"),

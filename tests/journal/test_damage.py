@@ -17,7 +17,7 @@ from asyncwait.backends.journal import (
     JournalCorrupt,
     JournalMismatch,
     JournalTooNew,
-    _index,
+    _files,
     compact,
     key_of,
     summary,
@@ -123,7 +123,7 @@ def test_no_damage_makes_a_wrong_payload(
     chance = Random(mutate.__name__)
     seen = {"refused": 0, "found all": 0, "found less": 0}
     for round_ in range(200):
-        monkeypatch.setattr(_index, "_WORTH", chance.choice((1, 1000)))  # searched in place, or not
+        monkeypatch.setattr(_files, "_WORTH", chance.choice((1, 1000)))  # searched in place, or not
         name = chance.choice(list(files))
         changed = mutate(chance, files[name], strangers)
         lay_out(on_disk, files | {name: changed})

@@ -13,9 +13,8 @@ from journals import entries, fill, find_all, found
 
 from asyncwait.backends.journal import (
     Journal,
-    _index,
+    _files,
     _local,
-    _local_writer,
     compact,
     key_of,
     summary,
@@ -72,8 +71,7 @@ def with_os(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
     def act(stand_in: Any, do: Callable[[], object]) -> bool:
         with monkeypatch.context() as patch:
-            for module in (_local, _local_writer):
-                patch.setattr(module, "os", stand_in)
+            patch.setattr(_local, "os", stand_in)
             try:
                 do()
             except Killed:
@@ -166,7 +164,7 @@ def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
     for begin in range(0, 30, 10):
         fill(journal, entries(*range(begin, begin + 10)))
     opened = []
-    open_file = _index.open_file
+    open_file = _files.open_file
 
     def open_after_merging(*args: Any) -> Any:
         opened.append(args)
@@ -174,7 +172,7 @@ def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
             compact(journal.path)
         return open_file(*args)
 
-    monkeypatch.setattr(_index, "open_file", open_after_merging)
+    monkeypatch.setattr(_files, "open_file", open_after_merging)
 
     assert found(journal, right) == right
     assert len(opened) > 2

@@ -192,7 +192,7 @@ def test_a_newer_format_is_named_as_such(on_disk: Journal, kind: str) -> None:
         there = summary(on_disk.path)
         assert [each.state for each in (*there.loose, *there.merged)] == ["newer"]
     for use in refused:
-        with pytest.raises(JournalTooNew, match=f"{file.name} is of version 9") as caught:
+        with pytest.raises(JournalTooNew, match=f"{file.name} has version 9") as caught:
             use()
         assert "delete nothing" in str(caught.value)
 

@@ -71,32 +71,16 @@ async def test_what_limits_ask_is_not_found_again(on_disk: Journal) -> None:
             assert (attempt.found, attempt.added) == (found, 10 - found)
 
 
-async def test_what_a_call_has_cost_is_not_kept(on_disk: Journal) -> None:
+@pytest.mark.parametrize("most", [(3, 1), (None, None)], ids=["budget", "no limit"])
+async def test_the_cost_of_a_call_is_not_stored(on_disk: Journal, most: Any) -> None:
     async def ask(value: int) -> Cost[str]:
         return Cost(f"answer {value}", {"USD": 1})
 
-    for most in (3, 1):
+    for amount in most:
         with on_disk.attempt("part") as attempt:
-            limits = [Budget(most, "USD")]
+            limits = None if amount is None else [Budget(amount, "USD")]
             async with ordered_wait([1, 2], kept(ask, attempt), limits=limits) as results:
                 assert [each async for each in results] == ["answer 1", "answer 2"]
-
-
-async def test_a_cost_that_no_limit_asks_for_is_left_out_the_first_time_too(
-    on_disk: Journal,
-) -> None:
-    seen = []
-    for _ in range(2):
-        with on_disk.attempt("run") as attempt:
-            asked = kept(costly, attempt)
-            async with ordered_wait(range(3), asked) as results:
-                seen.append([result async for result in results])
-
-    assert seen == [["answer 0", "answer 1", "answer 2"]] * 2
-
-
-async def costly(value: int) -> Cost[str]:
-    return Cost(f"answer {value}", 0.5)
 
 
 async def test_a_result_that_is_to_be_asked_for_again_is_not_kept(on_disk: Journal) -> None:

@@ -13,7 +13,6 @@ from asyncwait.backends.journal import (
     Journal,
     JournalError,
     _remote,
-    _remote_writer,
     compact,
     key_of,
     summary,
@@ -105,7 +104,7 @@ def test_entries_that_were_added_together_are_read_together(
 def test_long_entries_are_not_kept_for_long(
     url: str, monkeypatch: pytest.MonkeyPatch, broken: Any
 ) -> None:
-    monkeypatch.setattr(_remote_writer, "PART_BYTES", 1000)
+    monkeypatch.setattr(_remote, "PART_BYTES", 1000)
     journal = prepared(url)
     sent = broken["sent"]
     with journal.attempt("part") as attempt:

@@ -1,6 +1,7 @@
 """What is added is found: at once, by the next attempt, and after files were merged."""
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from journals import add_all, entries, fill, find_all, found, prepared
 
-from asyncwait.backends.journal import Journal, JournalError, _index, compact, key_of, summary
+from asyncwait.backends.journal import Journal, JournalError, _files, compact, key_of, summary
+from asyncwait.spec import InvalidConfig
 
 STEPS = st.lists(
     st.one_of(
@@ -20,26 +22,14 @@ STEPS = st.lists(
 )
 
 
-def test_what_was_added_is_found_by_the_next_attempt_and_after_merging(journal: Journal) -> None:
-    some, others = entries(*range(100)), entries(*range(50, 150))
-    for name, added in (("part", some), ("other", others)):
-        fill(journal, added, name=name)
-        assert found(journal, [*added, key_of("new")]) == added
-        compact(journal.path)
-
-    assert found(journal, [*some, *others]) == some | others
-    there = summary(journal.path)
-    assert (there.files, there.entries, there.keys, len(there.merged)) == (1, 150, 150, 1)
-
-
 @pytest.mark.parametrize("is_merged", [False, True])
-def test_a_long_index_is_searched_where_it_is(
+def test_a_long_files_is_searched_where_it_is(
     journal: Journal,
     monkeypatch: pytest.MonkeyPatch,
     *,
     is_merged: bool,
 ) -> None:
-    monkeypatch.setattr(_index, "_WORTH", 1)
+    monkeypatch.setattr(_files, "_WORTH", 1)
     some, others = entries(*range(0, 2000, 2)), entries(*range(1, 2000, 2))
     fill(journal, some)
     if is_merged:
@@ -118,3 +108,25 @@ def test_a_closed_attempt_is_of_no_use(journal: Journal) -> None:
     ):
         with pytest.raises(JournalError, match="attempt is closed"):
             use()
+
+
+def test_keys_stay_the_same() -> None:
+    assert key_of("model", "prompt", 7).hex() == "72e35941ea332d1e9308e53319b48a98"
+    assert key_of(b"", "", 0, -1).hex() == "6d19a5696ff2062b37004bfc021eb770"
+
+
+def test_parts_of_a_key_do_not_run_into_each_other() -> None:
+    texts = [("ab", "c"), ("a", "bc"), ("abc",), (b"ab", "c"), ("1",), ("", ""), ("",), ("\ud800",)]
+    others = [(1,), (b"1",), (1, 0), (256,), (-1,), (255,), (0,), (b"\0",)]
+    parts = [*texts, *others]
+
+    assert len({key_of(*each) for each in parts}) == len(parts)
+
+
+@pytest.mark.parametrize("parts", [(), (True,), (1.5,), (None,)])
+def test_what_is_no_part_of_a_key_is_refused(parts: Any) -> None:
+    wrong = parts[0] if parts else parts
+    with pytest.raises(
+        InvalidConfig, match=rf"{re.escape(repr(wrong))} \({type(wrong).__name__}\)"
+    ):
+        key_of(*parts)

@@ -10,7 +10,7 @@ from uuid import UUID
 from click.testing import CliRunner
 from journals import entries, fill, prepared
 
-from asyncwait.backends.journal import _compact, _local_writer, compact
+from asyncwait.backends.journal import _local, _whole, compact
 from asyncwait.backends.journal._commands import journal
 
 
@@ -18,8 +18,8 @@ from asyncwait.backends.journal._commands import journal
 def numbered() -> Iterator[None]:
     numbers = iter(range(1, 100))
     with (
-        patch.object(_local_writer, "uuid4", lambda: UUID(int=next(numbers))),
-        patch.object(_compact, "uuid4", lambda: UUID(int=next(numbers))),
+        patch.object(_local, "uuid4", lambda: UUID(int=next(numbers))),
+        patch.object(_whole, "uuid4", lambda: UUID(int=next(numbers))),
     ):
         yield
 

@@ -1,7 +1,6 @@
-"""Results of completed calls, kept so that a job that starts again makes each call once."""
+"""Stored results of completed calls: a job that starts again makes each call once."""
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.backends.journal._compact import compact, drop_failures
 from asyncwait.backends.journal._errors import (
     EntryTooLarge,
     JournalCorrupt,
@@ -12,11 +11,17 @@ from asyncwait.backends.journal._errors import (
     JournalTooNew,
 )
 from asyncwait.backends.journal._failures import Failure, KeptFailure
+from asyncwait.backends.journal._format import key_of, keys_after
 from asyncwait.backends.journal._journal import Journal
-from asyncwait.backends.journal._keys import key_of, keys_after
 from asyncwait.backends.journal._paid_once import paid_once
-from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
 from asyncwait.backends.journal._version import version_of
+from asyncwait.backends.journal._whole import (
+    FileSummary,
+    JournalSummary,
+    compact,
+    drop_failures,
+    summary,
+)
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A journal as one task has it open."""
+"""An open journal of one task."""
 
 import math
 import threading
@@ -13,36 +13,34 @@ from asyncwait.backends.journal._failures import (
     encode_failure,
     failure_key,
 )
-from asyncwait.backends.journal._files import payload_of, read_entry
+from asyncwait.backends.journal._files import Index, payload_of, read_entry
 from asyncwait.backends.journal._format import KEY_BYTES, MOST, Owner
-from asyncwait.backends.journal._index import Index
-from asyncwait.backends.journal._store import Store, entry_files, undisturbed
-from asyncwait.backends.journal._writers import Writer, open_writer
+from asyncwait.backends.journal._store import Store, Writer, entry_files, open_writer, undisturbed
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
 
 _STEP = 64 * 1024
-"""Bytes that are written before it is asked again how many others have written, at least."""
+"""Bytes that an attempt writes, at least, before it looks again at the files of others."""
 
 
 class Attempt:
     """A journal that one attempt of a task has open; `Journal.attempt` opens it.
 
-    What was there is known when it is opened; what other attempts add meanwhile is not. Any thread
-    may use it. It can't be pickled, and is refused in a forked process, whose writes would mix with
-    ours.
+    It finds entries that existed when it was opened, and its own; it does not find what other
+    attempts add meanwhile. Any thread may use it. It can't be pickled, and a forked process can't
+    use it, whose writes would mix with ours.
 
     Args:
-        store: where the files are.
-        owner: whose journal it is.
+        store: the files.
+        owner: job, version and settings of the journal.
         name: of the attempt.
         flush_rows: see `Journal`.
         max_bytes: see `Journal`.
         failures: see `Journal`.
 
     Attributes:
-        found: how often something was found.
-        added: how many entries were added.
+        found: number of payloads found.
+        added: number of entries added.
         path: of the journal.
         keeps_failures: see `Journal`.
     """
@@ -71,36 +69,34 @@ class Attempt:
         self._torn = self._index.torn
         self._writer: Writer = open_writer(store, name, owner, flush_rows)
         self._others = self._index.size
-        """Bytes of all files, when they were looked at last, but for those written here."""
+        """Bytes of all files except our own, at the last look."""
         self._look_again = 0
         self._is_closed = False
         self._process = getpid()
 
     @property
     def redone(self) -> int:
-        """Places in files at which an entry was dropped that is torn, or not as it was written.
+        """Number of places in files at which an entry is torn or altered, and dropped.
 
-        Of a file that is torn nobody knows how many stood behind that place.
+        A torn file does not say how many entries stood behind that place.
         """
         return self._torn + self._dropped
 
     def find(self, key: bytes) -> bytes | None:
-        """Return the payload that was added with a key; None if there is none.
-
-        If there were several, it is the last one that was added here, or else any of them.
+        """Return the payload of a key: the last one added here, or else any; None if none exists.
 
         Args:
             key: of the call, 16 bytes; see `key_of`.
 
         Raises:
             JournalError: the attempt is closed, or this is a fork of the process that opened it.
-            EntryTooLarge: the payload was too long when it was to be added here: to call again
-                would give another one that is.
+            EntryTooLarge: `add` refused the payload here as too long; another call would return
+                such a payload again.
         """
         return self.find_all([key])[0]
 
     def find_all(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return what `find` gives for each of `keys`, with one wait for whoever adds meanwhile.
+        """Return the result of `find` for each of `keys`, with one wait for other threads.
 
         Args:
             keys: of the calls, 16 bytes each.
@@ -120,7 +116,7 @@ class Attempt:
         return payloads
 
     def knows(self, key: bytes) -> bool:
-        """Whether there is what `outcomes` gives; that does not count as found.
+        """Return True if `outcomes` has a result or a failure; this does not count as found.
 
         Args:
             key: of a call, 16 bytes.
@@ -136,7 +132,7 @@ class Attempt:
             return any(self._find(each) is not None for each in keys)
 
     def outcomes(self, keys: Sequence[bytes]) -> list[bytes | Failure | None]:
-        """Return what is known of calls: what `find_all` gives, or else how they have failed.
+        """Return the payload of each call, or else its failure, or None.
 
         Args:
             keys: of the calls, 16 bytes each.
@@ -170,15 +166,15 @@ class Attempt:
         return None
 
     def _load(self) -> None:
-        """Read all anew: files that were known have been merged."""
+        """Read all files again: known ones have been merged."""
         self._index.load(self._writer.own)
         self._torn = max(self._torn, self._index.torn)
 
     def add(self, key: bytes, payload: bytes) -> None:
-        """Keep what a call has given.
+        """Store the result of a call.
 
-        On a disk the entry outlives this process when `add` returns. Behind fsspec it does when
-        `flush_rows` entries have come, or after `flush` or `close`.
+        On a disk the entry outlives this process when `add` returns. Behind fsspec it does after
+        `flush_rows` entries, `flush` or `close`.
 
         Args:
             key: of the call, 16 bytes; see `key_of`.
@@ -186,11 +182,11 @@ class Attempt:
 
         Raises:
             EntryTooLarge: the payload is longer; then `find` raises it, too.
-            JournalFull: the files would be longer than `max_bytes`.
-            JournalError: the attempt is closed; or its file was deleted, with all that was in it.
-            InvalidConfig: an argument is not what it should be.
-            OSError: it can't be written. On a disk the entry is not there then; behind fsspec it is
-                kept, and written with the next ones.
+            JournalFull: the files would exceed `max_bytes`.
+            JournalError: the attempt is closed, or its file was deleted.
+            InvalidConfig: an argument is wrong.
+            OSError: the write failed. On a disk the entry is lost; behind fsspec the next write
+                repeats it.
         """
         if type(key) is not bytes or len(key) != KEY_BYTES:
             _require_key(key)
@@ -207,13 +203,7 @@ class Attempt:
             self.added += 1
 
     def add_failure(self, failure: Failure) -> None:
-        """Keep how a call has failed, beside results; see `add`.
-
-        Raises:
-            JournalFull: the files would be longer than `max_bytes`.
-            JournalError: the attempt is closed; or its file was deleted.
-            OSError: it can't be written.
-        """
+        """Store the failure of a call, and raise the errors of `add`."""
         self.add(failure_key(failure.key), encode_failure(failure))
 
     def _require_payload(self, key: bytes, payload: Any) -> None:
@@ -235,23 +225,23 @@ class Attempt:
         return sum(entry_files(self._store).values())
 
     def _room(self) -> float:
-        """Return how many bytes the end of the file may take."""
+        """Return the bytes left for the end of the file."""
         if self._max_bytes is None or self._writer.own is None:
             return math.inf
         try:
             return self._max_bytes - self._held()
-        except OSError:  # The folder is gone; the file is to be closed all the same.
+        except OSError:  # The folder is gone; the file must be closed all the same.
             return 0
 
     def _ours(self) -> int:
         return self._writer.written + self._writer.coming
 
     def flush(self) -> None:
-        """Write what was added and is not written yet, behind fsspec.
+        """Write the entries that a part behind fsspec still lacks.
 
         Raises:
             JournalError: the attempt is closed.
-            OSError: it can't be written; it is kept, and written with the next ones.
+            OSError: the write failed; the next one repeats it.
         """
         self._require_open()
         with self._lock:
@@ -259,13 +249,11 @@ class Attempt:
             self._writer.flush()
 
     def close(self) -> None:
-        """Write what is not written yet, and close the files.
-
-        A second time does nothing, nor does a fork of the process that opened it.
+        """Flush, and close the files; a second call, or one in a forked process, does nothing.
 
         Raises:
-            JournalError: the files were deleted, with all that was added.
-            OSError: it can't be written, behind fsspec; it can be closed again then.
+            JournalError: the files were deleted.
+            OSError: the write behind fsspec failed; `close` can be called again.
         """
         if self._process != getpid():
             return
@@ -273,7 +261,7 @@ class Attempt:
             if not self._is_closed:
                 try:
                     self._writer.close(self._room())
-                except JournalError:  # There is nothing that could be written once more.
+                except JournalError:  # A second attempt to write is useless.
                     self._end()
                     raise
                 self._end()
@@ -283,10 +271,10 @@ class Attempt:
         self._is_closed = True
 
     def _require_open(self) -> None:
-        if self._process != getpid():  # Its lock may be held for ever by a thread that is not here.
+        if self._process != getpid():  # A thread of the other process may hold the lock for ever.
             raise JournalError(
-                "the attempt was opened before this process was forked, and is of the other one; "
-                "open one here: journal.attempt(name)"
+                "the attempt was opened before this process was forked, and belongs to the other "
+                "process; open one here: journal.attempt(name)"
             )
         if self._is_closed:
             raise JournalError("the attempt is closed; open another one: journal.attempt(name)")
@@ -305,4 +293,4 @@ class Attempt:
 
 def _require_key(key: Any) -> None:
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
-        raise InvalidConfig.of("key", key, f"{KEY_BYTES} bytes, as key_of(...) gives them")
+        raise InvalidConfig.of("key", key, f"{KEY_BYTES} bytes, as key_of(...) returns them")

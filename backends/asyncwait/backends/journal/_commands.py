@@ -11,21 +11,26 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from asyncwait.backends.journal._compact import compact, drop_failures
-from asyncwait.backends.journal._summary import FileSummary, JournalSummary, summary
 from asyncwait.backends.journal._version import explained
+from asyncwait.backends.journal._whole import (
+    FileSummary,
+    JournalSummary,
+    compact,
+    drop_failures,
+    summary,
+)
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.texts import joined, json_text, name_of, one_line, printable
 
 _USAGE_ERROR = 2
 _CAUSES = 10
-"""Causes of failures that are printed at most."""
+"""Causes of failures in the output at most."""
 
 
 @click.group()
 def journal() -> None:
-    """Look after the results of completed calls, which are kept."""
+    """Show and merge stored results of completed calls."""
 
 
 def _on_path(name: str, act: Callable[[str], JournalSummary], text: str) -> None:
@@ -38,22 +43,22 @@ def _on_path(name: str, act: Callable[[str], JournalSummary], text: str) -> None
         _print(found, is_json=is_json)
 
 
-_on_path("show", summary, "Say what is in the journal at PATH, a folder or a URL.")
+_on_path("show", summary, "Show the content of the journal at PATH, a folder or a URL.")
 _on_path(
     "compact",
     compact,
-    """Merge the files of the journal at PATH, and say what is in there then.
+    """Merge the files of the journal at PATH, and show the new content.
 
-    Entries that are there twice, or are torn, are dropped. Files that are being written are left
-    alone, and readers meanwhile miss nothing.
+    Repeated and torn entries are dropped. Files that are being written stay as they are, and
+    readers meanwhile find all entries.
     """,
 )
 _on_path(
     "drop-failures",
     drop_failures,
-    """Drop the failures that the journal at PATH keeps, so that they are called again.
+    """Drop the failures in the journal at PATH, so that these calls are made again.
 
-    Its files are merged, as by `compact`. Files that are being written are left alone.
+    Its files are merged, as by `compact`. Files that are being written stay as they are.
     """,
 )
 
@@ -61,7 +66,7 @@ _on_path(
 @journal.command("explain")
 @click.argument("job")
 def explain_command(job: str) -> None:
-    """List what the version of JOB is a digest of.
+    """List the parts of which the version of JOB is a digest.
 
     JOB is a function, as module.function; `asyncwait journal show` prints it so. Functions of a
     script (`python job.py`) belong to `__main__`, and have another version than those of `job`.
@@ -86,7 +91,7 @@ def _function(job: str) -> Any:
 
 @contextmanager
 def usage_errors() -> Generator[None]:
-    """Turn errors that a user can mend into one line and exit code 2."""
+    """Turn errors that a user can correct into one line and exit code 2."""
     try:
         yield
     except (AsyncWaitError, OSError) as error:

@@ -1,16 +1,16 @@
-"""Every error of a journal, and when it is raised.
+"""Errors of a journal.
 
     AsyncWaitError
-    └── JournalError           an attempt is used after it was closed, or its files can't be used
-        ├── JournalMismatch    what is in there was completed by other calls; an InvalidConfig, too
+    └── JournalError           an attempt is used after it was closed, or its files are unusable
+        ├── JournalMismatch    its results belong to other calls; an InvalidConfig, too
         ├── JournalTooNew      a later version of asyncwait has written it
-        ├── JournalCorrupt     it can't be told whose it is; `asyncwait journal show` tells more
-        ├── JournalFull        an entry would take it beyond `max_bytes`
-        ├── JournalLost        what an operator calls can't be kept, or looked up, any more
-        └── EntryTooLarge      a result has more bytes than an entry may have; InvalidConfig, too
+        ├── JournalCorrupt     its owner is unreadable; `asyncwait journal show` says more
+        ├── JournalFull        an entry would exceed `max_bytes`
+        ├── JournalLost        an operator can't store or look up results any more
+        └── EntryTooLarge      a result exceeds the size of an entry; an InvalidConfig, too
 
-What the file system raises passes unchanged: no room, no permission, no network; except
-from a call of `paid_once`, which raises a JournalLost from it.
+Errors of the file system pass unchanged: no room, no permission, no network. Only a call of
+`paid_once` raises a JournalLost from them.
 """
 
 from collections.abc import Mapping
@@ -28,16 +28,16 @@ class JournalError(AsyncWaitError):
     def deleted(cls, path: str) -> "JournalError":
         """Build the error for a folder, or a file in it, that an attempt is writing to."""
         return cls(
-            f"{path} was deleted during the run: what was kept there is lost; start again, and "
+            f"{path} was deleted during the run, and its results are lost; start again, and "
             "leave the folder alone meanwhile"
         )
 
 
 class JournalMismatch(JournalError, InvalidConfig):
-    """What is in there was completed by other calls: of another job, version, or other settings.
+    """The results belong to other calls: another job, version, or other settings.
 
     Attributes:
-        differs: by name what it was and what it is now; None where it is not set.
+        differs: by name the old and the new value; None where it is not set.
     """
 
     differs: Mapping[str, tuple[str | None, str | None]]
@@ -49,11 +49,11 @@ class JournalMismatch(JournalError, InvalidConfig):
         differs: Mapping[str, tuple[str | None, str | None]],
         way_back: str | None = None,
     ) -> "JournalMismatch":
-        """Build the error; if the version alone is another, `way_back` says how to go on."""
+        """Build the error; if only the version differs, `way_back` says how to go on."""
         changes = [f"{one_line(name)} was {_change(*both)}" for name, both in differs.items()]
         error = cls(
             f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
-            "another path, go back to what it was, or delete it"
+            "another path, go back to the old value, or delete the folder"
         )
         for old, new in differs.values():
             if (old or "").startswith(("code-", "source-1:")):
@@ -67,11 +67,11 @@ class JournalMismatch(JournalError, InvalidConfig):
 
     @classmethod
     def older(cls, where: str) -> "JournalMismatch":
-        """Build the error for a journal of which no key proves what was called."""
+        """Build the error for a journal whose keys lack the types of values."""
         error = cls(
-            f"journal: {where} is of an older rule, by which types, time zone and `many` were no "
-            "part of a row's key, so that none of its results can be proved; give another path, or "
-            "delete it"
+            f"journal: {where} follows an older rule, by which types, time zone and `many` were no "
+            "part of a row's key, so that its results may belong to other rows; give another path, "
+            "or delete it"
         )
         error.differs = {"rule": ("1", "2")}
         return error
@@ -89,7 +89,7 @@ _AROUND = 60
 
 
 def _change(old: str | None, new: str | None) -> str:
-    """Say both; of long texts what is near the first difference."""
+    """Return both; of long texts the part near the first difference."""
     pairs = zip(old or "", new or "", strict=False)
     same = next((at for at, (one, other) in enumerate(pairs) if one != other), 0)
     return f"{_near(old, same)}, now {_near(new, same)}"
@@ -111,13 +111,13 @@ class JournalTooNew(JournalError):
     def of(cls, file: str, found: int, known: int) -> "JournalTooNew":
         """Build the error."""
         return cls(
-            f"{file} is of version {found} of the format of journals, and this asyncwait reads "
+            f"{file} has version {found} of the format of journals, and this asyncwait reads "
             f"versions up to {known}; update asyncwait, and delete nothing: the results are there"
         )
 
 
 class JournalCorrupt(JournalError):
-    """A file, or the whole journal, does not tell whose it is."""
+    """A file, or the whole journal, has no readable owner."""
 
     @classmethod
     def of(cls, file: str, what: str, way_out: str) -> "JournalCorrupt":
@@ -126,23 +126,16 @@ class JournalCorrupt(JournalError):
 
     @classmethod
     def not_a_file(cls, path: str, kind: str) -> "JournalCorrupt":
-        """Build the error for what has the name of a file of a journal, and is none."""
+        """Build the error for a folder, FIFO or device in the place of a file."""
         return cls.of(path, f"is a {kind}, where a journal has a file", "move it somewhere else")
 
 
 class JournalFull(JournalError):
-    """An entry would take the files of a journal beyond the bytes that they may have."""
+    """An entry would exceed the `max_bytes` of a journal."""
 
     @classmethod
     def of(cls, path: str, held: int, entry: int, most: int) -> "JournalFull":
-        """Build the error.
-
-        Args:
-            path: of the journal.
-            held: bytes that are there.
-            entry: bytes of the entry that is to be added.
-            most: bytes that there may be.
-        """
+        """Build the error from the bytes of the files, of the entry, and of the limit."""
         return cls(
             f"{path} holds {held:,} bytes, and an entry of {entry:,} would pass max_bytes="
             f"{most:,}; raise max_bytes, compact it (asyncwait journal compact), or delete it"
@@ -150,26 +143,26 @@ class JournalFull(JournalError):
 
 
 class JournalLost(JournalError, KeeperLost):
-    """A journal can't be used in the midst of a run, which ends with that: see `paid_once`.
+    """A journal became unusable during a run, which ends: see `paid_once`.
 
-    What it was is its `__cause__`: a JournalError, or what the file system raises.
+    Its `__cause__` is a JournalError, or an error of the file system.
     """
 
     @classmethod
     def of(cls, path: str, error: JournalError | OSError) -> "JournalLost":
-        """Build the error; what the file system raises need not name a file."""
+        """Build the error; an error of the file system may lack the name of a file."""
         why = one_line(shown(error), 600)
-        return cls(f"the journal {path} can't be used, so nothing more is called: {why}")
+        return cls(f"the journal {path} can't be used, so no further call is made: {why}")
 
 
 class EntryTooLarge(JournalError, InvalidConfig):
-    """What a call has given has more bytes than an entry of a journal may have."""
+    """A result has more bytes than an entry of a journal may have."""
 
     @classmethod
     def of_size(cls, size: int) -> "EntryTooLarge":
         """Build the error for a payload of so many bytes."""
         return cls(
-            f"payload must be at most {MOST:,} bytes, got {size:,}: a result that long is not kept "
-            "in a journal, nor called for again; give less, for example where it lies, or do "
-            "without a journal"
+            f"payload must be at most {MOST:,} bytes, got {size:,}: a journal does not store such "
+            "a result, and the call is not repeated; return less, for example its place, or use no "
+            "journal"
         )

@@ -1,16 +1,15 @@
-"""Calls that have failed for good: how they stand in a journal, and are told from results.
+"""Final failures of calls, and their entries in a journal.
 
-A failure has an entry of its own, whose key is derived from that of the call, and which says both.
-So nobody takes it for a result: not a version of asyncwait that knows nothing of failures, nor a
-`decode` of the user's own. Where there is a result, too, that counts.
+A failure has an entry of its own. Its key is derived from the key of the call, and its payload
+holds both, so that neither an older asyncwait nor the user's `decode` takes it for a result. If a
+result exists, too, the result counts.
 """
 
 import msgspec
 from msgspec import Struct
 
 from asyncwait.backends.journal._errors import JournalError
-from asyncwait.backends.journal._format import KEY_BYTES
-from asyncwait.backends.journal._keys import keys_after
+from asyncwait.backends.journal._format import KEY_BYTES, keys_after
 from asyncwait.backends.services._causes import cause_named, kind_of, status_behind
 from asyncwait.spec import (
     AsyncWaitError,
@@ -25,20 +24,20 @@ from asyncwait.toolkit import cause_or_self, causes, status_of
 
 _MARK = b"asyncwait failure 1\0"
 _LONGEST = 2_000
-"""Characters of a reason that are kept."""
+"""Characters of a stored reason at most."""
 
 failure_key = keys_after("failure 1")
-"""Returns the key of the entry that says that the call with a key has failed."""
+"""Returns the key of the entry for the failure of the call with a key."""
 
 
 class Failure(Struct, frozen=True, array_like=True):
-    """What a journal keeps of a call that has failed for good.
+    """Final failure of a call, as a journal stores it.
 
     Args:
         key: of the call.
         kind: name of the error's class.
         reason: as `OperatorError.reason`, at most 2,000 characters.
-        attempts: that there were.
+        attempts: number of attempts.
         status: of HTTP, if the error has one.
     """
 
@@ -50,36 +49,36 @@ class Failure(Struct, frozen=True, array_like=True):
 
     @property
     def cause(self) -> str:
-        """What it is counted as."""
+        """Class and HTTP status, by which failures are counted."""
         return cause_named(self.kind, self.status)
 
     @classmethod
     def of(cls, key: bytes, error: OperatorError) -> "Failure":
-        """Build that of a call which an operator has given up."""
+        """Build the failure of a call that an operator has given up."""
         cause = cause_or_self(error)
         reason = one_line(error.reason, _LONGEST)
         return cls(key, kind_of(cause), reason, error.attempts, status_behind(cause))
 
     @classmethod
     def of_call(cls, key: bytes, error: Exception) -> "Failure":
-        """Build that of a call which raised."""
+        """Build the failure of a call that raised."""
         failure = CallFailed(None, f"the call failed: {shown(error)}")
         failure.__cause__ = error
         return cls.of(key, failure)
 
 
 class KeptFailure(AsyncWaitError):
-    """A call that has failed for good in an earlier run, as the journal says; it is not repeated.
+    """A call failed for good in an earlier run, as the journal says, and is not repeated.
 
     Attributes:
-        failure: what is known of it.
+        failure: kind, reason and status.
     """
 
     def __init__(self, failure: Failure) -> None:
         reason = one_line(failure.reason, _LONGEST)
         super().__init__(
-            f"{one_line(failure.cause)} in an earlier run: {reason}; the journal keeps it, and "
-            "`asyncwait journal drop-failures` has it called again"
+            f"{one_line(failure.cause)} in an earlier run: {reason}; the journal stores it, and "
+            "after `asyncwait journal drop-failures` the call is made again"
         )
         self.failure = failure
 
@@ -88,7 +87,7 @@ class KeptFailure(AsyncWaitError):
 
 
 _FINAL = {400, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 451, 501, 505}
-"""HTTP statuses that say what is wrong with a request: not who asks, how often, or when."""
+"""HTTP statuses that blame the request itself: not its account, its rate or its time."""
 
 _OPEN = (
     BaseExceptionGroup,
@@ -109,7 +108,7 @@ def encode_failure(failure: Failure) -> bytes:
 
 
 def decode_failure(key: bytes, payload: bytes) -> Failure | None:
-    """Return the failure that an entry tells of; None if it is a result."""
+    """Return the failure in an entry; None if the entry holds a result."""
     if not payload.startswith(_MARK):
         return None
     try:
@@ -121,10 +120,10 @@ def decode_failure(key: bytes, payload: bytes) -> Failure | None:
 
 
 def is_open(error: BaseException | None) -> bool:
-    """Say whether an error proves nothing of the next call, whoever is asked about it.
+    """Return True if the next call may succeed, whatever `is_final` says.
 
-    It may be the machine's, the account's or the network's, that of a deadline or of limits, which
-    kept a call from being made, rather than the record's own; or stem from such a one.
+    The machine, the account, the network, a deadline or a limit caused such an error, not the
+    record.
     """
     for each in causes(error):
         if not isinstance(each, Exception) or isinstance(each, _OPEN):

@@ -1,7 +1,8 @@
-"""One file of entries: opened, read through, and asked for single entries."""
+"""Files of entries: opened, read through, and searched by key."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from asyncwait.backends.journal._format import (
     ENTRIES,
     FOOTER,
     HEADER_MOST,
+    KEY_BYTES,
     MOST,
     RECORD,
     TAIL,
@@ -24,23 +26,23 @@ from asyncwait.backends.journal._format import (
     decode_header,
     is_entry,
 )
-from asyncwait.backends.journal._store import Store
+from asyncwait.backends.journal._store import Store, entry_files, is_remote, undisturbed
 
 _NEAR = 4096
-"""Bytes that are read of an entry at first: most are no longer."""
+"""Bytes of the first read of an entry: most entries are shorter."""
 
 _PIECE = RECORD.size * 40_000
-"""Bytes that are read of an index at a time."""
+"""Bytes of one read of an index."""
 
 
 class EntryFile(Struct, frozen=True):
-    """A file whose header is right.
+    """A file with a valid header.
 
     Args:
         name: in its folder.
         salt: of its checksums.
-        first: where the first entry begins.
-        index: where its index begins; None if it is not sealed.
+        first: place of the first entry.
+        index: place of the index; None if the file is not sealed.
         count: records in the index.
     """
 
@@ -52,15 +54,15 @@ class EntryFile(Struct, frozen=True):
 
 
 def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | None:
-    """Return what the header and the footer of a file say; None if it ends within its header.
+    """Read the header and the footer of a file; return None if it ends within its header.
 
-    The footer is believed when the index has been read (`index_pieces`).
+    Only a read of the index (`index_pieces`) proves the footer.
 
     Raises:
-        FileNotFoundError: it has gone.
+        FileNotFoundError: the file is gone.
         JournalCorrupt: it has no header.
-        JournalMismatch: it belongs to another job or version, or was kept with other settings.
-        JournalTooNew: it is of a later version of the format.
+        JournalMismatch: it belongs to another job or version, or to other settings.
+        JournalTooNew: it has a later version of the format.
     """
     header = decode_header(ENTRIES, store.read(name, 0, HEADER_MOST))
     path = f"{store.path}/{name}"
@@ -69,8 +71,8 @@ def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | N
     if isinstance(header, Newer):
         raise JournalTooNew.of(path, header.format, header.known)
     if header == "corrupt":
-        way_out = "delete that file, and what is in there is called again"
-        raise JournalCorrupt.of(path, "does not say whose it is: its header is damaged", way_out)
+        way_out = "delete that file, and its calls are made again"
+        raise JournalCorrupt.of(path, "has no readable owner: its header is damaged", way_out)
     assert isinstance(header, Header)
     if (held := header.meta.owner) != owner:
         raise JournalMismatch.between(path, _differences(held, owner))
@@ -80,7 +82,7 @@ def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | N
 
 
 def _differences(held: Owner, owner: Owner) -> dict[str, tuple[str | None, str | None]]:
-    """Say in what a file belongs to somebody else; of settings it has a digest alone."""
+    """Return the differences of two owners; of settings a file has only a digest."""
     both = {
         "job": (held.job, owner.job),
         "version": (held.version, owner.version),
@@ -104,10 +106,10 @@ class IndexDamagedError(Exception):
 
 
 def index_pieces(store: Store, file: EntryFile) -> Iterator[bytes]:
-    """Yield the records of a file's index, many at a time; they are right if it comes to an end.
+    """Yield the records of a file's index, many at a time; the end proves them.
 
     Raises:
-        IndexDamagedError: they are not.
+        IndexDamagedError: the checksum is wrong.
     """
     assert file.index is not None
     end = file.index + file.count * RECORD.size
@@ -210,3 +212,133 @@ def read_entry(store: Store, file: EntryFile, at: int, key: bytes) -> bytes | No
 def payload_of(entry: bytes) -> bytes:
     """Return the payload of an entry that is right."""
     return entry[BEFORE.size : -CHECK_BYTES]
+
+
+Place: TypeAlias = tuple[EntryFile, int]
+"""A file, and the place of an entry in it."""
+
+_IN_PLACE = 16
+"""Number of indexes that are searched in their files: each slows every search."""
+
+_WORTH = 4096
+"""Records of an index from which on it is searched in its file."""
+
+_BLOCK = 128
+"""Records of one read of an index that is searched in its file."""
+
+_OFFSET_BITS = 44
+"""No file is longer than 16 TiB."""
+
+
+class Table:
+    """A sealed index that is searched in its file: memory has only the first key of each block.
+
+    Raises:
+        IndexDamagedError: its checksum is wrong.
+    """
+
+    def __init__(self, store: Store, file: EntryFile) -> None:
+        self.file = file
+        self._store = store
+        self._whole = b""
+        """The index itself, if a read of it would be a request."""
+        self._first: list[bytes] = []
+        kept, remote = [], is_remote(store.path)
+        step = _BLOCK * RECORD.size
+        behind = 0
+        for piece in index_pieces(store, file):
+            starts = range(-behind % step, len(piece), step)
+            self._first += [piece[at : at + KEY_BYTES] for at in starts]
+            behind += len(piece)
+            if remote:
+                kept.append(piece)
+        self._whole = b"".join(kept)
+
+    def find(self, key: bytes) -> int | None:
+        """Return the place of the entry with a key; None if none exists."""
+        block = bisect_right(self._first, key) - 1
+        if block < 0:
+            return None
+        records = self._records(block * _BLOCK * RECORD.size)
+        at = records.find(key)
+        while at % RECORD.size and at >= 0:  # The match spans two records.
+            at = records.find(key, at + 1)
+        return RECORD.unpack_from(records, at)[1] if at >= 0 else None
+
+    def _records(self, begin: int) -> bytes:
+        assert self.file.index is not None
+        length = min(_BLOCK * RECORD.size, self.file.count * RECORD.size - begin)
+        if self._whole:
+            return self._whole[begin : begin + length]
+        return self._store.read(self.file.name, self.file.index + begin, length)
+
+
+class Index:
+    """Places of the entries of all files.
+
+    Attributes:
+        size: bytes of all files.
+        torn: number of files that end with a wrong entry, or before the first.
+    """
+
+    def __init__(self, store: Store, owner: Owner) -> None:
+        self._store = store
+        self._owner = owner
+
+    def load(self, own: str | None = None) -> None:
+        """Read all files.
+
+        Raises:
+            JournalCorrupt: the owner of a file is unreadable.
+            JournalMismatch: a file belongs to another job or version, or to other settings.
+            JournalTooNew: a file has a later version of the format.
+            JournalError: files are deleted faster than they can be read.
+        """
+        undisturbed(self._store, lambda: self._load(own))
+
+    def _load(self, own: str | None) -> None:
+        sizes = entry_files(self._store)
+        sizes.pop(own or "", None)
+        self.size = sum(sizes.values())
+        self.torn = 0
+        self._files: list[EntryFile] = []
+        self._tables: list[Table] = []
+        self._places: dict[bytes, int] = {}
+        self._wrong: set[tuple[str, bytes]] = set()
+        for name, size in sorted(sizes.items(), key=lambda each: -each[1]):
+            file = open_file(self._store, name, size, self._owner)
+            if file is None:
+                self.torn += 1
+            elif not self._is_table(file):
+                self._take(file)
+
+    def _is_table(self, file: EntryFile) -> bool:
+        if file.count < _WORTH or len(self._tables) >= _IN_PLACE:
+            return False
+        try:
+            self._tables.append(Table(self._store, file))
+        except IndexDamagedError:
+            return False
+        return True
+
+    def _take(self, file: EntryFile) -> None:
+        records, is_torn = records_of(self._store, file)
+        self.torn += is_torn
+        number = len(self._files) << _OFFSET_BITS
+        self._files.append(file)
+        self._places.update((key, number | at) for key, at in RECORD.iter_unpack(records))
+
+    def find(self, key: bytes) -> Place | None:
+        """Return the place of the entry with a key; None if none exists."""
+        if (place := self._places.get(key)) is not None:
+            return self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
+        for table in self._tables:
+            at = table.find(key)
+            if at is not None and (table.file.name, key) not in self._wrong:
+                return table.file, at
+        return None
+
+    def drop(self, key: bytes, file: EntryFile) -> None:
+        """Ignore a wrong entry from now on. Another file may have a right one."""
+        if self._places.pop(key, None) is None:
+            self._wrong.add((file.name, key))

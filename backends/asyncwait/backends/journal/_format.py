@@ -1,9 +1,9 @@
-r"""How a file of a journal is written: once, from its beginning to its end.
+r"""Format of a file of a journal, which is written once, from its beginning to its end.
 
-    header   8 bytes    what it is, and the version of this format
+    header   8 bytes    kind of file, and version of this format
              u32        length of the meta
-             meta       msgpack: {"job": str, "version": str, "id": 16 bytes of chance}, and if
-                        there are settings: {"digest": 16 bytes}, or all in the identity file
+             meta       msgpack: {"job": str, "version": str, "id": 16 random bytes}, and with
+                        settings: {"digest": 16 bytes}, or all of them in the identity file
              16 bytes   blake2b of all of the above: the salt of the file
     entry    u32        length of the payload, at most 64 MiB
              16 bytes   key
@@ -12,39 +12,36 @@ r"""How a file of a journal is written: once, from its beginning to its end.
     ...
     end      u32        0xFFFFFFFF, which is no length
     index    16 bytes   key
-             u64        where its entry begins in the file
+             u64        place of its entry in the file
     ...                 sorted by key, each key once
-    footer   u64        how many of them
-             u64        where the index begins
+    footer   u64        number of records
+             u64        place of the index
              16 bytes   blake2b, keyed with the salt, of the index and the two numbers
-             8 bytes    what it is
+             8 bytes    kind of file
 
-All numbers are little-endian. A file is *sealed* if it has a footer that is right: then its index
-is believed, and no payload is read before it is asked for. A file of an attempt is sealed when the
-attempt is closed; a merged one and a part on fsspec have been from the beginning. A file without
-is what an attempt has left that was killed: its entries are read from the first one on, up to the
-first that is torn or whose checksum is wrong. What is behind that is dropped and counted; those
-calls are made again. So a merged file whose index is damaged loses nothing but speed.
+All numbers are little-endian. A file with a valid footer is *sealed*: readers trust its index, and
+read a payload only when it is looked up. An attempt seals its file when it closes; a merged file
+and a part on fsspec are sealed from the beginning. A killed attempt leaves a file without footer:
+readers take its entries up to the first that is torn or whose checksum is wrong, drop and count the
+rest, and make those calls again. So a merged file with a damaged index loses only speed.
 
-Each entry is checked once more when it is found, together with its key. The salt is in every
-checksum, and no two files have the same one, so that an entry that got into another file, of this
-journal or of a foreign one, is none there.
+A lookup checks the entry once more, with its key. The salt is part of every checksum, and no two
+files share one, so that an entry in a wrong file, of this or another journal, is invalid there.
 
-A header that is whole and of another job, version or settings is refused (`JournalMismatch`), one
-that is long enough and wrong is, too (`JournalCorrupt`), naming the file: whoever deletes it calls
-again for what is in there, and nobody else decides that. So is one of a later version of this
-format (`JournalTooNew`): the first eight bytes are all that versions have in common. A file that
-ends within its header holds no entry and is passed over. Killed processes leave no such thing on a
-local disk, where a file gets its name when its header is written; fsspec can't promise that of
-every file system.
+An attempt refuses a whole header of another job, version or settings (`JournalMismatch`), and a
+damaged header (`JournalCorrupt`), by the file's name: only the user may delete it, and so repeat
+its calls. The attempt also refuses a later version of this format (`JournalTooNew`): versions have
+only the first eight bytes in common. A file that ends within its header has no entry and is
+ignored. On a local disk a file gets its name after its header is written, so killed processes leave
+no such file; some file systems of fsspec may.
 
-The identity file of a journal is a header alone. Its version is 2. In version 1 there were no
-settings: what was begun then by DataFrame operators is refused by them, because the types of values
-were no part of keys, so that no key proves what was called.
+The identity file of a journal is only a header, of version 2. Version 1 had no settings; DataFrame
+operators refuse it, because its keys lack the types of values.
 """
 
 import os
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
@@ -52,14 +49,16 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from asyncwait.spec import InvalidConfig
+
 IDENTITY = b"AWJRNi\x00\x02"
-"""What the identity file begins with; the last byte is the latest version that is read."""
+"""Begin of the identity file; the last byte is the latest readable version."""
 
 ENTRIES = b"AWJRNe\x00\x01"
-"""What a file of entries begins with."""
+"""Begin of a file of entries."""
 
 FOOTER = b"AWJRNf\x00\x01"
-"""What a sealed file ends with."""
+"""End of a sealed file."""
 
 MOST = 64 * 1024 * 1024
 """Bytes of a payload at most."""
@@ -71,25 +70,25 @@ HEADER_MOST = 4096
 """No header of entries is longer, in bytes: job and version have a bound."""
 
 IDENTITY_MOST = 256 * 1024
-"""Nor is that of an identity, which has all settings."""
+"""No identity, which has all settings, is longer, in bytes."""
 
 END = struct.pack("<I", 0xFFFFFFFF)
-"""Stands behind the last entry of a sealed file, where the length of the next one would be."""
+"""Mark behind the last entry of a sealed file, in place of the next length."""
 
 BEFORE = struct.Struct("<I16s")
-"""What stands before a payload: its length, and the key."""
+"""Length and key, before a payload."""
 
 CHECK_BYTES = 8
-"""What stands behind a payload."""
+"""Bytes of the checksum behind a payload."""
 
 AROUND = BEFORE.size + CHECK_BYTES
 """Bytes of an entry beside its payload."""
 
 RECORD = struct.Struct("<16sQ")
-"""One record of an index: key, and where the entry begins."""
+"""One record of an index: key, and place of the entry."""
 
 TAIL = struct.Struct("<QQ16s8s")
-"""The footer: records, where the index begins, checksum, what it is."""
+"""The footer: number of records, place of the index, checksum, kind of file."""
 
 PER_ENTRY = AROUND + RECORD.size
 """Bytes that an entry takes beside its payload, in the index too."""
@@ -102,16 +101,16 @@ _SALT_BYTES = 16
 
 
 Settings: TypeAlias = tuple[tuple[str, str], ...]
-"""What else results depend on: names, and what is set."""
+"""Other dependencies of results: names and values."""
 
 
 class Owner(Struct, frozen=True):
-    """Whose results they are.
+    """Owner of results.
 
     Args:
-        job: that they are of.
+        job: its name.
         version: of the function.
-        settings: a digest of them, see `digest_of`.
+        settings: their digest, see `digest_of`.
     """
 
     job: str
@@ -120,21 +119,21 @@ class Owner(Struct, frozen=True):
 
 
 def digest_of(settings: Settings) -> bytes:
-    """Return 16 bytes that stand for settings, in whatever order; none if there are none."""
+    """Return a digest of 16 bytes of settings in any order; no bytes without settings."""
     if not settings:
         return b""
     return blake2b(msgspec.msgpack.encode(sorted(settings)), digest_size=16).digest()
 
 
 class Meta(Struct, frozen=True, omit_defaults=True):
-    """What a file says of itself.
+    """Content of a header.
 
     Args:
-        job: whose it is.
+        job: name of the job.
         version: of the function.
-        id: makes the file unlike any other.
+        id: random bytes, unique to the file.
         digest: of the settings, in a file of entries.
-        settings: all, in an identity.
+        settings: in an identity.
     """
 
     job: str
@@ -145,15 +144,15 @@ class Meta(Struct, frozen=True, omit_defaults=True):
 
     @property
     def owner(self) -> Owner:
-        """Whose file it is."""
+        """Owner of the file."""
         return Owner(self.job, self.version, self.digest or digest_of(self.settings))
 
 
 class Header(Struct, frozen=True):
-    """A header that was read.
+    """A decoded header.
 
     Args:
-        meta: what it says.
+        meta: its content.
         salt: of the file.
         size: in bytes.
         format: version of the format.
@@ -169,8 +168,8 @@ class Newer(Struct, frozen=True):
     """A header of a later version of the format.
 
     Args:
-        format: which one.
-        known: the latest that can be read.
+        format: version of the format.
+        known: latest readable version.
     """
 
     format: int
@@ -178,7 +177,7 @@ class Newer(Struct, frozen=True):
 
 
 def encode_identity(job: str, version: str, settings: Settings) -> bytes:
-    """Return the file that says whose journal it is."""
+    """Return the content of an identity file."""
     return _encode_header(IDENTITY, Meta(job, version, os.urandom(16), settings=settings))[0]
 
 
@@ -196,11 +195,11 @@ def _encode_header(magic: bytes, said: Meta) -> tuple[bytes, bytes]:
 
 
 def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn", "corrupt"]:
-    """Return the header with which `data` begins; or that it ends too soon, or is none.
+    """Decode the header at the begin of `data`.
 
     Args:
         magic: `IDENTITY` or `ENTRIES`.
-        data: the first bytes of a file, as many as the header may have, or all if it has less.
+        data: the first bytes of a file, as many as a header may have.
     """
     found, length = _HEAD.unpack(data[: _HEAD.size].ljust(_HEAD.size, b"\0"))
     if not magic[:-1].startswith(data[: len(magic) - 1]):
@@ -234,7 +233,7 @@ def encode_entry(salt: bytes, key: bytes, payload: bytes) -> bytes:
 
 
 def is_entry(salt: bytes, entry: bytes) -> bool:
-    """Say whether these bytes, of the right length, are an entry of the file with that salt."""
+    """Return True if these bytes, of the right length, are an entry of the file with that salt."""
     digest = _keyed(salt).copy()
     digest.update(entry[:-CHECK_BYTES])
     return entry[-CHECK_BYTES:] == digest.digest()  # type: ignore[no-any-return]
@@ -242,17 +241,17 @@ def is_entry(salt: bytes, entry: bytes) -> bool:
 
 @lru_cache(maxsize=256)
 def _keyed(salt: bytes) -> Any:
-    """Return what checksums of a file begin with: a third of what they cost."""
+    """Return the first state of a file's checksums, a third of their cost."""
     return blake2b(digest_size=CHECK_BYTES, key=salt)
 
 
 def encode_end(salt: bytes, index: bytes | bytearray, where: int) -> bytes:
-    """Return what seals a file, index and all.
+    """Return the end of a sealed file: mark, index and footer.
 
     Args:
         salt: of the file.
         index: its records, sorted.
-        where: the last entry ends, in bytes from the beginning.
+        where: end of the last entry, in bytes.
     """
     count, begin = len(index) // RECORD.size, where + len(END)
     check = IndexCheck(salt)
@@ -261,13 +260,62 @@ def encode_end(salt: bytes, index: bytes | bytearray, where: int) -> bytes:
 
 
 class IndexCheck:
-    """The checksum of an index, which may come piece by piece."""
+    """Checksum of an index, which may arrive piece by piece."""
 
     def __init__(self, salt: bytes) -> None:
         self._hash = blake2b(digest_size=16, key=salt)
         self.update = self._hash.update
 
     def digest(self, count: int, begin: int) -> bytes:
-        """Return it."""
+        """Return the checksum."""
         self.update(struct.pack("<QQ", count, begin))
         return self._hash.digest()
+
+
+_PERSON = b"asyncwait key 1"
+
+
+def key_of(*parts: bytes | str | int) -> bytes:
+    """Return the key of a call, 16 bytes, of all parts on which its result depends.
+
+    The key is the same on every machine and in every version of Python. Kind and length of a part
+    count, so `("ab", "c")`, `("a", "bc")` and `(b"ab", "c")` have three different keys.
+
+    Args:
+        parts: of the value; for example the name of a model, and a prompt.
+
+    Raises:
+        InvalidConfig: `parts` is empty, or a part has another type, such as bool.
+    """
+    if not parts:
+        raise InvalidConfig.of("parts", parts, "at least one: all calls would have the same key")
+    return keys_after(*parts[:-1])(parts[-1])
+
+
+def keys_after(*first: bytes | str | int) -> Callable[..., bytes]:
+    """Return `key_of` for calls that share their first parts, which are hashed once."""
+    begin = blake2b(digest_size=KEY_BYTES, person=_PERSON)
+    _add(begin, first)
+
+    def key(*rest: bytes | str | int) -> bytes:
+        digest = begin.copy()
+        _add(digest, rest)
+        return digest.digest()
+
+    return key
+
+
+def _add(digest: Any, parts: tuple[bytes | str | int, ...]) -> None:
+    for part in parts:
+        kind, data = _encoded(part)
+        digest.update(kind + len(data).to_bytes(8, "little") + data)
+
+
+def _encoded(part: bytes | str | int) -> tuple[bytes, bytes]:
+    if isinstance(part, bytes):
+        return b"b", part
+    if isinstance(part, str):
+        return b"s", part.encode("utf-8", "surrogatepass")
+    if type(part) is not int:
+        raise InvalidConfig.of("a part of a key", part, "bytes, str or int")
+    return b"i", part.to_bytes(part.bit_length() // 8 + 1, "little", signed=True)

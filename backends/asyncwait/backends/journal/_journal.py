@@ -1,4 +1,4 @@
-"""What a journal is, as it travels from the process that plans a job to those that work on it."""
+"""Definition of a journal: the planning process makes it, and the workers open it."""
 
 import os
 import re
@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import fields, force_setattr, replace
 
 from asyncwait.backends.journal._attempt import Attempt
-from asyncwait.backends.journal._compact import compact_if_many
 from asyncwait.backends.journal._errors import JournalMismatch
+from asyncwait.backends.journal._files import Index
 from asyncwait.backends.journal._format import (
     Header,
     Owner,
@@ -18,57 +18,57 @@ from asyncwait.backends.journal._format import (
     digest_of,
     encode_identity,
 )
-from asyncwait.backends.journal._index import Index
 from asyncwait.backends.journal._store import (
     IDENTITY_NAME,
     Store,
     entry_files,
     is_remote,
     need_identity,
+    open_store,
     read_identity,
 )
-from asyncwait.backends.journal._writers import open_store
+from asyncwait.backends.journal._whole import compact_if_many
 from asyncwait.spec import InvalidConfig
 
 _LONGEST = 200
 _OF_FRAMES = {"columns", "schema", "many", "zone"}
-"""Settings that DataFrame operators set themselves."""
+"""Settings of the DataFrame operators."""
 _SETTINGS_MOST = 200 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=-]{0,99}")
 
 
 class Journal(Struct, frozen=True):
-    """Where the results of a job are kept. It can be pickled, and holds nothing open.
+    """Store of the results of a job. It can be pickled, and holds no open file.
 
-    A result has at most 64 MiB, encoded; a longer one is refused, see `Attempt.add`.
+    A result has at most 64 MiB, encoded; see `Attempt.add`.
 
-    A folder needs POSIX. On a network file system without locks it can be used, and its loose files
-    are not merged.
+    A folder needs POSIX. A network file system without locks works, but its loose files are not
+    merged.
 
     Args:
         path: a folder that all processes see under the same name, or a URL for fsspec, such as
-            "s3://bucket/journal". A folder is made absolute: workers may be somewhere else.
-        job: whose results they are, at most 200 characters. All runs that are to share them give
-            the same.
-        version: of the function, at most 200 characters: another one if it gives other results, as
-            `version_of` makes it.
-        flush_rows: entries that are collected before a part is written, behind fsspec; so many at
-            most are called again if the process is killed. On a disk there is no waiting.
-        max_bytes: that all files together may have; None for no bound. Attempts that run side by
-            side look from time to time what the others have written, so it may be passed a little.
-        settings: what else the results depend on, as pairs of a name and a text; with others a run
-            is refused, by name, with both. DataFrame operators set their own: the columns that the
-            function is given with their types, `schema`, `many`, and where instants are read the
-            time zone. At most 200 KiB in all.
-        failures: whether calls that have failed for good are kept, too, and not made again: those
-            that raised what `Retry.on_error` does not name, or where there is no `Retry`, what
-            `asyncwait.backends.services.transient` does not. Never kept is what proves nothing of
-            the next call: deadlines, the last of several attempts, an `OSError`, `MemoryError`,
+            "s3://bucket/journal". A relative path becomes absolute, because workers may have
+            another working directory.
+        job: name of the job, at most 200 characters, equal in all runs that share results.
+        version: of the function, at most 200 characters; another one if the results differ, as from
+            `version_of`.
+        flush_rows: entries of a part behind fsspec; a killed process repeats so many calls at most.
+            On a disk each entry is written at once.
+        max_bytes: bound for all files together; None for no bound. Attempts that run side by side
+            look at the files of the others from time to time, and may exceed it a little.
+        settings: other dependencies of the results, as pairs of a name and a text, at most 200 KiB
+            in all; a run with other settings raises an error that names both. DataFrame operators
+            set their own: the columns of the function with their types, `schema`, `many`, and the
+            time zone if they read instants.
+        failures: True to store final failures, too, and not to repeat these calls: errors that
+            `Retry.on_error` does not name, or without a `Retry`,
+            `asyncwait.backends.services.transient`. A journal never stores an error that the next
+            call may not have: deadlines, the last of several attempts, an `OSError`, `MemoryError`,
             `EOFError`, bare `RuntimeError` or group, and HTTP statuses such as 401, 402 or 403.
-            `drop_failures` has all called again, as it must when another `Retry` is to decide.
+            After `drop_failures` all are called again, as another `Retry` requires.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is wrong.
     """
 
     path: str
@@ -95,23 +95,22 @@ class Journal(Struct, frozen=True):
 
     @property
     def owner(self) -> Owner:
-        """Whose results they are."""
+        """Job, version and settings."""
         return Owner(self.job, self.version, digest_of(self.settings))
 
     def prepare(self) -> None:
-        """Make the folder, or see that it holds what this journal is for; once, before all work.
+        """Create the folder, or check that it belongs to this journal; once, before all work.
 
-        Many loose files are merged, see `compact`: more than 64, or more than 64 MiB in them.
-        Without settings of its own it leaves those alone that are there; where none are set and
-        nothing is kept yet, its own are set.
+        More than 64 loose files, or 64 MiB in them, are merged; see `compact`. A journal without
+        settings accepts the stored ones. Settings are stored as long as the folder has no results.
 
         Raises:
-            JournalMismatch: it belongs to another job or version, or was kept with other settings.
+            JournalMismatch: the folder belongs to another job or version, or to other settings.
             JournalTooNew: a later version of asyncwait has written it.
-            JournalCorrupt: it does not say whose it is.
+            JournalCorrupt: its owner is unreadable.
             MissingExtra: the path is a URL, and fsspec is not installed.
-            InvalidConfig: the path is that of a file, or fsspec knows nothing of that kind.
-            OSError: it can't be read or written.
+            InvalidConfig: the path is a file, or a URL of a kind that fsspec does not know.
+            OSError: the folder can't be read or written.
         """
         with closing(open_store(self.path)) as store:
             try:
@@ -121,15 +120,15 @@ class Journal(Struct, frozen=True):
             with store.alone():
                 held = read_identity(store)
                 if held is None:
-                    Index(store, self.owner).load()  # Each file says whose it is, too.
+                    Index(store, self.owner).load()  # Each file names its owner, too.
                 if held is None or self._is_free(store, held):
                     store.put(IDENTITY_NAME, encode_identity(self.job, self.version, self.settings))
-                    held = need_identity(store)  # Without locks somebody else may be faster.
+                    held = need_identity(store)  # Without locks another process may be faster.
             self._require_ours(store, held, self.settings or held.meta.settings)
             compact_if_many(store, held.meta.owner)
 
     def _is_free(self, store: Store, held: Header) -> bool:
-        """Say whether there is nothing that settings would be the wrong ones of."""
+        """Return True if the journal has neither settings nor results."""
         meta = held.meta
         is_ours = (meta.job, meta.version, meta.settings) == (self.job, self.version, ())
         return is_ours and bool(self.settings) and not entry_files(store)
@@ -156,19 +155,19 @@ class Journal(Struct, frozen=True):
         return f"Journal({', '.join(told)})"
 
     def attempt(self, name: str) -> Attempt:
-        """Open the journal for one attempt of a task; leave it as a context, or close it.
+        """Open the journal for one attempt of a task; exit it as a context, or close it.
 
         Args:
-            name: for people who look at the folder, for example "part-7". It need not be unique.
+            name: begin of the file's name, for example "part-7". It need not be unique.
 
         Raises:
-            JournalMismatch: the journal, or a file in it, belongs to another job or version, or was
-                kept with other settings.
+            JournalMismatch: the journal, or a file in it, belongs to another job or version, or to
+                other settings.
             JournalTooNew: a later version of asyncwait has written it, or a file in it.
-            JournalCorrupt: there is no journal, or a file does not say whose it is.
-            InvalidConfig: the name is none for a file.
+            JournalCorrupt: the folder has no journal, or the owner of a file is unreadable.
+            InvalidConfig: the name is unusable for a file.
             MissingExtra: the path is a URL, and fsspec is not installed.
-            OSError: it can't be read.
+            OSError: the folder can't be read.
         """
         _require_name(name)
         store = open_store(self.path)

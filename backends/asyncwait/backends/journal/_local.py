@@ -1,4 +1,4 @@
-"""A folder on a disk. All that changes it is a call of `os`, one step each."""
+"""A folder on a disk: its files, and the file of an attempt. All changes are calls of `os`."""
 
 import errno
 import fcntl
@@ -10,32 +10,52 @@ from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO
 from uuid import uuid4
 
-from asyncwait.backends.journal._errors import JournalCorrupt
+from asyncwait.backends.journal._errors import JournalCorrupt, JournalError
+from asyncwait.backends.journal._files import payload_of
+from asyncwait.backends.journal._format import (
+    AROUND,
+    BEFORE,
+    MOST,
+    PER_ENTRY,
+    PER_SEAL,
+    RECORD,
+    Owner,
+    encode_end,
+    encode_entry,
+    encode_header,
+    is_entry,
+)
 from asyncwait.backends.journal._store import LOOSE, MERGED, Write
 from asyncwait.toolkit._file_lock import is_locked_within
 
 TEMPORARY = ".tmp"
-"""How the name of a file ends that is being begun."""
+"""End of the name of an unfinished file."""
 
 _BEGUN = re.compile(rf"-[0-9a-f]{{32}}({re.escape(LOOSE)})?{re.escape(TEMPORARY)}$")
-"""Of our files alone: whose folder it is may have others that end so."""
+"""Matches only our own temporary files; users may keep other .tmp files in the folder."""
 
 _PATIENCE = 5.0
-"""Seconds for which another one may have the folder to itself; it may have stopped, or be ours."""
+"""Seconds to wait for the lock of the folder; its holder may have stopped, or be this process."""
 
 _OPEN_AT_ONCE = 32
 _PIECE = 1 << 20
+
+_OFTEN = 10
+
+_SOON = 100e-6
+"""Seconds between two checks that the file still exists; a check for each entry would cost half as
+much as writing it."""
 
 
 class LocalStore:
     """See `Store`.
 
-    A file is written under another name, locked, and gets its own when it can be read. Its writer
-    keeps the lock, and the system gives it back when that is closed or killed: a file that can be
-    locked is final.
+    A new file has a temporary name until it can be read. Its writer holds a lock, which the system
+    releases when the writer closes the file or is killed: a file that can be locked is final.
     """
 
     def __init__(self, path: str) -> None:
@@ -51,10 +71,10 @@ class LocalStore:
         folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             with suppress(OSError):
-                is_locked_within(folder, _PATIENCE)  # or go on without it
+                is_locked_within(folder, _PATIENCE)  # Without locks, go on.
             yield
         finally:
-            with suppress(OSError):  # Whoever was forked meanwhile has the descriptor, too.
+            with suppress(OSError):  # A process forked meanwhile has the descriptor, too.
                 fcntl.flock(folder, fcntl.LOCK_UN)
             os.close(folder)
 
@@ -70,7 +90,7 @@ class LocalStore:
         return found
 
     def read(self, name: str, begin: int, length: int) -> bytes:
-        with self._lock:  # Nobody else closes it meanwhile.
+        with self._lock:  # No other thread may close the file meanwhile.
             try:
                 return _pread(self._opened(name), begin, length)
             except OSError as error:
@@ -90,7 +110,7 @@ class LocalStore:
         return self._open[name]
 
     def _require_file(self, name: str, status: os.stat_result | None = None) -> None:
-        """Refuse what only has the name of a file; to open a FIFO would be to wait for ever."""
+        """Refuse a folder, a device, or a FIFO, whose opening would hang."""
         mode = (status or os.stat(self.file(name))).st_mode  # noqa: PTH116 - as above
         if not stat.S_ISREG(mode):
             kind = "folder" if stat.S_ISDIR(mode) else "FIFO" if stat.S_ISFIFO(mode) else "device"
@@ -125,13 +145,13 @@ class LocalStore:
             os.close(file)
 
     def _forget(self, name: str) -> None:
-        """Read a name anew: another file has it now."""
+        """Close the file that had this name before."""
         with self._lock:
             if name in self._open:
                 self._close(name)
 
     def _sync(self) -> None:
-        """Have the folder know its names, before anything is deleted because of them."""
+        """Write the names of the folder to the disk, before merged files are deleted."""
         folder = os.open(self.path, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -143,7 +163,7 @@ class LocalStore:
         file = os.open(self.file(name), os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # Somebody has it, or there are no locks here: then nobody can know.
+        except OSError:  # Its writer holds the lock, or the file system has no locks.
             return False
         finally:
             os.close(file)
@@ -170,12 +190,139 @@ class LocalStore:
         return f"{self.path}/{name}"
 
 
-def begin_file(path: str) -> int:
-    """Make a file that nobody has yet, and lock it where there are locks.
+class LocalWriter:
+    """Writer of one file on a disk: each entry is in the file when `add` returns.
 
-    Returns:
-        its descriptor.
+    A write that fails leaves the file as it was: an entry behind half an entry would be unreadable.
+
+    Attributes:
+        own: name of the file that is still being written; None if none is.
+        written: bytes that are in files by now.
     """
+
+    def __init__(self, folder: str, name: str, owner: Owner) -> None:
+        self.own: str | None = None
+        self.written = 0
+        self._folder = folder
+        self._name = name
+        self._header, self._salt = encode_header(owner)
+        self._owner = owner
+        self._file = -1
+        self._looked = 0.0
+        self._is_gone = False
+        """True after the error for a deleted file was raised."""
+        self._places: dict[bytes, int] = {}
+        """Begin of each entry. The garbage collector skips a dict of bytes and numbers; its visits
+        would cost as much for each entry as writing it."""
+
+    @property
+    def coming(self) -> int:
+        """Bytes still to be written if no entry is added any more."""
+        return 0 if self.own is None else PER_SEAL + RECORD.size * len(self._places)
+
+    def cost(self, payload: bytes) -> int:
+        """Return the bytes by which an entry lengthens the files when all is written."""
+        first = len(self._header) + PER_SEAL if self.own is None else 0
+        return first + PER_ENTRY + len(payload)
+
+    def add(self, key: bytes, payload: bytes) -> None:
+        if self.own is None:
+            self._begin()
+        entry, at = encode_entry(self._salt, key, payload), self.written
+        try:
+            write_all(self._file, entry)
+            self._places[key] = at
+            self.written = at + len(entry)
+        except BaseException:
+            self._cut()
+            raise
+        if monotonic() - self._looked > _SOON:
+            self._require_linked()
+
+    def _require_linked(self) -> None:
+        """Raise an error if the file was deleted: no reader would find further entries."""
+        self._looked = monotonic()
+        if os.fstat(self._file).st_nlink == 0:
+            self._is_gone = True
+            raise JournalError.deleted(f"{self._folder}/{self.own}")
+
+    def _begin(self) -> None:
+        """Create the file; another process may sweep it away before it has its name."""
+        for _ in range(_OFTEN):
+            name = f"{self._name}-{uuid4().hex}{LOOSE}"
+            path = f"{self._folder}/{name}"
+            with suppress(FileNotFoundError):
+                self._begin_at(path)
+                self.own, self.written = name, len(self._header)
+                return
+        raise FileNotFoundError(f"{self._folder} is gone, or no file can be made in there")
+
+    def _begin_at(self, path: str) -> None:
+        file = begin_file(path + TEMPORARY)
+        try:
+            write_all(file, self._header)
+            os.fsync(file)
+            os.rename(path + TEMPORARY, path)  # noqa: PTH104 - tests fail each call of `os`
+        except BaseException:
+            os.close(file)
+            with suppress(OSError):
+                os.unlink(path + TEMPORARY)  # noqa: PTH108 - as above
+            raise
+        self._file = file
+
+    def _cut(self) -> None:
+        """Cut the file behind the last entry; if that fails, continue in another file."""
+        try:
+            os.ftruncate(self._file, self.written)
+            os.lseek(self._file, self.written, os.SEEK_SET)
+        except OSError:
+            self._leave()
+
+    def _leave(self) -> None:
+        with suppress(OSError):
+            os.close(self._file)
+        self.own = None
+        self._places = {}
+        self._header, self._salt = encode_header(self._owner)
+
+    def find(self, key: bytes) -> bytes | None:
+        if (at := self._places.get(key)) is None:
+            return None
+        length = int.from_bytes(os.pread(self._file, BEFORE.size, at)[:4], "little")
+        entry = os.pread(self._file, min(length, MOST) + AROUND, at)
+        is_ours = entry[4 : BEFORE.size] == key and is_entry(self._salt, entry)
+        return payload_of(entry) if is_ours else None
+
+    def flush(self) -> None:
+        pass
+
+    def close(self, room: float) -> None:
+        """Seal the file; without `room`, in bytes, it stays like the file of a killed process.
+
+        Raises:
+            JournalError: the file was deleted, and no error said so yet.
+        """
+        try:
+            if self.own is not None and not self._is_gone:
+                self._require_linked()
+        except JournalError:
+            self._leave()
+            raise
+        if self.own is not None and self.coming <= room:
+            self._seal()
+        if self.own is not None:
+            self._leave()
+
+    def _seal(self) -> None:
+        index = b"".join(RECORD.pack(key, at) for key, at in sorted(self._places.items()))
+        try:
+            write_all(self._file, encode_end(self._salt, index, self.written))
+        except OSError:
+            self._cut()
+
+
+def begin_file(path: str) -> int:
+    """Create a file, lock it where locks exist, and return its descriptor."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -183,14 +330,14 @@ def begin_file(path: str) -> int:
 
 
 def write_all(file: int, data: bytes | bytearray) -> None:
-    """Write all of `data`: mostly at once, and what is left over if the system takes less."""
+    """Write all of `data`, in several steps if the system takes less."""
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, memoryview(data)[written:])
 
 
 def _pread(file: int, begin: int, length: int) -> bytes:
-    """Read as much as there is, up to `length` bytes."""
+    """Read up to `length` bytes."""
     data = os.pread(file, length, begin)
     while len(data) < length and (more := os.pread(file, length - len(data), begin + len(data))):
         data += more

@@ -1,4 +1,4 @@
-"""A function whose results are kept, for an operator in this process."""
+"""A function whose results a journal stores, for an operator in this process."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
@@ -49,47 +49,48 @@ def paid_once(
     is_final: Callable[[Exception], bool] | None = None,
     keeps: Callable[[Any], bool] | None = None,
 ) -> Callable[[Any], Any]:
-    """Return `fn`, which looks into a journal first, and keeps there what it gives.
+    """Return `fn` with a journal: a call returns the stored result, or stores its own.
 
-    A result is in the journal before it is returned. Where that fails, a JournalLost comes out of
-    the call, which ends an operator's results, whatever `on_error` and `Retry` are: each further
-    call would be paid, and paid again the next time. Two calls with one key that run at the same
-    time are both made. Behind fsspec a part is written on the loop. Its method `is_paid` says of a
-    value whether the journal has it; such a one takes no turn of limits.
+    A result is in the journal before the call returns it. If the journal fails, the call raises a
+    JournalLost, which ends an operator's results, whatever `on_error` and `Retry` are: the next run
+    would repeat each further call. Two calls with one key at the same time are both made. Behind
+    fsspec the loop writes a part. The method `is_paid` of the returned function says whether the
+    journal has a value's result; such a value needs no permit of a limit.
 
     Args:
-        fn: a coroutine function, or a plain one; what is returned is of the same kind, and has its
-            `open`, `close`, `timeout` and `failure`.
-        attempt: the journal, open as long as there are calls.
-        key_of_value: gives the key of a value; see `key_of`.
-        encode: makes bytes of a result; of a `Cost`, of the result in it, which is what a call
-            gives where there are no limits, the first time, too.
-        decode: makes the result of them again.
-        is_final: says of what `fn` raises whether another call would fail, too; for a journal that
-            keeps failures, and for no other. Such an error is kept, but for what `Journal` names as
-            never kept, and the next call with that key raises a KeptFailure.
-        keeps: says of a result whether it is kept; None for each. A `Retry` with `on_result` needs
-            it: what is kept is never called for again.
+        fn: a coroutine function, or a plain one. The returned function is of the same kind, and has
+            its `open`, `close`, `timeout` and `failure`.
+        attempt: the journal, open as long as calls run.
+        key_of_value: returns the key of a value; see `key_of`.
+        encode: returns a result as bytes; a `Cost` is reduced to its result, which a call without
+            limits returns, the first time, too.
+        decode: returns the result of such bytes.
+        is_final: returns True for an error that another call would raise, too; required by
+            `Journal(failures=True)`, and refused by others. The journal stores such an error,
+            except those that `Journal` never stores; the next call with the key raises a
+            KeptFailure.
+        keeps: returns True for a result to store; None stores each. A `Retry` with `on_result`
+            requires it, because a stored result is never called for again.
 
     Raises:
-        InvalidConfig: `fn` can't be called, or has a `yield`; `is_final` is missing, or no failure
-            is kept.
-        WrongFunction: from a call, which gives unfinished work, such as a coroutine of a plain
-            function; or `keeps`, `is_final` or `encode` raises or gives no such answer. It ends the
-            results of an operator, as each further call would be paid in vain.
+        InvalidConfig: `fn` can't be called, or has a `yield`; `is_final` is missing, or the journal
+            stores no failures.
+        WrongFunction: from a call that returns unfinished work, such as a coroutine of a plain
+            function; or `keeps`, `is_final` or `encode` raises or returns a wrong type. It ends the
+            results of an operator, because each further call would be in vain.
     """
-    called: Any = fn
-    if not callable(called) or kind_of(called) not in ("plain", "coroutine"):
-        raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one, without `yield`")
-    _require(attempt, key_of_value=key_of_value, encode=encode, decode=decode)
-    if attempt.keeps_failures and is_final is None:
-        expected = "a function of an error, as Journal(failures=True) keeps those that are final"
-        raise InvalidConfig.of("is_final", is_final, expected)
-    if is_final is not None and not attempt.keeps_failures:
-        raise InvalidConfig.of("is_final", is_final, "None, as only Journal(failures=True) asks it")
+    _require(fn, attempt, is_final, key_of_value=key_of_value, encode=encode, decode=decode)
 
-    def given(key: bytes, result: Any) -> Any:
-        """Keep a result, and return it; where there are limits, with what it has cost."""
+    def look(value: Any) -> tuple[bytes, bytes | None]:
+        key = settled("key_of_value", key_of_value(value))
+        with _or_lost(attempt):
+            (found,) = attempt.outcomes([key])
+        if isinstance(found, Failure):
+            raise KeptFailure(found)
+        return key, found
+
+    def stored(key: bytes, result: Any) -> Any:
+        """Store a result, and return it; under limits, with its cost."""
         bare = settled("fn", uncosted(result))
         if keeps is None or _decision("keeps", keeps, bare):
             payload = _answer("encode", encode, bare)
@@ -106,32 +107,32 @@ def paid_once(
 
     @wraps(fn, updated=())
     async def coroutine(value: Any) -> Any:
-        key = settled("key_of_value", key_of_value(value))
-        if (payload := _found(attempt, key)) is not None:
+        key, payload = look(value)
+        if payload is not None:
             return _answer("decode", decode, payload)
         try:
             result = await fn(value)
         except Exception as error:
             failed(key, error)
             raise
-        return given(key, result)
+        return stored(key, result)
 
     @wraps(fn, updated=())
     def plain(value: Any) -> Any:
-        key = settled("key_of_value", key_of_value(value))
-        if (payload := _found(attempt, key)) is not None:
+        key, payload = look(value)
+        if payload is not None:
             return _answer("decode", decode, payload)
         try:
             result = fn(value)
         except Exception as error:
             failed(key, error)
             raise
-        return given(key, result)
+        return stored(key, result)
 
     def is_paid(value: Any) -> bool:
         try:
             return attempt.knows(key_of_value(value))
-        except Exception:  # The call raises it, too, and is asked what becomes of it.
+        except Exception:  # The call raises it, too.
             return False
 
     paid: Any = plain if kind_of(fn) == "plain" else coroutine
@@ -143,27 +144,31 @@ def paid_once(
     return paid  # type: ignore[no-any-return]
 
 
-def _require(attempt: Any, **functions: Any) -> None:
+def _require(fn: Any, attempt: Any, is_final: Any, **functions: Any) -> None:
+    if not callable(fn) or kind_of(fn) not in ("plain", "coroutine"):
+        raise InvalidConfig.of("fn", fn, "a coroutine function, or a plain one, without `yield`")
     if not isinstance(attempt, Attempt):
         expected = "an open attempt: `with journal.attempt(name) as attempt:`"
         raise InvalidConfig.of("attempt", attempt, expected)
     for name, function in functions.items():
         if not is_plain_function(function, 1):
             raise InvalidConfig.of(name, function, "a plain function of one argument")
+    if attempt.keeps_failures != (is_final is not None):
+        expected = "a function of an error with Journal(failures=True), and None without"
+        raise InvalidConfig.of("is_final", is_final, expected)
 
 
-def _decision(name: str, predicate: Callable[[Any], Any], given: Any) -> bool:
-    """Return what a predicate says of something; a forgotten `return` is no answer."""
-    answer = _answer(name, predicate, given)
+def _decision(name: str, predicate: Callable[[Any], Any], subject: Any) -> bool:
+    answer = _answer(name, predicate, subject)
     if answer not in (True, False):
         raise WrongFunction(f"expected True or False from {name}, got {shown(answer)}")
     return bool(answer)
 
 
-def _answer(name: str, asked: Callable[[Any], Any], subject: Any) -> Any:
-    """Return what a function of the user answers; the call that it is about is paid for."""
+def _answer(name: str, function: Callable[[Any], Any], subject: Any) -> Any:
+    """Return the answer of a user's function; an error of it would repeat a completed call."""
     try:
-        return settled(name, asked(subject))
+        return settled(name, function(subject))
     except WrongFunction:
         raise
     except Exception as error:
@@ -172,18 +177,10 @@ def _answer(name: str, asked: Callable[[Any], Any], subject: Any) -> Any:
 
 @contextmanager
 def _or_lost(attempt: Attempt) -> Generator[None]:
-    """Say that nothing more can be called where the journal, and no entry of it, is to blame."""
+    """Raise JournalLost for an error of the journal that is not one of a single entry."""
     try:
         yield
     except EntryTooLarge:
         raise
     except (JournalError, OSError) as error:
         raise JournalLost.of(attempt.path, error) from error
-
-
-def _found(attempt: Attempt, key: bytes) -> bytes | None:
-    with _or_lost(attempt):
-        (found,) = attempt.outcomes([key])
-    if isinstance(found, Failure):
-        raise KeptFailure(found)
-    return found

@@ -1,4 +1,4 @@
-"""A folder behind fsspec, which is imported here and nowhere else."""
+"""A folder behind fsspec: its files, and the parts of an attempt. Only this module imports it."""
 
 import tempfile
 from collections import OrderedDict
@@ -9,31 +9,44 @@ from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
 from asyncwait.backends.journal._errors import JournalCorrupt, JournalError
-from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, MERGED, Write
+from asyncwait.backends.journal._files import EntryFile, payload_of, read_entry
+from asyncwait.backends.journal._format import (
+    PER_ENTRY,
+    PER_SEAL,
+    RECORD,
+    Owner,
+    encode_end,
+    encode_entry,
+    encode_header,
+)
+from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, MERGED, Store, Write
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 _BLOCK = 256 * 1024
-"""Bytes that are read at a time: a request takes so long that a few more are nothing, and whoever
-starts again mostly asks for entries in the order in which they were added."""
+"""Bytes of one read: the time of a request hardly depends on them, and a job that starts again
+looks entries up mostly in the order in which they were added."""
 
 _BLOCKS = 64
-"""So many are kept."""
+"""Number of cached blocks."""
 
 _OFTEN = 100
-"""Times that a folder is listed whose files go meanwhile."""
+"""Number of tries to list a folder whose files disappear meanwhile."""
 
 _OBJECTS = frozenset({"abfs", "abfss", "az", "gcs", "gs", "memory", "oci", "oss", "s3", "s3a"})
-"""Kinds of stores in which nobody sees half of what is being written."""
+"""Kinds of stores in which a half-written file is invisible."""
+
+PART_BYTES = 32 * 1024 * 1024
+"""Bytes of a part at which it is written, however few entries it has."""
 
 
 class RemoteStore:
     """See `Store`.
 
-    An object is there as a whole or not at all. Elsewhere a file is written under another name, and
-    renamed; what a killed process leaves there is never read.
+    An object exists as a whole or not at all. Elsewhere a file has a temporary name until it is
+    whole; no reader opens the temporary file of a killed process.
 
     Raises:
-        InvalidConfig: fsspec knows nothing of that kind.
+        InvalidConfig: fsspec does not know the kind of URL.
         MissingExtra: fsspec is not installed.
     """
 
@@ -72,9 +85,9 @@ class RemoteStore:
             try:
                 return cast("list[dict[str, Any]]", self._fs.ls(self._root, detail=True))
             except FileNotFoundError:
-                return []  # Where there are no folders an empty one is none.
+                return []  # A store without folders has no empty one.
             except KeyError:
-                continue  # A file has gone while fsspec's memory looked at it.
+                continue  # A file disappeared while fsspec's memory looked at it.
         raise JournalError(f"{self.path} loses files faster than they can be listed")
 
     def read(self, name: str, begin: int, length: int) -> bytes:
@@ -85,11 +98,11 @@ class RemoteStore:
         for number in range(begin // _BLOCK, (begin + length - 1) // _BLOCK + 1):
             found += (block := self._block(name, number))
             if len(block) < _BLOCK:
-                break  # The file ends here, and not every store answers who asks for more.
+                break  # The file ends here, and some stores refuse to read beyond an end.
         return found[skipped : skipped + length]
 
     def _block(self, name: str, number: int) -> bytes:
-        """Return a block that was read before, or read it: no file is ever changed."""
+        """Return a cached block, or read it: no file ever changes."""
         block = self._blocks.pop((name, number), None)
         if block is None:
             block = self._fetch(name, number * _BLOCK, _BLOCK)
@@ -104,7 +117,7 @@ class RemoteStore:
         return bytes(self._fs.cat_file(self._file(name), start=begin, end=begin + length))
 
     def _require_file(self, name: str, kind: str) -> None:
-        """Refuse what only has the name of a file; a FIFO would be waited for for ever."""
+        """Refuse a folder, a device, or a FIFO, whose opening would hang."""
         if kind != "file":
             kind = "folder" if kind == "directory" else "FIFO or device"
             raise JournalCorrupt.not_a_file(f"{self.path}/{name}", kind)
@@ -112,17 +125,17 @@ class RemoteStore:
     def open(self, name: str) -> BinaryIO:
         try:
             return cast("BinaryIO", self._fs.open(self._file(name), "rb"))
-        except KeyError as gone:  # while fsspec's memory looked at it
+        except KeyError as gone:  # It disappeared while fsspec's memory looked at it.
             raise FileNotFoundError(name) from gone
 
     def put(self, name: str, data: bytes) -> None:
         with self._renamed(name) as path:
             self._fs.pipe_file(path, data)
-        self._blocks.pop((name, 0), None)  # Of an identity that was another one.
+        self._blocks.pop((name, 0), None)  # Another identity may have this name.
 
     @contextmanager
     def create(self, name: str) -> Generator[Write]:
-        """See `Store`: it is written here, and sent when it is whole."""
+        """Write a file on this machine, and send it when it is whole; see `Store`."""
         with tempfile.NamedTemporaryFile(prefix="asyncwait-journal-") as file:
 
             def write(data: bytes | bytearray) -> None:
@@ -135,7 +148,7 @@ class RemoteStore:
 
     @contextmanager
     def _renamed(self, name: str) -> Generator[str]:
-        """Give the path under which a file is to be written; then it gets its name."""
+        """Yield the temporary path of a file, and rename the file afterwards."""
         path = self._file(name)
         if self._has_objects:
             yield path
@@ -144,7 +157,7 @@ class RemoteStore:
             yield temporary
             self._fs.mv(temporary, path)
 
-    def is_final(self, name: str) -> bool:  # noqa: ARG002 - all are written whole
+    def is_final(self, name: str) -> bool:  # noqa: ARG002 - each is written whole
         return True
 
     def delete(self, name: str) -> None:
@@ -159,3 +172,80 @@ class RemoteStore:
 
     def _file(self, name: str) -> str:
         return f"{self._root}/{name}"
+
+
+class RemoteWriter:
+    """Writer of parts: each is written whole, when it has enough entries.
+
+    Entries of a part whose write failed stay, and are written with the next ones.
+
+    Attributes:
+        own: None, because no part is written in pieces.
+        written: bytes that are in files by now.
+    """
+
+    own: str | None = None
+
+    def __init__(self, store: Store, name: str, owner: Owner, flush_rows: int) -> None:
+        self.written = 0
+        self._store = store
+        self._name = name
+        self._owner = owner
+        self._flush_rows = flush_rows
+        self._waiting: dict[bytes, bytes] = {}
+        self._waiting_bytes = 0
+        self._places: dict[bytes, tuple[EntryFile, int]] = {}
+
+    @property
+    def coming(self) -> int:
+        return self._waiting_bytes
+
+    def cost(self, payload: bytes) -> int:
+        return PER_ENTRY + len(payload) + (0 if self._waiting else self._around())
+
+    def _around(self) -> int:
+        return len(encode_header(self._owner)[0]) + PER_SEAL
+
+    def add(self, key: bytes, payload: bytes) -> None:
+        cost = self.cost(payload)
+        if key in self._waiting:
+            cost -= PER_ENTRY + len(self._waiting[key])
+        self._waiting[key] = payload
+        self._waiting_bytes += cost
+        if len(self._waiting) >= self._flush_rows or self._waiting_bytes >= PART_BYTES:
+            self.flush()
+
+    def find(self, key: bytes) -> bytes | None:
+        if key in self._waiting:
+            return self._waiting[key]
+        if key not in self._places:
+            return None
+        file, at = self._places[key]
+        try:
+            entry = read_entry(self._store, file, at, key)
+        except FileNotFoundError:
+            self._places = {}  # The parts were merged, and the new file has the entries.
+            raise
+        return None if entry is None else payload_of(entry)
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        if self._places and IDENTITY_NAME not in self._store.sizes():
+            raise JournalError.deleted(self._store.path)
+        name = f"{self._name}-{uuid4().hex}{LOOSE}"
+        header, salt = encode_header(self._owner)
+        data, places = bytearray(header), dict[bytes, int]()
+        for key, payload in self._waiting.items():
+            places[key] = len(data)
+            data += encode_entry(salt, key, payload)
+        index = b"".join(RECORD.pack(key, at) for key, at in sorted(places.items()))
+        data += encode_end(salt, index, len(data))
+        self._store.put(name, bytes(data))
+        file = EntryFile(name, salt, len(header))
+        self._places.update((key, (file, at)) for key, at in places.items())
+        self.written += len(data)
+        self._waiting, self._waiting_bytes = {}, 0
+
+    def close(self, room: float) -> None:  # noqa: ARG002 - checked when entries were added
+        self.flush()

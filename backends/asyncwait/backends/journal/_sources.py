@@ -228,7 +228,7 @@ def spec_named(name: str) -> ModuleSpec | None:
         except Exception:  # Its package is missing, or raises when it is loaded.
             return None
     spec = ModuleSpec(
-        name, getattr(module, "__loader__", None), origin=module.__dict__.get("__file__")
+        name, module.__dict__.get("__loader__"), origin=module.__dict__.get("__file__")
     )
     spec.has_location = spec.origin is not None
     return spec

@@ -1,8 +1,8 @@
-"""Where the files of a journal are."""
+"""Files of a journal: their names, and the folder, on a disk or behind fsspec."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, TypeVar, Union
 
 from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalTooNew
 from asyncwait.backends.journal._format import (
@@ -10,17 +10,23 @@ from asyncwait.backends.journal._format import (
     IDENTITY_MOST,
     Header,
     Newer,
+    Owner,
     decode_header,
 )
+from asyncwait.spec.checks import require_posix
+
+if TYPE_CHECKING:
+    from asyncwait.backends.journal._local import LocalWriter
+    from asyncwait.backends.journal._remote import RemoteWriter
 
 LOOSE = ".loose"
-"""How the name of a file ends that an attempt has written."""
+"""End of the name of a file that an attempt has written."""
 
 MERGED = ".merged"
-"""How the name of a file ends that was made of others."""
+"""End of the name of a file into which others were merged."""
 
 IDENTITY_NAME = "journal.identity"
-"""The file that says whose journal it is."""
+"""Name of the file with job, version and settings of the journal."""
 
 Write = Callable[[bytes | bytearray], None]
 
@@ -30,7 +36,7 @@ _OFTEN = 100
 
 
 class Store(Protocol):
-    """Files in one folder. Whatever is not there raises FileNotFoundError.
+    """Files in one folder; a missing file raises FileNotFoundError.
 
     Attributes:
         path: of the folder.
@@ -42,7 +48,7 @@ class Store(Protocol):
         """Make the folder, if it is missing."""
 
     def alone(self) -> AbstractContextManager[object]:
-        """Keep others out that want the same, where there are locks, for some seconds at most."""
+        """Lock the folder, where locks exist, and wait some seconds for it at most."""
         ...
 
     def sizes(self) -> dict[str, int]:
@@ -50,7 +56,7 @@ class Store(Protocol):
         ...
 
     def read(self, name: str, begin: int, length: int) -> bytes:
-        """Return `length` bytes of a file from `begin` on, or less if it ends before."""
+        """Return `length` bytes of a file from `begin` on, or fewer at its end."""
         ...
 
     def open(self, name: str) -> BinaryIO:
@@ -61,40 +67,72 @@ class Store(Protocol):
         """Write a whole file."""
 
     def create(self, name: str) -> AbstractContextManager[Write]:
-        """Write a whole file piece by piece; it has its name when the context is left in peace."""
+        """Write a file piece by piece; it gets its name when the context exits without an error."""
         ...
 
     def is_final(self, name: str) -> bool:
-        """Say whether nobody writes to a file any more."""
+        """Return True if no process writes to a file any more."""
         ...
 
     def delete(self, name: str) -> None:
         """Delete a file, which may be gone already."""
 
     def sweep(self) -> None:
-        """Delete what was begun by processes that are gone."""
+        """Delete files that killed processes left unfinished."""
 
     def close(self) -> None:
-        """Close what was opened to be read."""
+        """Close the files that were opened for reading."""
 
 
 def is_remote(path: str) -> bool:
-    """Say whether a path is for fsspec."""
+    """Return True for a path of fsspec."""
     return "://" in path
+
+
+def open_store(path: str) -> Store:
+    """Return the files at a path; the folder may be missing.
+
+    Raises:
+        InvalidConfig: fsspec does not know the kind of URL.
+        MissingExtra: the path is a URL, and fsspec is not installed.
+    """
+    if is_remote(path):
+        from asyncwait.backends.journal._remote import RemoteStore
+
+        return RemoteStore(path)
+    require_posix("a journal in a folder, and not behind fsspec,")
+    from asyncwait.backends.journal._local import LocalStore
+
+    return LocalStore(path)
+
+
+Writer: TypeAlias = Union["LocalWriter", "RemoteWriter"]
+"""Writes the entries of one attempt, one call at a time."""
+
+
+def open_writer(store: Store, name: str, owner: Owner, flush_rows: int) -> Writer:
+    """Return the writer of an attempt; it creates no file before the first entry."""
+    if is_remote(store.path):
+        from asyncwait.backends.journal._remote import RemoteWriter
+
+        return RemoteWriter(store, name, owner, flush_rows)
+    from asyncwait.backends.journal._local import LocalWriter
+
+    return LocalWriter(store.path, name, owner)
 
 
 def undisturbed(
     store: Store, act: Callable[[], T], before: Callable[[], object] = lambda: None
 ) -> T:
-    """Return what `act` gives; begin anew when a file goes, as it does when it is merged.
+    """Return the result of `act`; repeat it if a file disappears, as a merged one does.
 
     Args:
-        store: where the files are.
-        act: raises FileNotFoundError if a file goes.
+        store: the files.
+        act: raises FileNotFoundError if a file disappears.
         before: called before each try.
 
     Raises:
-        JournalError: files go each time.
+        JournalError: a file disappears in each try.
     """
     for _ in range(_OFTEN):
         before()
@@ -106,11 +144,11 @@ def undisturbed(
 def entry_files(store: Store) -> dict[str, int]:
     """Return the bytes of each file that holds entries, by name.
 
-    A folder that changes while it is listed may show neither the merged file, which has come, nor
-    those it was made of, which have gone. So it is listed until nothing has changed.
+    A listing of a folder that changes may lack both a merged file and the files merged into it.
+    So the folder is listed until two listings agree.
 
     Raises:
-        JournalError: it always changes.
+        JournalError: they never agree.
     """
     last = _listed(store)
     for _ in range(_OFTEN):
@@ -129,7 +167,7 @@ def _listed(store: Store) -> dict[str, int]:
 
 
 def read_identity(store: Store) -> Header | None:
-    """Return whose journal it is; None if there is none, or its writer was killed.
+    """Return the identity of a journal; None if none exists, or its writer was killed.
 
     Raises:
         JournalCorrupt: the file is damaged.
@@ -143,13 +181,13 @@ def read_identity(store: Store) -> Header | None:
     if isinstance(header, Newer):
         raise JournalTooNew.of(path, header.format, header.known)
     if header == "corrupt":
-        way_out = "delete that file, and prepare() writes it anew; each other one says whose it is"
+        way_out = "delete that file, and prepare() writes it again, from the other files"
         raise JournalCorrupt.of(path, "is damaged", way_out)
     return header if isinstance(header, Header) else None
 
 
 def need_identity(store: Store) -> Header:
-    """Return whose journal it is.
+    """Return the identity of a journal.
 
     Raises:
         JournalCorrupt: the file is damaged, or missing.
@@ -157,7 +195,7 @@ def need_identity(store: Store) -> Header:
     """
     if (header := read_identity(store)) is None:
         way_out = (
-            "the first job that is given this path makes one, as journal.prepare() does, "
+            "the first job with this path makes one, as journal.prepare() does, "
             "and every process has to see the same folder"
         )
         raise JournalCorrupt.of(store.path, "holds no journal", way_out)

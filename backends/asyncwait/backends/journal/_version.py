@@ -472,7 +472,7 @@ class _Walk:
     def _add_pickle(self, thing: Any, kind: type, path: str) -> None:
         try:
             reducer = copyreg.dispatch_table.get(kind)
-            pickle = thing.__reduce_ex__(4) if reducer is None else reducer(thing)
+            pickle: Any = thing.__reduce_ex__(4) if reducer is None else reducer(thing)
         except Exception as error:
             what = f"{path} is {shown(thing)} ({kind.__name__}), whose state can't be read"
             raise Undetermined(what) from error
