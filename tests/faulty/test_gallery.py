@@ -12,12 +12,12 @@ from odd import ODD, sound
 from sample import some
 from sweep import is_convicted
 
-from asyncwait.backends.faulty import FAULTY, Faulty, Variation, gallery
+from asyncwait.backends.faulty import FAULTY, Faulty, Variation
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.running import adapted, known_backends
+from asyncwait.conformance.running import adapted
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario, Trace
@@ -88,12 +88,6 @@ def test_it_overrides_what_is_public() -> None:
     assert hidden == []
 
 
-def test_it_is_described_in_a_sentence() -> None:
-    told = {each.name: each.sentence for each in VARIATIONS}
-
-    assert [n for n, said in told.items() if not said.endswith(".") or len(said) <= len(n)] == []
-
-
 def test_what_has_its_own_mechanism_is_written_from_the_contract_alone() -> None:
     allowed = {*sys.stdlib_module_names, "trio"}
     own = ("asyncwait.spec", "asyncwait.toolkit", sound.__name__)
@@ -107,10 +101,6 @@ def test_what_has_its_own_mechanism_is_written_from_the_contract_alone() -> None
 
     assert "trio" in found
     assert [n for n in found if n.partition(".")[0] not in allowed and not n.startswith(own)] == []
-
-
-def test_the_gallery_is_found_by_its_entry_point() -> None:
-    assert set(gallery()) <= set(known_backends())
 
 
 def test_without_trio_the_others_are_there() -> None:

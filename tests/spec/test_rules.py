@@ -159,19 +159,6 @@ def test_departures_name_rules_that_exist() -> None:
     assert named <= set(rules())
 
 
-def test_every_link_between_the_chapters_leads_somewhere() -> None:
-    folder = resources.files("asyncwait.spec.rules")
-    files = {file.name for file in folder.iterdir()}
-    linked = {
-        (name, link)
-        for name in files
-        if name.endswith(".md")
-        for link in re.findall(r"\]\(([^)]+)\)", text_of(name))
-    }
-
-    assert [(name, link) for name, link in linked if link not in files] == []
-
-
 def test_a_chapter_becomes_its_rules() -> None:
     chapter = parse_chapter("01-colours.md", GOOD)
 

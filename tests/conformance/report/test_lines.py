@@ -14,7 +14,6 @@ from asyncwait.conformance.report import (
     Report,
     read_lines,
     report_to_lines,
-    write_lines,
 )
 from asyncwait.spec import InvalidConfig
 
@@ -39,12 +38,6 @@ def doubt(told: Report) -> str:
     assert told.exit_code == 3
     assert {(run.word, run.exit_code) for run in told.runs} <= {("inconclusive", 3)}
     return told.doubt.partition(" is not whole: ")[2]
-
-
-def test_a_report_comes_back_as_it_was(tmp_path: Path) -> None:
-    write_lines(TOLD, tmp_path / "r.jsonl")
-
-    assert read_lines(tmp_path / "r.jsonl") == TOLD
 
 
 def test_a_report_that_was_cut_anywhere_proves_nothing(
