@@ -23,7 +23,7 @@ from asyncwait.backends.spark.carry._packing import (
     Unpacking,
     lane_names,
 )
-from asyncwait.backends.spark.carry._processor import LANE_BY, OPT_IN, CarryProcessor, digest
+from asyncwait.backends.spark.carry._processor import OPT_IN, CarryProcessor, digest
 from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._triggers import watch_triggers
@@ -224,7 +224,8 @@ class CarryPlan(FramePlan):
         about = {
             OPT_IN: carry.version or "",
             "fn": self._version(),
-            LANE_BY: repr(self._lane_columns(self.input())),
+            "lane_by": repr(self._lane_columns(self.input())),
+            "key": repr(self._key()),
             "columns": repr(shape.spelled or shape.given),
             "keep": repr(shape.carried),
             "name": carry.name,
