@@ -233,7 +233,9 @@ def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> 
     which = (os.getpid(), f"{operator}-{settings}")
     if which not in _clients:
         _clients[which] = HostClient(HostFolder.named(which[1]), job, patience)
-    return _clients[which]
+    found = _clients[which]
+    found.job, found.patience = job, patience  # An earlier query may have given others.
+    return found
 
 
 @cache
