@@ -227,6 +227,18 @@ def test_a_drained_stream_has_read_nothing_new_and_may_change(
     assert sorted(orders.calls()) == [*range(3 * KEYS)]
 
 
+def test_the_writer_of_another_checkpoint_is_refused(orders: Orders, tmp_path: Path) -> None:
+    orders.feed()
+    rows = orders.spark.session.readStream.schema("id long").json(str(orders.home / "in"))
+    for writer, got in ((orders.writer(), str(orders.kept)), (rows.writeStream, "None")):
+        with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
+            drain(writer, str(tmp_path / "other"))
+        with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
+            save(writer, str(tmp_path / "other"), str(tmp_path / "file"))
+
+    assert (orders.calls(), orders.kept.exists()) == ([], False)
+
+
 def test_a_watermark_in_front_does_not_pass(streams: EmbeddedSpark, tmp_path: Path) -> None:
     async def fn(_row: Any) -> dict[str, int]:
         return {"made": 1}
