@@ -19,6 +19,7 @@ from asyncwait.backends.spark import (
     save,
     unordered_wait,
 )
+from asyncwait.backends.spark.carry._reading import CheckpointUnreadable
 from asyncwait.backends.spark.conformance._streams import sunk
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.snapshots import decode_snapshot
@@ -237,6 +238,15 @@ def test_the_writer_of_another_checkpoint_is_refused(orders: Orders, tmp_path: P
             save(writer, str(tmp_path / "other"), str(tmp_path / "file"))
 
     assert (orders.calls(), orders.kept.exists()) == ([], False)
+
+
+@pytest.mark.parametrize("odd", " []{}%#?")
+def test_a_checkpoint_whose_states_spark_cannot_read_is_refused(orders: Orders, odd: str) -> None:
+    orders.kept = orders.home / f"kept{odd}1"
+    orders.kept.mkdir()
+    with pytest.raises(CheckpointUnreadable, match=r"^expected a path without spaces"):
+        drain(orders.writer(), str(orders.kept))
+    assert [*orders.kept.iterdir()] == []
 
 
 def test_a_watermark_in_front_does_not_pass(streams: EmbeddedSpark, tmp_path: Path) -> None:
