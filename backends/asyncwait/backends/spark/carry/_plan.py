@@ -28,6 +28,7 @@ from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._triggers import watch_triggers
 from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
 from asyncwait.backends.spark.frame._schema import arrow_schema
 from asyncwait.backends.spark.frame._settings import arrow_columns
@@ -235,7 +236,7 @@ class CarryPlan(FramePlan):
             ),
             "cache": self._told_all(options.cache, key=None),
             "on_error": f"{self._told(options.on_error)} {options.error_column}",
-            "limits": repr(options.kept),
+            "limits": self._told_limits(options.kept),
             "max_in_flight": repr(ceiling),
             "journal": "" if options.journal is None else options.journal.path,
         }
@@ -248,6 +249,16 @@ class CarryPlan(FramePlan):
             return ""
         told = [self._told(getattr(options, name)) for name in functions]
         return repr((replace(options, **functions), told))
+
+    def _told_limits(self, kept: Kept) -> str:
+        """Return limits, and who counts them, in words that are equal in each process."""
+        parts = (*kept.limits, kept.together)
+        fields = [getattr(each, "__struct_fields__", ()) for each in parts]
+        told = [
+            (type(each).__name__, [self._told(getattr(each, n)) for n in names if n != "limits"])
+            for each, names in zip(parts, fields, strict=True)
+        ]
+        return repr(told)
 
     def _told(self, given: Any) -> str:
         if isinstance(given, type | tuple) or not callable(given):
