@@ -18,7 +18,7 @@ from carried import told, visit, work
 from msgspec.structs import replace
 from pyspark import cloudpickle
 
-from asyncwait.backends.spark.carry import _client
+from asyncwait.backends.spark.carry import _client, _processor
 from asyncwait.backends.spark.carry._client import HostClient, end_host
 from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
 from asyncwait.backends.spark.carry._work import CarryWork
@@ -278,6 +278,22 @@ def test_a_host_that_is_stopped_fails_its_visits_and_goes_on(machine: Machine) -
 
     os.kill(process, signal.SIGCONT)
     assert asked(machine.client(made), made, 2) == process
+
+
+def test_the_patience_of_the_present_query_counts(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tells_its_process()
+    which = (os.getpid(), "operator-settings")
+    monkeypatch.setattr(_processor, "_clients", {which: machine.client(made)})
+    process = asked(machine.clients[0], made)
+    os.kill(process, signal.SIGSTOP)
+
+    impatient = _processor.client("operator", "settings", cloudpickle.dumps(made), 1.0)
+    with pytest.raises(NoCallHost, match=r"has not answered for 1 s"):
+        impatient.visit(visit(made, 2))
+
+    os.kill(process, signal.SIGCONT)
 
 
 def blocks_until(goes: Path) -> CarryWork:

@@ -122,6 +122,22 @@ def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:
         out(after.handleExpiredTimer(("0",), at(2_100), None))
 
 
+@pytest.mark.parametrize("name", ["lane_by", "key", "mode"])
+def test_no_other_version_changes_what_keys_are_ordered_by(host: Host, name: str) -> None:
+    made, state = replace(work(echo), about={"version": "1", name: "a"}), State()
+    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
+    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
+    before = CarryProcessor(cloudpickle.dumps(made))
+    before.init(state)
+    out(before.handleInputRows(("0",), iter(rows), at(1_500)))
+    changed = replace(made, about={"version": "2", name: "b"})
+    after = CarryProcessor(cloudpickle.dumps(changed))
+    after.init(state)
+
+    with pytest.raises(CarryFailed, match=f"came with another {name}: a row would overtake"):
+        out(after.handleExpiredTimer(("0",), at(2_100), None))
+
+
 def test_rows_of_a_batch_are_in_order_of_their_values(host: Host) -> None:
     columns = pa.schema([pa.field("x", pa.float64())])
     made = replace(work(echo), travelling=columns, order_by=[0])

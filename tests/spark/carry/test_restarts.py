@@ -19,6 +19,7 @@ from asyncwait.backends.spark import (
     save,
     unordered_wait,
 )
+from asyncwait.backends.spark.carry._reading import CheckpointUnreadable
 from asyncwait.backends.spark.conformance._streams import sunk
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.snapshots import decode_snapshot
@@ -225,6 +226,27 @@ def test_a_drained_stream_has_read_nothing_new_and_may_change(
     taken = decode_snapshot((tmp_path / "snapshot").read_bytes()).in_flight
     assert {each.key for each in taken} == set(range(KEYS))  # type: ignore[union-attr]
     assert sorted(orders.calls()) == [*range(3 * KEYS)]
+
+
+def test_the_writer_of_another_checkpoint_is_refused(orders: Orders, tmp_path: Path) -> None:
+    orders.feed()
+    rows = orders.spark.session.readStream.schema("id long").json(str(orders.home / "in"))
+    for writer, got in ((orders.writer(), str(orders.kept)), (rows.writeStream, "None")):
+        with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
+            drain(writer, str(tmp_path / "other"))
+        with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
+            save(writer, str(tmp_path / "other"), str(tmp_path / "file"))
+
+    assert (orders.calls(), orders.kept.exists()) == ([], False)
+
+
+@pytest.mark.parametrize("odd", " []{}%#?")
+def test_a_checkpoint_whose_states_spark_cannot_read_is_refused(orders: Orders, odd: str) -> None:
+    orders.kept = orders.home / f"kept{odd}1"
+    orders.kept.mkdir()
+    with pytest.raises(CheckpointUnreadable, match=r"^expected a path without spaces"):
+        drain(orders.writer(), str(orders.kept))
+    assert [*orders.kept.iterdir()] == []
 
 
 def test_a_watermark_in_front_does_not_pass(streams: EmbeddedSpark, tmp_path: Path) -> None:

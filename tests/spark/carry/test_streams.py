@@ -20,6 +20,7 @@ from asyncwait.backends.spark import (
     unordered_wait,
 )
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
+from asyncwait.spec.limits import Limit
 
 
 def calls(notes: Path) -> list[int]:
@@ -222,6 +223,7 @@ OTHERS: list[dict[str, Any]] = [
     {"max_in_flight": 5},
     {"carry": Carry(lane_by="id")},
     {"columns": "id"},
+    {"limits": [Limit(calls=5, per=1, by=str)]},
     {"cache": Cache(9, 60)},
     {"cache": Cache(9, 61)},
     {"cache": Cache(9, 60, key=str)},
@@ -238,7 +240,11 @@ def test_another_call_is_made_by_another_host(streams: EmbeddedSpark, tmp_path: 
         job = unordered_wait.plan(rows, echo, "twice long", **given).job  # type: ignore[attr-defined]
         return repr((job.operator, job.about))
 
+    def by_parity() -> list[Limit]:
+        return [Limit(calls=5, per=1, by=lambda row: row.id % 2)]
+
     assert host() == host()
+    assert host(limits=by_parity()) == host(limits=by_parity())
     assert len({host(), *(host(**options) for options in OTHERS)}) == len(OTHERS) + 1
 
 

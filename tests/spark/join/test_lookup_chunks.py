@@ -313,6 +313,26 @@ def test_a_function_gives_rows_in_place_of_an_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("how", "on_error", "users"),
+    [
+        ("semi", "skip", [1]),
+        ("anti", "skip", [3]),
+        ("semi", lambda *_: [], [1]),
+        ("anti", lambda *_: [], [2, 3]),
+        ("semi", lambda *_: [()], [1, 2]),
+        ("anti", lambda *_: [()], [3]),
+    ],
+)
+def test_a_key_that_fails_matches_what_on_error_gives(
+    how: str, on_error: Any, users: list[int]
+) -> None:
+    table = Noted({2: LookupError("gone"), 3: []})
+    changes = {"wanted": how == "semi", "rows": pa.schema([]), "found": pa.schema([])}
+    rows, _ = joined(table, {"user": [1, 2, 3]}, on_error=on_error, **changes)
+    assert [each["user"] for each in rows] == users
+
+
+@pytest.mark.parametrize(
     ("given", "told"),
     [
         (None, r"LookupError\('gone'\)"),

@@ -46,8 +46,8 @@ class HostClient:
 
     def __init__(self, folder: HostFolder, job: bytes, patience: float = 30.0) -> None:
         self._folder = folder
-        self._job = job
-        self._patience = patience
+        self.job = job
+        self.patience = patience
         self._turned = 0.0
         """The last time at which the loop of the host has turned, or the visit has begun."""
         self._told = 0, 0, "", ""
@@ -85,7 +85,7 @@ class HostClient:
             answer = self._answer(packed(Asked(visit, *self._told)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
-            self._here = HostHere(cloudpickle.loads(self._job), self._folder.path.name)
+            self._here = HostHere(cloudpickle.loads(self.job), self._folder.path.name)
             return self._visit_here(visit)
         said = read_answer(answer)
         if said.broken is not None:
@@ -128,7 +128,7 @@ class HostClient:
     def _ask(self, question: bytes) -> bytes:
         if self._socket is None:
             self._socket = self._connected()
-            self._socket.settimeout(min(_EACH, self._patience))
+            self._socket.settimeout(min(_EACH, self.patience))
         visited = self._socket
         self._turned = time.monotonic()
         left = memoryview(question)
@@ -150,7 +150,7 @@ class HostClient:
             now = time.monotonic()
             if sign is not None:
                 self._turned = max(self._turned, now - sign.still)
-            if now - self._turned >= self._patience:
+            if now - self._turned >= self.patience:
                 self.close()
                 raise NoCallHost(self._unanswered(process, sign))
 
@@ -161,7 +161,7 @@ class HostClient:
             OSError: the host is ending, or has ended.
         """
         with socket.socket(socket.AF_UNIX) as made:
-            made.settimeout(min(_EACH, self._patience))
+            made.settimeout(min(_EACH, self.patience))
             try:
                 made.connect(str(self._folder.watch))
                 if process_of(made) != process:
@@ -176,7 +176,7 @@ class HostClient:
             where = one_line("; ".join(sign.frames), 2_000)
             text = f"a call blocks its event loop: {where}; await what takes long, or use a thread"
         host = f"the call host {self._folder.path.name} (process {process})"
-        return f"{host} has not answered for {self._patience:g} s: {text}"
+        return f"{host} has not answered for {self.patience:g} s: {text}"
 
     def _connected(self) -> socket.socket:
         if (found := self._folder.connection()) is None:
@@ -193,7 +193,7 @@ class HostClient:
         try:
             for left in (folder.socket, folder.watch, folder.log):
                 left.unlink(missing_ok=True)
-            folder.job.write_bytes(self._job)
+            folder.job.write_bytes(self.job)
             log = folder.log.open("wb")
         except OSError as error:
             folder.remove()

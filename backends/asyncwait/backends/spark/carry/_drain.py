@@ -47,7 +47,7 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         How many rows were in flight, or finished and not yet out, at the beginning.
 
     Raises:
-        InvalidConfig: the stream still runs.
+        InvalidConfig: the stream still runs, or `checkpoint` is not that of the writer.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
         StreamingQueryException: a micro-batch has failed; a second `drain` goes on after it.
     """
@@ -85,7 +85,7 @@ def save(
         How many records are in the snapshot.
 
     Raises:
-        InvalidConfig: the stream still runs.
+        InvalidConfig: the stream still runs, or `checkpoint` is not that of the writer.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
     """
     stopped = _Stopped(writer, checkpoint)
@@ -103,7 +103,7 @@ class _Stopped:
         checkpoint: the path of its checkpoint.
 
     Raises:
-        InvalidConfig: the stream runs, or its session is remote.
+        InvalidConfig: the stream runs, its session is remote, or the checkpoint is another one.
     """
 
     def __init__(self, writer: "DataStreamWriter", checkpoint: str) -> None:
@@ -116,6 +116,13 @@ class _Stopped:
         self._at = self.session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001
         self._files = self._at(checkpoint).getFileSystem(java.sessionState().newHadoopConf())
         self._root = self._files.makeQualified(self._at(checkpoint)).toString()
+        own = self._field("extraOptions").get(writer._jwrite).get("checkpointLocation")  # noqa: SLF001
+        given = own.get() if own.isDefined() else None
+        if given is None or self._files.makeQualified(self._at(given)).toString() != self._root:
+            raise InvalidConfig(
+                f"expected a writer with the checkpointLocation {shown(checkpoint)}, got "
+                f"{shown(given)}; give the writer and the checkpoint of one stream"
+            )
         for query in java.streams().active():
             if query.streamingQuery().resolvedCheckpointRoot() == self._root:
                 raise InvalidConfig(f"the stream of {shown(checkpoint)} runs: stop it before")
@@ -165,8 +172,7 @@ class _Stopped:
     def _played_once(self) -> Generator[None]:
         """Give the writer the trigger `once` while the stream starts; no task refuses it."""
         java: Any = self._writer._jwrite  # noqa: SLF001
-        field = java.getClass().getDeclaredField("trigger")
-        field.setAccessible(True)
+        field = self._field("trigger")
         given = field.get(java)
         DRAINING.add(self._root)
         try:
@@ -175,6 +181,11 @@ class _Stopped:
         finally:
             field.set(java, given)
             DRAINING.discard(self._root)
+
+    def _field(self, name: str) -> Any:
+        field = self._writer._jwrite.getClass().getDeclaredField(name)  # noqa: SLF001
+        field.setAccessible(True)
+        return field
 
 
 def _count(held: list[CheckpointRead]) -> int:

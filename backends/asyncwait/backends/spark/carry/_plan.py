@@ -23,12 +23,13 @@ from asyncwait.backends.spark.carry._packing import (
     Unpacking,
     lane_names,
 )
-from asyncwait.backends.spark.carry._processor import LANE_BY, OPT_IN, CarryProcessor, digest
+from asyncwait.backends.spark.carry._processor import OPT_IN, CarryProcessor, digest
 from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._triggers import watch_triggers
 from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._columns import arrow_columns, arrow_schema
+from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
 from asyncwait.spec import InvalidConfig, OperatorConfig
 from asyncwait.spec.carry import Terms
@@ -220,7 +221,8 @@ class CarryPlan(FramePlan):
         about = {
             OPT_IN: carry.version or "",
             "fn": self._version(),
-            LANE_BY: repr(self._lane_columns(self.input())),
+            "lane_by": repr(self._lane_columns(self.input())),
+            "key": repr(self._key()),
             "columns": repr(shape.spelled or shape.given),
             "keep": repr(shape.carried),
             "name": carry.name,
@@ -230,7 +232,7 @@ class CarryPlan(FramePlan):
             ),
             "cache": self._told_all(options.cache, key=None),
             "on_error": f"{self._told(options.on_error)} {options.error_column}",
-            "limits": repr(options.kept),
+            "limits": self._told_limits(options.kept),
             "max_in_flight": repr(ceiling),
             "journal": "" if options.journal is None else options.journal.path,
         }
@@ -243,6 +245,16 @@ class CarryPlan(FramePlan):
             return ""
         told = [self._told(getattr(options, name)) for name in functions]
         return repr((replace(options, **functions), told))
+
+    def _told_limits(self, kept: Kept) -> str:
+        """Return limits, and who counts them, in words that are equal in each process."""
+        parts = (*kept.limits, kept.together)
+        fields = [getattr(each, "__struct_fields__", ()) for each in parts]
+        told = [
+            (type(each).__name__, [self._told(getattr(each, n)) for n in names if n != "limits"])
+            for each, names in zip(parts, fields, strict=True)
+        ]
+        return repr(told)
 
     def _told(self, given: Any) -> str:
         if isinstance(given, type | tuple) or not callable(given):

@@ -36,8 +36,8 @@ from asyncwait.toolkit import Lane
 OPT_IN = "version"
 """The setting by which a user allows others to change."""
 
-LANE_BY = "lane_by"
-"""The setting that no other version changes: lanes keep the order of keys."""
+ORDERING = ("lane_by", "key", "mode")
+"""The settings that no other version may change: rows would overtake earlier rows of their key."""
 
 _OR_DRAIN = ", or finish what is in flight first (asyncwait.backends.spark.drain)"
 
@@ -151,10 +151,10 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
             )
         state = decode_lane(held.lane)
         changed = [name for name, was in held.about.items() if about.get(name, was) != was]
-        if LANE_BY in changed:
+        if ordering := [name for name in changed if name in ORDERING]:
             raise CarryFailed(
-                "rows are in flight whose lanes were chosen by other columns: a row would overtake "
-                f"earlier ones of its key. Keep lane_by and key{_OR_DRAIN}"
+                f"rows are in flight that came with another {' and '.join(ordering)}: a row would "
+                f"overtake earlier rows of its key. Keep the mode, the key and lane_by{_OR_DRAIN}"
             )
         if changed and state.in_flight and not (OPT_IN in changed and about[OPT_IN]):
             raise CarryFailed(
@@ -230,7 +230,9 @@ def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> 
     which = (os.getpid(), f"{operator}-{settings}")
     if which not in _clients:
         _clients[which] = HostClient(HostFolder.named(which[1]), job, patience)
-    return _clients[which]
+    found = _clients[which]
+    found.job, found.patience = job, patience  # An earlier query may have given others.
+    return found
 
 
 @cache

@@ -152,8 +152,17 @@ def last_of(session: Any, path: str, log: str) -> int:
         session: of the stream.
         path: of the checkpoint.
         log: "offsets" for micro-batches that have begun, "commits" for finished ones.
+
+    Raises:
+        CheckpointUnreadable: no checkpoint is there, or Spark can't read state at such a path.
     """
     to = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001 - it knows all file systems
+    uri = to(path).toUri()
+    if uri.getRawPath() != uri.getPath():  # Spark reads states at the quoted path.
+        raise CheckpointUnreadable(
+            "expected a path without spaces and without [ ] { } % # ?, where Spark can't read "
+            f"states, got {shown(path)}; stop the stream, move its checkpoint, and start it there"
+        )
     files = to(path).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
     if not files.exists(to(to(path), "offsets")):
         raise CheckpointUnreadable(f"expected the checkpoint of a stream, got {shown(path)}")

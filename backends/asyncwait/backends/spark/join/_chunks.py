@@ -69,9 +69,10 @@ class Layout:
             nothing = () if shape.lists else (shape.nulls,)
         rows = [nothing if each == () else each for each in found]
         if (wanted := shape.wanted) is not None:
+            told = errors if shape.errors is not None else [None] * len(found)
             rows = [
                 ((),) if error or (each is not None and bool(each) is wanted) else None
-                for each, error in zip(found, errors, strict=True)
+                for each, error in zip(found, told, strict=True)
             ]
         present = [each for each in rows if each is not None]
         self._values = _structs(shape.found, chain.from_iterable(present))
