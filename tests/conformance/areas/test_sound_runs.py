@@ -201,11 +201,6 @@ OVERLOOKED = {
         "key-ordered; timeout 160; handled; retry on_result=empty; batch max_size=2 max_wait=240; "
         "0: c/x b/x d a/y; c: 80 gives, late gives; d: gives, late gives; a b: 40 gives *1"
     ),
-    "a load begins in the instant in which the time of its record is over": (
-        "unordered; capacity 3; timeout 240; handled; retry attempt_timeout=200 on_result=pair; "
-        "cache; figures_at 0; 0: u u v v; 200: u u u u; 400: v; "
-        "v: gives a b, 240 gives, late gives; u: gives c d, 40 gives, 160 gives"
-    ),
     "a source that breaks the contract, and nobody is told": (
         "source_error contract; source_ends_at 40; sink pause 80, leave"
     ),
@@ -228,13 +223,6 @@ OVERLOOKED = {
         "form callback; 0: a; a: 0 raises KeyboardInterrupt; close_takes 40; sink pause 20, leave"
     ),
     "a snapshot beside what is no element": "source_error no-element; requests 0 900",
-    **{
-        f"a call that completes, and raises when to try again: {ms} ms": (
-            "form callback; retry initial=40 on_result=empty; 0: a; "
-            f"a: raises RetryAfter with retry_after={ms} throws, gives"
-        )
-        for ms in (0, 80)
-    },
 }  # fmt: skip
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {
