@@ -25,12 +25,6 @@ OVERLOOKED = {
         "form callback; 0: a b; a: 80 raises SystemExit; b: 40 raises; sink pause 200",
     "what an answer is given as, and not raised, is its outcome":
         "form callback; 0: a; a: 80 raises SystemExit",
-    "two records fail before and after the loop was blocked, in one instant": (
-        "timeout 120; 160: a; 240: b; a: 120 raises with blocks=80; b: 40 misreturns text; "
-        "sink pause 400"
-    ),
-    "the consumer blocks the loop in the instant of a failure":
-        "0: a b ^1; 40: ^2; a: 80 misreturns none; b: never; sink pause 80, block 80",
     "a call and its handler both end the program, in one instant":
         "timeout 120; handled; 80: a; a: 120 raises KeyboardInterrupt, late raises SystemExit",
     "what is for the program leaves the loop when all is closed": (
@@ -47,11 +41,6 @@ OVERLOOKED = {
         "form callback; timeout 80; 0: a; a: 120 raises KeyboardInterrupt with supplied; "
         "sink pause 200"
     ),
-    "a call ends the program when its record was decided long ago": (
-        "timeout 80; handled; 0: a; 400: b; "
-        "a: 120 raises KeyboardInterrupt with blocks=80, late gives late; b: gives; "
-        "close_takes 40; sink pause 40, block 200"
-    ),
     "a supplier of what is for the program comes with the deadline, and behind it":
         "form callback; timeout 120; 0: a; a: 120 raises SystemExit with supplied; sink pause 480",
     "what ends the program is noticed when the consumer asks":
@@ -59,14 +48,6 @@ OVERLOOKED = {
     "a second task reads in the instant in which something ends the program": (
         "form callback; 0: a ^1; a: 80 raises SystemExit with supplied; hooks coroutine; "
         "hook_takes 40; sink read 1, pause 480, intrude"
-    ),
-    "the second of two equal records fails first, as the loop is blocked": (
-        "timeout 120; handled; 0: a b@1 b@2; a: 80 gives a1; b: never; "
-        "sink read 1, pause 40, block 80"
-    ),
-    "a deadline fails while the loop is blocked in the instant of leaving": (
-        "timeout 40; 0: a b; a: never; b: 20 gives b1 with blocks=50; source_ends_at 400; "
-        "cancel_at 20; cancel scope"
     ),
     "a call that never ends is torn down, and cleans up": "0: a; a: never with clean_up=20",
     "calls are abandoned in the instant in which they are to be repeated": (
@@ -76,10 +57,6 @@ OVERLOOKED = {
     "a call is repeated between the limit of another and its being abandoned": (
         "capacity 2; retry initial=1 attempt_timeout=3; 0: a b; "
         "a: 2 times never with clean_up=60; b: never with clean_up=60, 2 raises own, gives b1"
-    ),
-    "an attempt fails in the first of two blocks": (
-        "unordered; retry max_attempts=2 attempt_timeout=120 on_error=breaks; 0: a b; "
-        "a: never with clean_up=40; b: 40 gives b1 with blocks=80"
     ),
     "a call that has answered raises":
         "form callback; retry; 0: a; a: raises ValueError a1 with throws",
@@ -141,24 +118,12 @@ OVERLOOKED = {
         "retry on_result=pair; cache ttl=89 refresh_ahead=1; 0: v; 120: v; "
         "v: 1 gives a b, gives c, 1 gives"
     ),
-    "nobody knows of the end of a load while the loop is blocked": (
-        "unordered; cache ttl=89 refresh_ahead=1; 0: v; 20: w; 30: v; 40: v; "
-        "w: 10 gives W with blocks=10; v: 30 gives, 30 gives x"
-    ),
-    "a load ahead of time blocks the loop before another can begin": (
-        "unordered; retry on_result=pair; cache ttl=199 refresh_ahead=50; 0: v w; 40: v v; "
-        "v: 40 gives a b, gives x with blocks=40; w: 40 gives c d, 80 raises"
-    ),
     "the failure handler leaves an error as it is, and another is raised before that is out": (
         "form callback; timeout 120; handled; failures_handled; tracked; 40: a; "
         "a: 120 raises ValueError, late raises ValueError"
     ),
     "two records fail in one instant before the failure handler is asked": (
         "form callback; failures_handled; tracked; restore |9(c+c); c: 40 raises"
-    ),
-    "the loop is blocked between two pauses of a consumer that got an error": (
-        "form callback; timeout 80; 0: c; c: 120 gives with blocks=40; "
-        "sink read 1, pause 40, pause 40"
     ),
     "a consumer that shields itself is interrupted later": (
         "capacity 1; timeout 120; handled; 0: a b; a: never, late gives; "
@@ -236,15 +201,6 @@ OVERLOOKED = {
         "key-ordered; timeout 160; handled; retry on_result=empty; batch max_size=2 max_wait=240; "
         "0: c/x b/x d a/y; c: 80 gives, late gives; d: gives, late gives; a b: 40 gives *1"
     ),
-    "a load begins in the instant in which the time of its record is over": (
-        "unordered; capacity 3; timeout 240; handled; retry attempt_timeout=200 on_result=pair; "
-        "cache; figures_at 0; 0: u u v v; 200: u u u u; 400: v; "
-        "v: gives a b, 240 gives, late gives; u: gives c d, 40 gives, 160 gives"
-    ),
-    "lists are used again after a back-off that is no whole ms": (
-        "reuses; capacity 2; batch max_size=2 max_wait=100; retry initial=23 jitter=50; 0: a b; "
-        "a b: 7 raises with blocks=20, 13 gives *1"
-    ),
     "a source that breaks the contract, and nobody is told": (
         "source_error contract; source_ends_at 40; sink pause 80, leave"
     ),
@@ -260,32 +216,13 @@ OVERLOOKED = {
         "retry attempt_timeout=80 initial=1; 20: a; a: 200 gives; source_ends_at 40; "
         "source_error interrupt; close_takes 80"
     ),
-    "a load that never had its turn as the loop was blocked": (
-        "capacity 1; cache refresh_ahead=50; 40: a; 80: c; a: 120 gives a00; "
-        "sink read 1, block 80, leave"
-    ),
     "what is for the program while its consumer leaves": (
         "timeout 40; handled; 0: b; b: never, late raises SystemExit; close_takes 80; cancel_at 80"
     ),
     "what a function raises for the program while its source closes": (
         "form callback; 0: a; a: 0 raises KeyboardInterrupt; close_takes 40; sink pause 20, leave"
     ),
-    "a function in callback form raises past the limit of its attempt": (
-        "form callback; failures_handled; retry attempt_timeout=3; 0: a; "
-        "a: 0 raises own with blocks=80, failed gives"
-    ),
     "a snapshot beside what is no element": "source_error no-element; requests 0 900",
-    "the loop is blocked as the consumer is cancelled in the hook that closes": (
-        "form callback; timeout 40; 0: b; b: 120 gives with blocks=40; hooks coroutine; "
-        "hook_takes 80; cancel_at 200"
-    ),
-    **{
-        f"a call that completes, and raises when to try again: {ms} ms": (
-            "form callback; retry initial=40 on_result=empty; 0: a; "
-            f"a: raises RetryAfter with retry_after={ms} throws, gives"
-        )
-        for ms in (0, 80)
-    },
 }  # fmt: skip
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {

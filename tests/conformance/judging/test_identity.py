@@ -7,8 +7,8 @@ import pytest
 
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import (
-    explain,
     has_plain_key,
+    history_of,
     identity_of,
     is_same,
     is_same_element,
@@ -102,7 +102,7 @@ def test_what_is_no_element_has_an_identity() -> None:
 )
 def test_which_keys_are_the_same(one: Any, other: Any, *, same: bool, plain: bool) -> None:
     scenario = Scenario(inputs=(Timed(0, Record("a", key=one)), Timed(0, Record("b", key=other))))
-    (leg,) = explain(scenario, play(open_operator, scenario, "asyncio")).history.legs
+    (leg,) = history_of(scenario, play(open_operator, scenario, "asyncio")).legs
     before, item = leg.records
 
     assert (key_of(before) == key_of(item)) is same

@@ -18,24 +18,18 @@ from asyncwait.backends.pool import open_operator
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import impossible, judge
-from asyncwait.conformance.judging._calls import turn_over_at
-from asyncwait.conformance.judging._read import read_leg
 from asyncwait.spec import Barrier, Element, LatencyMarker, Record, Watermark
 from asyncwait.spec.scenario import (
-    Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
-    Ending,
     Event,
     Handler,
-    Leg,
     Plan,
     Scenario,
     SinkStep,
     SinkTook,
     Step,
-    Taken,
     Timed,
     Trace,
 )
@@ -138,17 +132,3 @@ def test_judging_a_trace_of_ten_times_the_size_is_ten_times_the_work(
     )
 
     assert work_of(many, damaged) < MOST_GROWTH * work_of(few, damaged)
-
-
-@pytest.mark.timeout(20)
-def test_the_turn_of_a_cancelled_call_may_end_as_the_loop_is_blocked() -> None:
-    events = (
-        Taken(0, 0),
-        CallStarted(0, 0, "a"),
-        CallCancelled(25.385, 0),
-        Blocked(45.385, 85.385),
-    )
-    scenario = Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a"),))
-    facts = read_leg(scenario, Leg(Ending("left", 25.385), events))
-
-    assert turn_over_at(facts, facts.calls[0]) == pytest.approx(45.385)

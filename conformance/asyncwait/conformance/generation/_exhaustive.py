@@ -32,8 +32,8 @@ DURATIONS = (0, GRID, 2 * GRID)
 GAPS = (0, GRID)
 """Before each element but the first, in ms."""
 
-DEADLINES = (None, GRID)
-"""With the second, a call answers before its deadline, in the same instant, or too late."""
+DEADLINES = (None, GRID + GRID // 2)
+"""With the second, a call answers before its deadline, or too late."""
 
 KEYS = ("x", "y")
 """Of records in key-ordered mode; the first record has the first one."""

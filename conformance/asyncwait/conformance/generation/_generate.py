@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.generation._random import TICK, Chance, scenario
+from asyncwait.conformance.generation._random import TICK, Chance, apart, scenario
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark
 from asyncwait.spec.scenario import (
     GRID,
@@ -97,7 +97,7 @@ def _failure(chance: Chance, retry: PlannedRetry, value: Any) -> Step:
 
 
 def _hanging(chance: Chance, limit: int, value: Any) -> Step:
-    late = limit + chance.choice([0, 1, 3]) * TICK
+    late = limit + chance.choice([1, 2, 3]) * TICK
     clean_up, swallow = chance.choice([0, 0, 1, 3]) * TICK, chance.choice(_SOMETIMES)
     if chance.choice(_SOMETIMES):
         return Step("never", clean_up=clean_up)
@@ -116,7 +116,6 @@ _UNHANDLED = ["ValueError"] * 3 + [
 _MISRETURNS = ["none", "none", "text", "number", "broken"]
 _COUNTS = [1, 1, 1, 0, 2]
 _DOES: list[Any] = ["reply"] * 6 + ["none", "raise", "misreturn"]
-_BLOCKS = [0] * 14 + [TICK]
 _LATE = [None] * 4 + [
     *(Handler("none"), Handler("none")),
     *(Handler("raise", error="ValueError"), Handler("misreturn", error="text")),
@@ -145,7 +144,7 @@ def _spared_plan(chance: Chance, plan: Plan, kinds: Sequence[str], throws: Seque
         case "none":
             failure = Handler("none")
         case _:
-            failure = Handler("reply", results, blocks=chance.choice(_BLOCKS))
+            failure = Handler("reply", results)
     handler = chance.choice(_LATE) or plan.handler
     return replace(plan, steps=steps, handler=handler, failure=failure)
 
@@ -203,23 +202,21 @@ def _keyed(chance: Chance, element: Element, keys: Sequence[Any]) -> Element:
 
 _READINGS = (3, 4, 5, 6)
 _TICKS = range(16)
-_OFF = (TICK // 2, TICK // 2, TICK // 2, 0)
-"""Milliseconds behind a tick: between two of them all that happened must be known."""
+_OFF = TICK // 2
+"""Milliseconds behind a tick at which figures are read: no event counts, or not, just then."""
 
 _ROOMS = (1, 2, 3, 1, 2, 6)
 
 
 def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
     """Return a scenario in which the statistics are read now and then."""
-    drawn = {
-        chance.choice(_TICKS) * TICK + chance.choice(_OFF) for _ in range(chance.choice(_READINGS))
-    }
+    drawn = {chance.choice(_TICKS) * TICK + _OFF for _ in range(chance.choice(_READINGS))}
     return replace(scenario, figures_at=tuple(sorted(drawn)))
 
 
 def _uncopied(step: Step) -> Step:
     """Have a call that raises at once do so as there is no copy for it."""
-    is_so = step.does == "raise" and not (step.after or step.thread or step.blocks or step.twice)
+    is_so = step.does == "raise" and not (step.after or step.thread or step.twice)
     return replace(step, uncopied=True) if is_so else step
 
 
@@ -260,8 +257,7 @@ def _shared(rng: Random, plan: Plan) -> Plan:
     shares = {"raise": 0.4, "reply": 0.1}
     wholes = [maybe(rng, shares.get(step.does, 0.15)) for step in plan.steps]
     steps = tuple(
-        replace(step, whole=whole, by_others=False, after_end=None)
-        for step, whole in zip(plan.steps, wholes, strict=True)
+        replace(step, whole=whole) for step, whole in zip(plan.steps, wholes, strict=True)
     )
     return replace(plan, steps=steps)
 
@@ -360,7 +356,7 @@ _TRAITS: Mapping[str, Callable[[Scenario], object]] = {
     "restore": lambda base: base.crashes or base.restore,
     "snapshots": lambda base: base.requests or _has(base, Barrier, Snapshot),
     "fences": lambda base: _has(base, Watermark),
-    "pauses": lambda base: _does(base, "pause", "block"),
+    "pauses": lambda base: _does(base, "pause"),
     "leaves": lambda base: base.cancel_at is not None or _does(base, "give_up", "leave", "raise"),
 }
 """What of a scenario each layer is to meet, too."""
@@ -386,6 +382,7 @@ def _different(seed: int) -> Iterator[Scenario]:
         drawn = scenario(chance)
         for name in _chosen(of_layers, drawn, met):
             drawn = LAYERS[name].put_on(chances[name], drawn)
+        drawn = apart(drawn)
         if (key := key_of(drawn)) not in found:
             found.add(key)
             yield drawn

@@ -1,10 +1,10 @@
-"""What random scenarios look like.
+"""Random scenarios.
 
-All times are multiples of one tick, so that two instants are equal on purpose or a tick apart, and
-the same scenarios can be played on a real clock.
+Times are drawn as multiples of one tick. `apart` then gives each kind of time an offset of its own,
+so that no answer, limit or deadline of a record coincides with another by accident.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from asyncwait.spec.scenario import (
     Step,
     Timed,
     identity,
+    with_times,
 )
 from asyncwait.spec.snapshots import Stored
 
@@ -48,7 +49,47 @@ class Chance(Protocol):
 
 
 TICK = GRID
-"""Milliseconds between two different instants."""
+"""Milliseconds between two times before they are taken apart."""
+
+_OFFSETS = {
+    "Scenario.timeout": 6,
+    "PlannedRetry.attempt_timeout": 9,
+    "PlannedRetry.initial": 7,
+    "PlannedRetry.cap": 8,
+    "Step.retry_after": 10,
+    "Step.clean_up": 11,
+    "Step.again": 12,
+    "SinkStep.n": 13,
+    "SnapshotRequest.at": 14,
+    "Scenario.cancel_at": 15,
+    "Crash.at": 16,
+    "Scenario.source_ends_at": 17,
+}
+"""Milliseconds that each kind of time lies behind a tick; inputs come on ticks.
+
+With the least offsets that differ, many attempts are needed until their sum makes another offset.
+"""
+
+_OF_CALLS = 5
+"""Milliseconds that a call lasts longer than whole ticks at most; values differ in them."""
+
+
+def apart(scenario: Scenario) -> Scenario:
+    """Return a scenario whose kinds of times have different offsets to the ticks."""
+
+    def offset(own: int) -> Callable[[str, int], int]:
+        def move(kind: str, ms: int) -> int:
+            by = own if kind == "Step.after" else _OFFSETS.get(kind, 0)
+            return ms + by if ms and ms % TICK == 0 else ms
+
+        return move
+
+    plans = tuple(
+        with_times(plan, offset(1 + number % _OF_CALLS))
+        for number, plan in enumerate(scenario.plans)
+    )
+    return with_times(replace(scenario, plans=plans), offset(0))
+
 
 VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
 """Few, so that equal payloads are common."""
@@ -71,8 +112,7 @@ _EITHER = [False, True]
 _ERRORS = ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
 _MISRETURNS = ["none", "none", "text", "bytes", "number", "broken", "broken", "broken"]
 _FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
-_BLOCKS = [0] * 14 + [TICK, 2 * TICK]
-_CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "block", "intrude"]
+_CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "intrude"]
 _FLAVOURS = ["crash", "failing"] * 4 + ["abandoning", "leaving", "calm"] * 2
 _KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None, ["k"]]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
@@ -172,9 +212,8 @@ def _inputs(chance: Chance, gaps: Sequence[int], first: Sequence[str]) -> tuple[
         stamp += step or 0
         kind, value = chance.choice(_KINDS if number else first), chance.choice(values)
         key = None if step is None else chance.choice(_KEYS)
-        blocks = chance.randint(1, 2) * TICK if chance.choice(_HARDLY_EVER) else 0
         record = Record(value, None if step is None else stamp, key)
-        inputs.append(Timed(at, _element(kind, record, stamp, step, number), blocks))
+        inputs.append(Timed(at, _element(kind, record, stamp, step, number)))
     return tuple(inputs)
 
 
@@ -203,7 +242,7 @@ def _plan(
         for number in range(chance.choice([1, 1, 1, 2, 3]))
     )
     fallback = tuple(f"{value}?{part}" for part in range(chance.choice(_COUNTS)))
-    handler = Handler("reply", fallback, blocks=chance.choice(_BLOCKS))
+    handler = Handler("reply", fallback)
     if flavour == "failing" and chance.choice(_EITHER):
         handler = chance.choice(
             [
@@ -224,14 +263,14 @@ def _step(chance: Chance, name: str, flavour: str, *, counts: Sequence[int], end
         results = (name,) * len(results)
     if flavour == "abandoning" and not chance.choice(_SOMETIMES):
         return Step("reply", after + 3 * TICK, results, clean_up=chance.randint(3, 9) * TICK)
-    blocks, supplied = chance.choice(_BLOCKS), chance.choice(_SOMETIMES)
+    supplied = chance.choice(_SOMETIMES)
     if flavour == "failing" and chance.choice(_EITHER):
         if chance.choice(_RARELY):
             return Step("raise", results=results, error="ValueError", throws=True)
         if chance.choice(_EITHER):
             errors = _FOR_THE_PROGRAM if chance.choice(_SOMETIMES) else _ERRORS
             error = chance.choice(errors)
-            return Step("raise", after, error=error, blocks=blocks, supplied=supplied)
+            return Step("raise", after, error=error, supplied=supplied)
         return Step("misreturn", after, error=chance.choice(_MISRETURNS), supplied=supplied)
     if endless and chance.choice(_RARELY):
         return Step("never", clean_up=chance.choice([0, 0, 2]) * TICK)
@@ -241,7 +280,7 @@ def _step(chance: Chance, name: str, flavour: str, *, counts: Sequence[int], end
         clean_up, swallow = chance.randint(1, 4) * TICK, chance.choice(_EITHER)
         return Step("reply", after, results, swallow=swallow, clean_up=clean_up)
     twice = chance.choice(_SOMETIMES)
-    return Step("reply", after, results, twice=twice, blocks=blocks, supplied=supplied)
+    return Step("reply", after, results, twice=twice, supplied=supplied)
 
 
 def _sink(chance: Chance, flavour: str, *, stops: bool) -> tuple[SinkStep, ...]:

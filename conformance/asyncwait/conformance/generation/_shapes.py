@@ -3,10 +3,9 @@
 wide    many records in flight at once, many results, long segments, large snapshots
 long    thousands of records through a small operator, with objects that are counted
 deep    many crashes, each with other capacity and mode
-dense   everything in few instants: all order is by ties
+dense   everything in few instants
 sparse  long silences, and deadlines from milliseconds to years
 fine    instants a millisecond apart, hundreds of deadlines among them
-stalls  something blocks the loop, again and again
 flaky   calls that fail or hang, and are repeated after milliseconds, before they have cleaned up
 spared  calls that fail or are late, and handlers that have results all the same, or mostly
 lines   long lines of records that wait for few keys, and now and then one of a key of its own
@@ -37,6 +36,7 @@ from asyncwait.conformance.generation._generate import (
     with_limits,
     with_retries,
 )
+from asyncwait.conformance.generation._random import apart
 from asyncwait.spec import Barrier, Element, Record, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     GRID,
@@ -208,33 +208,7 @@ def _fine(rng: Random, size: int) -> Scenario:
         handled=True,
         form=_form(rng),
         inputs=_stream(rng, size * 2, 30, gap=lambda r: r.choice([0, 0, 1, 1, 2]), fence=0.03),
-        plans=_plans(rng, 30, lambda r: r.choice([0, 1, 2, 4, 6, 9, 30])),
-    )
-
-
-def _stalls(rng: Random, size: int) -> Scenario:
-    def blocks(chance: float) -> int:
-        return rng.choice([1, 7, GRID, 3 * GRID]) if maybe(rng, chance) else 0
-
-    timeout = rng.choice([None, GRID, 2 * GRID])
-    inputs = _stream(rng, size // 5, 6, gap=_ticks(0, 0, 1, 2), fence=0.1)
-    plans = tuple(
-        Plan(
-            plan.value,
-            tuple(Step(after=s.after, results=s.results, blocks=blocks(0.3)) for s in plan.steps),
-            Handler("reply", plan.handler.results, blocks=blocks(0.3)),
-        )
-        for plan in _plans(rng, 6, _ticks(0, 1, 2, 3))
-    )
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([1, 3, 6]),
-        timeout=timeout,
-        handled=timeout is not None,
-        form=_form(rng),
-        inputs=tuple(Timed(t.at, t.element, blocks(0.1)) for t in inputs),
-        plans=plans,
-        sink=rng.choice([(), (SinkStep("read", 1), SinkStep("block", 2 * GRID)) * 3]),
+        plans=_plans(rng, 30, lambda r: r.choice([0, 3, 4, 6, 9, 30])),
     )
 
 
@@ -269,7 +243,7 @@ def _flaky(rng: Random, size: int) -> Scenario:
 
 def _slip(rng: Random, limit: int | None) -> Step:
     """Return a call that fails: it raises, gives two results, or hangs and cleans up."""
-    after, blocks = rng.choice([0, 0, 1, 2]), rng.choice([0] * 9 + [4])
+    after = rng.choice([0, 0, 1, 2])
     kind = rng.choice(["raise", "told", "pair", "hang"])
     if kind == "hang" and limit is not None:
         return Step("never", clean_up=rng.choice([0, 0, 1, 4, 30]))
@@ -277,7 +251,7 @@ def _slip(rng: Random, limit: int | None) -> Step:
         return Step(after=after, results=("no", "never"), twice=True, again=rng.choice([0, 2]))
     if kind == "told":
         return Step("raise", after, error="RetryAfter", retry_after=rng.choice([0, 1, 4]))
-    return Step("raise", after, error="ValueError", blocks=blocks, thread=maybe(rng, 0.1))
+    return Step("raise", after, error="ValueError", thread=maybe(rng, 0.1))
 
 
 def _spared(rng: Random, size: int) -> Scenario:
@@ -310,7 +284,7 @@ def _spared(rng: Random, size: int) -> Scenario:
 def _lines(rng: Random, size: int) -> Scenario:
     timeout = rng.choice([None, 2 * GRID, 5 * GRID])
     values = max(1, size // 8)
-    plans = _plans(rng, values, _ticks(0, 0, 1, 1, 2, 4), blocks=rng.choice([0, 0, 0, GRID // 4]))
+    plans = _plans(rng, values, _ticks(0, 0, 1, 1, 2, 4))
     retry = rng.choice([None, PlannedRetry(max_attempts=6, initial=GRID)])
     if retry is not None:
         plans = tuple(_at_last(rng, plan) for plan in plans)
@@ -364,9 +338,7 @@ def _batched(rng: Random, size: int) -> Scenario:
 def _cached(rng: Random, size: int) -> Scenario:
     records, values = max(2, size // 5), rng.choice([1, 2, 3, 5])
     cache = cache_of(rng, values)
-    # Whether a load is late or just in time tells what there is to be given later on.
-    off = 0 if cache.refresh_ahead is None and cache.stale_if_error is None else _OFF_THE_GRID
-    timeout = rng.choice([None, None, 3 * GRID + off, 6 * GRID + off])
+    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
     base = Scenario(
         mode=_mode(rng),
         capacity=rng.choice([2, 3, 5, records]),
@@ -388,23 +360,11 @@ def _cached(rng: Random, size: int) -> Scenario:
     for put_on, share in zip(layers, (0.5, 0.4, 0.2, 0.6), strict=True):
         if maybe(rng, share):
             base = put_on(rng, base)
-    if off and base.retry is not None and base.retry.attempt_timeout is not None:
-        limit = base.retry.attempt_timeout + off + 1
-        retry = replace(base.retry, attempt_timeout=limit)
-        base = replace(base, retry=retry)
-    numbered = enumerate(base.plans)
-    plans = tuple(_undisturbed(rng, plan, n + 1 if off else 0) for n, plan in numbered)
-    alike = rng.choice(_ALIKE)
-    return _renamed(replace(base, plans=plans, cache=cache), alike)
-
-
-_OFF_THE_GRID = 6
-"""How far a deadline is off whole steps, in ms; an attempt's is one more, ends of calls are less.
-
-What is kept gets old half a step behind some other event: where it is asked for just then, it is a
-tie, to which nobody can be held. With the least numbers that differ it takes three limits or four
-calls that end one after the other until these make half a step; with others it took two.
-"""
+    plans = tuple(
+        replace(plan, handler=Handler("raise", error="ValueError")) if maybe(rng, 0.1) else plan
+        for plan in base.plans
+    )
+    return _renamed(replace(base, plans=plans, cache=cache), rng.choice(_ALIKE))
 
 
 _ALIKE: Sequence[Mapping[str, Any]] = [
@@ -424,23 +384,6 @@ def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
     inputs = tuple(replace(timed, element=named(timed.element)) for timed in scenario.inputs)
     plans = tuple(replace(plan, value=names.get(plan.value, plan.value)) for plan in scenario.plans)
     return replace(scenario, inputs=inputs, plans=plans)
-
-
-def _undisturbed(rng: Random, plan: Plan, off: int) -> Plan:
-    """Have nothing block the loop, or end the calls of a value from outside.
-
-    Where a load ahead of time ends as its key is asked for, it may be either that is given, and
-    where one ends as all leave it, it may be kept or not. So each call lasts `off` ms longer, which
-    are others for each value.
-    """
-    steps = tuple(
-        replace(step, after=step.after + off, blocks=0, by_others=False, after_end=None)
-        for step in plan.steps
-    )
-    handler, failure = (replace(each, blocks=0) for each in (plan.handler, plan.failure))
-    if maybe(rng, 0.1):
-        handler = Handler("raise", error="ValueError")
-    return replace(plan, steps=steps, handler=handler, failure=failure)
 
 
 def _limited(rng: Random, size: int) -> Scenario:
@@ -504,7 +447,7 @@ def _instead(rng: Random, name: str) -> Handler:
         case "none":
             return Handler("none")
         case _:
-            return Handler("reply", _results(rng, name), blocks=rng.choice([0] * 19 + [GRID]))
+            return Handler("reply", _results(rng, name))
 
 
 SHAPES: Mapping[str, tuple[Callable[[Random, int], Scenario], int]] = {
@@ -514,7 +457,6 @@ SHAPES: Mapping[str, tuple[Callable[[Random, int], Scenario], int]] = {
     "dense": (_dense, 20),
     "sparse": (_sparse, 12),
     "fine": (_fine, 8),
-    "stalls": (_stalls, 30),
     "flaky": (_flaky, 20),
     "spared": (_spared, 30),
     "lines": (_lines, 20),
@@ -534,7 +476,7 @@ def shape(name: str, size: int, seed: int) -> Scenario:
     scenario = draw(Random(f"{name} {seed}"), size)
     called = {identity(each.value) for each in scenario.elements if isinstance(each, Record)}
     plans = tuple(plan for plan in scenario.plans if identity(plan.value) in called)
-    return replace(scenario, plans=plans)
+    return apart(replace(scenario, plans=plans))
 
 
 def shapes(count: int, seed: int) -> Iterator[tuple[str, Scenario]]:

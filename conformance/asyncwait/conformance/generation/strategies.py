@@ -18,7 +18,7 @@ from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.generation._generate import LAYERS
-from asyncwait.conformance.generation._random import scenario
+from asyncwait.conformance.generation._random import apart, scenario
 from asyncwait.conformance.report import draw
 from asyncwait.conformance.running import Backend, Broken, adapted, checked
 from asyncwait.conformance.verdict import Case, Tally
@@ -79,7 +79,7 @@ def _scenarios(draw: Draw) -> Scenario:
     for layer in LAYERS.values():
         if chance.choice([False, False, True]):
             drawn = layer.put_on(chance, drawn)
-    return drawn
+    return apart(drawn)
 
 
 class _Drawn:

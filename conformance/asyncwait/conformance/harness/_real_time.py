@@ -17,7 +17,7 @@ from asyncwait.conformance.harness._player import play
 from asyncwait.conformance.harness._recorder import EARLY
 from asyncwait.conformance.harness._run import LoopName
 from asyncwait.spec import OpenOperator
-from asyncwait.spec.scenario import GRID, Ending, Leg, Scenario, Trace
+from asyncwait.spec.scenario import GRID, Ending, Leg, Scenario, Trace, with_times
 
 LONGEST = 120
 """Milliseconds that a scenario may last to be chosen for the real clock."""
@@ -64,15 +64,8 @@ def _is_plain(scenario: Scenario) -> bool:
 
 def _is_on_grid(scenario: Scenario) -> bool:
     """Whether all its instants are whole steps of the grid apart, which chance does not keep to."""
-    times = [scenario.timeout or 0, scenario.source_ends_at]
-    times += [scenario.hook_takes, scenario.close_takes]
-    times += [timed.at for timed in scenario.inputs]
-    times += [request.at for request in scenario.requests]
-    steps = [step for plan in scenario.plans for step in plan.steps]
-    times += [ms for s in steps for ms in (s.after, s.clean_up, s.again, s.retry_after)]
-    if (retry := scenario.retry) is not None:
-        times += [retry.initial, retry.cap, retry.attempt_timeout or 0]
-    return not (any(ms % GRID for ms in times) or (retry is not None and retry.jitter))
+    has_jitter = scenario.retry is not None and scenario.retry.jitter
+    return not has_jitter and with_times(scenario, lambda _, ms: ms - ms % GRID) is scenario
 
 
 def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[tuple[int, Trace]]:

@@ -32,7 +32,7 @@ from asyncwait.conformance.judging._figures import (
     span,
 )
 from asyncwait.conformance.judging._history import History, LegHistory
-from asyncwait.conformance.judging._judge import Checks, Judged, explain, judge
+from asyncwait.conformance.judging._judge import Checks, Judged, history_of, judge
 from asyncwait.conformance.judging._link import SnapshotOut, held_at
 from asyncwait.conformance.judging._observe import (
     NEVER,
@@ -80,7 +80,6 @@ __all__ = [
     "check",
     "early_timeout",
     "either",
-    "explain",
     "failure_named",
     "failures_asked",
     "figures_at_the_end",
@@ -90,6 +89,7 @@ __all__ = [
     "has_plain_key",
     "held_at",
     "held_back",
+    "history_of",
     "identity_of",
     "impossible",
     "is_raised",

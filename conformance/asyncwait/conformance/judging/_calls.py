@@ -1,12 +1,12 @@
-"""Which call belongs to which record, and what the last of its attempts came to.
+"""Calls of each record, and the outcome of its last attempt.
 
 First calls start in input order, so the k-th call of a value belongs to the k-th record with that
-value. Where that is broken, ORD-4 says so. If calls are repeated, that tells nothing: then the
-trace says which record each call is for, as the harness knows the very object that it was given.
+value. ORD-4 convicts an operator that breaks this order. Repeated calls do not keep it: then the
+trace names the record of each call, because the harness knows the object that the operator passed.
 
-An attempt ends by what its call comes to, or at its own limit, whichever is first; in the very same
-instant it may be either. If that asks for another attempt, and there may be one, its record backs
-off; else the outcome stands. So does an outcome whose back-off would not end before the deadline.
+An attempt ends with the outcome of its call, or at its own limit, whichever comes first. If the
+policy repeats that outcome, the record backs off; else the outcome stands. It also stands if the
+back-off would not end before the deadline.
 """
 
 from bisect import bisect_right
@@ -18,24 +18,24 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._observe import NEVER, ROUNDING, Call, Facts
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import PlannedRetry, Step, identity
 
 TURN = 20.0
-"""Milliseconds that a cancelled call has to end in before it is abandoned for sure (TIME-8)."""
+"""Milliseconds after a cancellation after which a call that runs on is abandoned (TIME-8)."""
 
 
 class Outcome(NamedTuple):
-    """What an attempt may have come to.
+    """Outcome of one attempt.
 
     Args:
-        at: when, in ms.
-        by_limit: it took longer than one attempt may.
-        since: when the next attempt may begin at the earliest, in ms; NEVER if the outcome stands.
-        until: when it has to begin at the latest, in ms; NEVER where it may wait for its permit.
-        due: when it may begin for sure, as far as its record goes, in ms.
-        is_beyond: it stands only because a back-off would not end before the deadline.
+        at: ms.
+        by_limit: the attempt reached its limit.
+        since: earliest start of the next attempt, in ms; NEVER if the outcome stands.
+        until: latest start of the next attempt, in ms; NEVER where it may wait for its permit.
+        due: latest start of the next attempt without a wait for a permit, in ms.
+        is_beyond: the outcome stands only because a back-off would not end before the deadline.
     """
 
     at: float
@@ -52,10 +52,10 @@ class Outcome(NamedTuple):
 
 
 class Course(Struct, frozen=True, eq=False):
-    """The attempts of one record."""
+    """The attempts of one record, and the outcome of the last one; None for no outcome."""
 
     attempts: tuple[Call, ...]
-    outcomes: tuple[Outcome, ...]
+    outcome: Outcome | None
 
     @property
     def first(self) -> Call:
@@ -69,80 +69,70 @@ class Course(Struct, frozen=True, eq=False):
 
     @property
     def deadline(self) -> float:
-        """When its time is over, in ms."""
+        """The end of its time, in ms."""
         return self.first.deadline
-
-    def standing(self, *, by_limit: bool) -> Outcome | None:
-        """Return the outcome that stands, if its own limit ended the last attempt, or did not."""
-        fitting = [each for each in self.outcomes if each.by_limit is by_limit]
-        chosen = next(iter(fitting or self.outcomes), None)
-        return chosen if chosen is not None and chosen.stands else None
 
 
 def course(facts: Facts, calls: Sequence[Call]) -> tuple[Course, Sequence[Call]]:
-    """Return the attempts among the calls of a record, and those that there was no reason for."""
+    """Return the attempts among the calls of a record, and the calls without a reason."""
     attempts, others = [calls[0]], list[Call]()
     for call in calls[1:]:
-        if (asking := _asking(facts, attempts, call)) is not None and call.at <= call.deadline:
-            attempts[-1:] = asking, call
-        else:
-            others.append(call)
-    return Course(tuple(attempts), outcomes(facts, attempts[-1], len(attempts))), others
+        end = outcome(facts, attempts[-1], len(attempts))
+        has_reason = end is not None and not end.stands and end.at <= call.at <= call.deadline
+        (attempts if has_reason else others).append(call)
+    return Course(tuple(attempts), outcome(facts, attempts[-1], len(attempts))), others
 
 
-def _asking(facts: Facts, attempts: Sequence[Call], call: Call) -> Call | None:
-    """Return the last of some attempts as one that asks for another, `call`; None if it doesn't."""
-    last, number = attempts[-1], len(attempts)
-    for each in filter(None, (last, last.instead)):
-        if any(not o.stands and o.at <= call.at for o in outcomes(facts, each, number)):
-            return each
-    return None
-
-
-def otherwise(facts: Facts, course: Course) -> Course:
-    """Return the attempts of a record whose last one was what it may have been instead."""
-    last = course.last.instead or course.last
-    outcome = outcomes(facts, last, len(course.attempts))
-    return Course((*course.attempts[:-1], last), outcome)
-
-
-def outcomes(facts: Facts, call: Call, number: int) -> tuple[Outcome, ...]:
-    """Return what an attempt may have come to by itself; none if it came to nothing."""
-    found: list[Outcome] = []
+def outcome(facts: Facts, call: Call, number: int) -> Outcome | None:
+    """Return the outcome of the attempt with this 1-based number; None if it has no outcome."""
     ended, retry = call.ended, facts.scenario.retry
-    # An answer counts that comes while the loop is blocked at the limit, before that is noticed.
-    noticed = facts.instants(call.limit)[-1] if call.limit < NEVER else NEVER
-    is_answered = ended is not None and ended.how != "cancelled" and call.ended_at <= noticed
-    if is_answered:
-        pauses = dict.fromkeys(_own_pauses(facts, call, number))
-        found += [_outcome(facts, call, call.ended_at, pause) for pause in pauses]
-    # Where the loop is blocked when its consumer goes, it learns of that when it is free again.
-    over_at = facts.instants(facts.leg.ending.at)[-1]
-    known_at = min(call.ended_at if is_answered else NEVER, over_at)
-    if retry is not None and call.limit <= known_at:
-        may_repeat = number < retry.max_attempts and retry.repeats_after("TimeoutError")
-        pause = _back_off(retry, number, retry.told_by_predicate()) if may_repeat else None
-        found.append(_outcome(facts, call, call.limit, pause)._replace(by_limit=True))
-    return tuple(found)
+    is_over = call.limit < call.ended_at or (call.limit == call.ended_at and _is_cut(call))
+    if ended is not None and ended.how != "cancelled" and not is_over:
+        return _outcome(facts, call, call.ended_at, _own_pauses(facts, call, number)[0])
+    if retry is None or call.limit > facts.leg.ending.at:
+        return None
+    return _outcome(facts, call, call.limit, _pause_at_limit(retry, number))._replace(by_limit=True)
+
+
+def is_open(facts: Facts, call: Call, number: int) -> bool:
+    """Whether the trace leaves open the outcome of an attempt: its answer and its limit may tie.
+
+    A call in callback form that completes its record and then raises may be repeated for either.
+    """
+    pauses = {*_own_pauses(facts, call, number)}
+    is_answered = call.ended is not None and call.ended.how != "cancelled"
+    ties = is_answered and not _is_cut(call) and facts.may_tie(call.ended_at, call.limit)
+    if ties and facts.scenario.retry is not None:
+        pauses.add(_pause_at_limit(facts.scenario.retry, number))
+    # No check that judges a blocked loop distinguishes an error from a limit.
+    is_failure = call.step.does != "reply" and bool(facts.blocks)
+    return len(pauses) > 1 or (ties and None in pauses and not is_failure)
+
+
+def _is_cut(call: Call) -> bool:
+    """Whether the operator cancelled a call before it ended."""
+    return -1 < call.cancelled_seq < call.ended_seq
 
 
 _Pause: TypeAlias = tuple[float, float]
-"""The least and the most that a back-off may last, in ms."""
+"""The shortest and the longest back-off, in ms."""
 
 
-def _own_pauses(facts: Facts, call: Call, number: int) -> Iterator[_Pause | None]:
-    """Yield how long to back off after what a call came to by itself; None if it stands.
-
-    One that completes its record and then raises came to either, if both are to be repeated.
-    """
+def _own_pauses(facts: Facts, call: Call, number: int) -> Sequence[_Pause | None]:
+    """Return the back-offs that may follow the outcome of a call; None if the outcome stands."""
     retry, step = facts.scenario.retry, call.step
     if retry is None or number >= retry.max_attempts or not retry.repeats(step):
-        yield None
-        return
-    yield _back_off(retry, number, retry.told_after(step))
+        return [None]
+    pauses = [_back_off(retry, number, retry.told_after(step))]
     is_completed = step.throws and facts.scenario.form == "callback"
     if is_completed and retry.repeats(Step(results=step.results)):
-        yield _back_off(retry, number)
+        pauses.append(_back_off(retry, number))
+    return pauses
+
+
+def _pause_at_limit(retry: PlannedRetry, number: int) -> _Pause | None:
+    may_repeat = number < retry.max_attempts and retry.repeats_after("TimeoutError")
+    return _back_off(retry, number, retry.told_by_predicate()) if may_repeat else None
 
 
 def _back_off(retry: PlannedRetry, number: int, told: int | None = None) -> _Pause:
@@ -155,28 +145,13 @@ def _back_off(retry: PlannedRetry, number: int, told: int | None = None) -> _Pau
 def _outcome(facts: Facts, call: Call, at: float, pause: _Pause | None) -> Outcome:
     if pause is None:
         return Outcome(at)
-    noticed = facts.instants(at)[-1]
-    due = facts.instants(round(noticed + pause[1], 3))[-1]
-    since = round(at + pause[0], 3)
+    since, due = round(at + pause[0], 3), round(at + pause[1], 3)
     if since >= call.deadline:
         return Outcome(at, is_beyond=True)
-    # Nobody can tell how long it may wait for its permit then.
-    due = max(due, _free_at(facts, call))
+    if call.cancelled_at < NEVER:  # The record waits until the call has ended, or is abandoned.
+        due = max(due, min(call.ended_at, call.cancelled_at + TURN))
+    # No rule bounds the wait for a permit.
     return Outcome(at, since=since, until=NEVER if facts.scenario.limits else due, due=due)
-
-
-def _free_at(facts: Facts, call: Call) -> float:
-    if call.cancelled_at == NEVER:
-        return -NEVER
-    return min(call.ended_at, facts.instants(turn_over_at(facts, call))[-1])
-
-
-def turn_over_at(facts: Facts, call: Call) -> float:
-    """Return when a call that was cancelled has had its turn to end for sure, in ms."""
-    since, known = call.cancelled_at, call.cancelled_at + TURN
-    while (later := since + TURN + facts.blocked_between(since, known)) > known + ROUNDING:
-        known = later  # By no less: in a block it would creep on by rounding errors alone.
-    return known
 
 
 class Calls(Struct, frozen=True, eq=False):
@@ -236,22 +211,17 @@ def running_at(times: Iterable[_Span]) -> Iterator[tuple[float, int]]:
 
 
 def overloaded_at(facts: Facts) -> float:
-    """Return when the call was late after which more late calls ran on for long than may.
+    """Return when the call was late after which too many late calls ran on.
 
-    NEVER if the leg did not fail by them. Some that end soon after they were late may have been too
-    many as well, and nobody has noticed.
+    NEVER if the leg did not fail by them. Calls that end soon after their deadlines may have been
+    too many, too.
     """
     ending, most, calls = facts.leg.ending, facts.most_calls, facts.runs
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
-    surely = [(facts.instants(c.until)[-1], c.ended_at) for c in calls]
-    too_many, perhaps = [*_above(most, surely)], [*_perhaps_above(facts)]
-    noticed = (
-        (at, until)
-        for at, until in too_many
-        if until >= ending.at or until - at > TURN + facts.blocked_between(at, until)
-    )
-    found = chain(noticed, reversed(too_many), reversed(perhaps))
+    too_many = [*_above(most, [(c.until, c.ended_at) for c in calls])]
+    noticed = ((at, until) for at, until in too_many if until >= ending.at or until - at > TURN)
+    found = chain(noticed, reversed(too_many), reversed([*_perhaps_above(facts)]))
     return next((at for at, _ in found if at <= ending.at), NEVER)
 
 
@@ -261,14 +231,12 @@ def may_be_overloaded_at(facts: Facts) -> float:
 
 
 def _perhaps_above(facts: Facts) -> Iterator[_Span]:
-    """Yield from when until when more late calls than may seem to run on.
+    """Yield the spans in which more late calls than allowed may seem to run on.
 
-    An operator may notice a deadline before the loop is blocked, and the end of a call when it is
-    free, or when it has counted in that very instant.
+    An operator may count in the instant in which a call ends.
     """
     late = [call for call in facts.runs if call.ended_at > call.until]
-    spans = [(facts.instants(c.until)[0], nextafter(c.ended_at, NEVER)) for c in late]
-    return _above(facts.most_calls, spans)
+    return _above(facts.most_calls, [(c.until, nextafter(c.ended_at, NEVER)) for c in late])
 
 
 def _above(most: int, spans: Sequence[_Span]) -> Iterator[_Span]:

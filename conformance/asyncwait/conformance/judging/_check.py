@@ -70,14 +70,24 @@ class Check(Struct, frozen=True):
         return self.function(history)
 
 
-def leg_check(rule: str, *, judges_wrong_arguments: bool = False) -> Callable[[LegCheck], Check]:
-    """Make a check of a function that looks at one leg at a time."""
+def leg_check(
+    rule: str, *, needs_times: bool = True, judges_wrong_arguments: bool = False
+) -> Callable[[LegCheck], Check]:
+    """Make a check of a function that looks at one leg at a time.
+
+    Args:
+        rule: id of the rule.
+        needs_times: the check abstains if the loop was blocked: then the trace does not determine
+            when the operator could notice an event. Each check abstains if decisions are open.
+        judges_wrong_arguments: the check judges legs whose wrong argument was accepted.
+    """
 
     def make(function: LegCheck) -> Check:
         def judge_legs(history: History) -> Judgement:
             applied, violations = 0, []
             for number, leg in enumerate(history.legs):
-                if leg.went_on_wrongly and not judges_wrong_arguments:
+                is_told = leg.tells_when if needs_times else leg.tells_what
+                if not is_told or (leg.went_on_wrongly and not judges_wrong_arguments):
                     continue
                 for finding in function(leg):
                     applied += 1
@@ -123,8 +133,7 @@ def first_failures(leg: LegHistory) -> list[Item]:
     """
     if leg.ending.how == "failed" and leg.left_at < NEVER:
         return []
-    noticed = leg.facts.instants(leg.fail_at)[-1]
-    return [item for item in leg.records if item.wrong and item.decided_at <= noticed]
+    return [item for item in leg.records if item.wrong and item.decided_at <= leg.fail_at]
 
 
 def item_of(leg: LegHistory, call: Call) -> Item | None:

@@ -1,24 +1,25 @@
-"""How each record of a leg was decided: what the events leave open, and what follows of it.
+"""Decision on each record: by the outcome of its call, by its deadline, by its failure handler.
 
-Of two records with equal values, both answered in the instant of their deadline, the handler may
-have been asked for either, and the error may name either. Such records are a tie. Then there are
-several ways to explain a leg, and it is legal if one of them is.
+An answer in the instant of its record's deadline ties with it, and so do both if one block of the
+loop covers them. A request to the handler shows that the deadline won. Without a handler the error
+of the leg may name the record. Where neither settles a tie, the decisions are open, and the checks
+abstain.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Container, Sequence
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from asyncwait.conformance.judging import _loads
 from asyncwait.conformance.judging._calls import (
     TURN,
     Calls,
     Course,
     Outcome,
-    otherwise,
+    is_open,
     overloaded_at,
 )
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, identity_of
@@ -35,220 +36,6 @@ Asked: TypeAlias = HandlerAsked | FailureAsked
 
 Request: TypeAlias = tuple[int, Asked]
 """A request to the handler, behind its number in the leg."""
-
-Moment: TypeAlias = tuple[float, str]
-"""The deadline of records with a value: ms, and the identity of the value."""
-
-Explanation: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each tie of a leg the places of the records that their deadline decided."""
-
-
-class Tie(Struct, frozen=True):
-    """Records that are alike, some of which were decided by their deadline.
-
-    Args:
-        at: ms; their deadline.
-        by: what may have decided them; else the limit of their last attempt, or what was kept
-            when it asked for its key.
-    """
-
-    at: float
-    alike: tuple[int, ...]
-    count: int
-    requests: tuple[Request, ...] = ()
-    is_optional: bool = False
-    by: Literal["deadline", "limit", "kept"] = "deadline"
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is more than one way to settle it."""
-        return len(self.alike) > self.count
-
-
-class Ties(Struct, frozen=True):
-    """All ties of a leg."""
-
-    ties: tuple[Tie, ...]
-    untimely: tuple[Asked, ...]
-
-
-def find_ties(facts: Facts, calls: Calls) -> Ties:
-    """Find what the events of a leg leave open."""
-    ties: list[Tie] = [*_at_their_limits(calls), *_given_either(calls)]
-    untimely: list[Asked] = []
-    asked = _requests(facts)
-    asked, due = _joined(facts, calls, asked, _due(facts, calls, asked))
-    for moment, requests in asked.items():
-        alike = due.get(moment, ())
-        count = min(len(requests), len(alike))
-        if count:
-            ties.append(Tie(moment[0], tuple(alike), count, tuple(requests[:count])))
-        untimely += [event for _, event in requests[count:]]
-    if not (facts.scenario.handled or facts.scenario.failures_handled):
-        ties += _unhandled(facts, calls)
-    return Ties(tuple(ties), tuple(untimely))
-
-
-def _requests(facts: Facts) -> Mapping[Moment, Sequence[Request]]:
-    requests: dict[Moment, list[Request]] = defaultdict(list)
-    for seq, event in _asked_at_deadlines(facts):
-        requests[event.at, asked_for(facts, event)].append((seq, event))
-    return requests
-
-
-def _asked_at_deadlines(facts: Facts) -> Sequence[Request]:
-    if facts.scenario.handled:
-        return facts.seen(HandlerAsked)
-    return [each for each in facts.seen(FailureAsked) if each[1].error == "CallTimedOut"]
-
-
-def _at_their_limits(calls: Calls) -> Iterator[Tie]:
-    """Yield whose last attempt has answered in the very instant of its limit.
-
-    If another attempt followed in any case, it is not the last one.
-    """
-    for pos, course in calls.of.items():
-        if len(course.outcomes) > 1:
-            yield Tie(course.outcomes[0].at, (pos,), 0, is_optional=True, by="limit")
-
-
-def _given_either(calls: Calls) -> Iterator[Tie]:
-    """Yield whose last attempt may have been given something else than what it is said to."""
-    for pos, course in calls.of.items():
-        if course.last.instead is not None:
-            yield Tie(course.last.at, (pos,), 0, is_optional=True, by="kept")
-
-
-def as_given(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> Calls:
-    """Return calls as they were if `explanation` is the truth."""
-    kept = {pos: otherwise(facts, calls.of[pos]) for pos in _chosen("kept", ties, explanation)}
-    return replace(calls, of=calls.of | kept) if kept else calls
-
-
-def name_of(call: Call) -> str:
-    """Return what tells the record of a call, or at least its value, from others."""
-    return call.identity if call.record is None else f"record {call.record}"
-
-
-def asked_for(facts: Facts, event: Asked) -> str:
-    """Return the same of a request to a handler."""
-    value = identity(event.value)
-    record = facts.numbers.of(event, value)
-    return value if record is None else f"record {record}"
-
-
-def _due(
-    facts: Facts, calls: Calls, asked: Mapping[Moment, Sequence[Request]]
-) -> Mapping[Moment, Sequence[int]]:
-    """Return the places of the records that no answer has decided before their deadline.
-
-    Where the loop was blocked then, there are several moments at which that may be noticed: each
-    record has the first one at which the handler is asked once more, or else shares one with those
-    that are alike: any of them may be meant. One that was answered in the instant of its deadline
-    comes last.
-    """
-    left = {moment: len(requests) for moment, requests in asked.items()}
-    due: dict[Moment, list[int]] = defaultdict(list)
-    for is_tied in (False, True):
-        for pos, course in sorted(calls.of.items()):
-            if _is_tied(facts, course) is is_tied:
-                name = name_of(course.first)
-                moments = [(at, name) for at in facts.instants(course.deadline)]
-                free = [each for each in moments if left.get(each)]
-                shared = [each for each in moments if each in asked]
-                moment = next(iter([*free, *shared]), moments[-1])
-                left[moment] = max(0, left.get(moment, 0) - (len(moments) > 1))
-                due[moment].append(pos)
-    return due
-
-
-def _joined(
-    facts: Facts,
-    calls: Calls,
-    asked: Mapping[Moment, Sequence[Request]],
-    due: Mapping[Moment, Sequence[int]],
-) -> tuple[Mapping[Moment, Sequence[Request]], Mapping[Moment, Sequence[int]]]:
-    """Return requests and records with those moments as one between which a record can't choose.
-
-    It answered in the instant of its deadline, and while the loop was blocked again and again the
-    handler was asked more than once: each of these requests may be its own.
-    """
-    first: dict[Moment, Moment] = {}
-    for course in calls.of.values():
-        if _is_tied(facts, course):
-            name = name_of(course.first)
-            moments = [(at, name) for at in facts.instants(course.deadline)]
-            shared = [each for each in moments if each in asked]
-            for each in shared[1:]:
-                first[each] = min(shared[0], first.get(each, each))
-    requests: dict[Moment, list[Request]] = defaultdict(list)
-    places: dict[Moment, list[int]] = defaultdict(list)
-    for moment in sorted({*asked, *due}):  # so that the first of those that are one comes first
-        joined = first.get(moment, moment)
-        first[moment] = joined = first.get(joined, joined)
-        requests[joined] += asked.get(moment, ())
-        places[joined] += due.get(moment, ())
-    for alike in places.values():
-        alike.sort(key=lambda pos: _is_tied(facts, calls.of[pos]) or False)
-    return {moment: each for moment, each in requests.items() if each}, places
-
-
-def noticed_at(facts: Facts, course: Course) -> float:
-    """Return when the deadline of a record is noticed at the latest; until then answers count."""
-    return facts.instants(course.deadline)[-1]
-
-
-def _is_tied(facts: Facts, course: Course) -> bool | None:
-    """Whether a record may have been answered, and may not, when its deadline was noticed.
-
-    False if it surely was not, None if it surely was before.
-    """
-    noticed = noticed_at(facts, course)
-    in_time = [each.stands and each.at <= noticed for each in course.outcomes]
-    if not any(in_time):
-        return False
-    is_sure = all(in_time) and all(each.at < course.deadline for each in course.outcomes)
-    return None if is_sure else True
-
-
-def _unhandled(facts: Facts, calls: Calls) -> Iterator[Tie]:
-    """Yield who may have failed by its deadline though it answered in that instant.
-
-    An error names the record, or one that is alike. Where the consumer left before it could learn
-    of an error, there may have been one all the same.
-    """
-    ending = facts.leg.ending
-    if ending.error == "CallTimedOut":
-        same = {pos: each for pos, each in calls.of.items() if _is_named(facts, pos, each)}
-        late = [c.deadline for c in same.values() if _is_tied(facts, c) is False]
-        surely = min((at for at in late if at <= ending.at), default=NEVER)
-        answered = _answered_at_deadline(facts, same).items()
-        alike = sorted(pos for at, each in answered if at < surely for pos in each)
-        if alike:  # Where another one surely was late, it may be that one, which came after them.
-            is_other = surely < NEVER
-            yield Tie(ending.at, tuple(alike), 0 if is_other else 1, is_optional=is_other)
-    elif ending.how in {"left", "crashed"}:
-        for at, tied in _answered_at_deadline(facts, calls.of).items():
-            yield Tie(at, tuple(tied), 0, is_optional=True)
-
-
-def _is_named(facts: Facts, pos: int, course: Course) -> bool:
-    """Whether the error of a leg may mean a record."""
-    ending = facts.leg.ending
-    if ending.number is not None and course.first.record is not None:
-        return ending.number == course.first.record
-    return facts.inputs[pos].identity == identity_of(ending.record)
-
-
-def _answered_at_deadline(
-    facts: Facts, courses: Mapping[int, Course]
-) -> Mapping[float, Sequence[int]]:
-    tied: dict[float, list[int]] = defaultdict(list)
-    for pos, course in courses.items():
-        due, noticed = course.deadline, noticed_at(facts, course)
-        if any(each.stands and due <= each.at <= noticed for each in course.outcomes):
-            tied[due].append(pos)
-    return tied
 
 
 class Decision(Struct, frozen=True, eq=False):
@@ -336,68 +123,150 @@ PLANNED = "Planned"
 """Class of the errors that are the harness's own."""
 
 
-def decide(facts: Facts, calls: Calls, ties: Ties, explanation: Explanation) -> dict[int, Decision]:
-    """Return the decisions of all records that have a call, by their places."""
-    asked, blamed = _by_deadline(facts, calls, ties, explanation)
-    limited = _chosen("limit", ties, explanation)
+class Decisions(Struct, frozen=True, eq=False):
+    """Decisions on the records of a leg, by their places.
+
+    Args:
+        of: the decisions.
+        untimely: requests to the handler at a time when no such record was due.
+        are_open: the trace allows other decisions, too.
+    """
+
+    of: dict[int, Decision]
+    untimely: tuple[Asked, ...]
+    are_open: bool
+
+
+def decide(facts: Facts, calls: Calls) -> Decisions:
+    """Return the decisions on all records that have a call."""
+    asked, untimely, is_either = _asked(facts, calls)
+    tied = [pos for pos, each in calls.of.items() if pos not in asked and _is_tied(facts, each)]
+    blamed, are_unknown = _blamed(facts, calls, tied)
     overloaded = overloaded_at(facts)
-    # For a while an operator may go on until it knows that there are too many abandoned calls.
-    known = overloaded + TURN + facts.blocked_between(overloaded, facts.leg.ending.at)
+    # An operator may go on until the turn of the cancelled calls is over.
+    known = overloaded + TURN
     decisions = {}
     for pos, course in calls.of.items():
-        own = course.standing(by_limit=pos in limited)
+        own = course.outcome if course.outcome is not None and course.outcome.stands else None
         decision = _decide(facts, course, own, asked.get(pos), blamed=pos in blamed)
         at = min(course.deadline, NEVER if own is None else own.at)
-        # What fails in the very instant may have come first, or not: then it is no failure.
+        # A failure in that very instant may have come later, and is none then.
         if pos in asked or (at < overloaded if decision.wrong else at <= known):
             decisions[pos] = decision
-    return decisions
+    are_open = is_either or are_unknown or _loads.is_open(facts) or _has_open_attempts(facts, calls)
+    return Decisions(decisions, untimely, are_open or _depend_on_blocks(facts, calls, asked))
 
 
-def _chosen(by: str, ties: Ties, explanation: Explanation) -> set[int]:
-    """Return the records that this has decided, where something else could have."""
-    both = zip(ties.ties, explanation, strict=True)
-    return {pos for tie, chosen in both if tie.by == by for pos in chosen}
+def _asked(facts: Facts, calls: Calls) -> tuple[dict[int, Request], tuple[Asked, ...], bool]:
+    """Return the requests by the places of their records, those that were untimely, and ties.
 
-
-def _by_deadline(
-    facts: Facts, calls: Calls, ties: Ties, explanation: Explanation
-) -> tuple[dict[int, Request], set[int]]:
+    Of records with equal values that are due together, surely late ones come first. It is a tie if
+    one of the others was asked for, and another one was not.
+    """
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for pos, course in sorted(calls.of.items(), key=lambda each: (each[1].deadline, each[0])):
+        if not _is_in_time(facts, course):
+            first = course.first
+            name = first.identity if first.record is None else f"record {first.record}"
+            by_name[name].append(pos)
     asked: dict[int, Request] = {}
-    blamed: set[int] = set()
-    times = _times_asked(facts, ties)
-    for tie, chosen in zip(ties.ties, explanation, strict=True):
-        if tie.by != "deadline":
+    untimely: list[Asked] = []
+    first_seq: dict[tuple[str, float], int] = {}
+    is_either = False
+    for seq, event in _asked_at_deadlines(facts):
+        name = _name_of(facts, event)
+        due = [pos for pos in by_name[name] if _is_due(facts, calls.of[pos], event.at)]
+        if not due:
+            untimely.append(event)
             continue
-        if not tie.requests:
-            blamed.update(chosen)
-        in_turn = sorted(chosen, key=lambda pos: calls.of[pos].deadline)
-        for pos, (_, event) in zip(in_turn, tie.requests, strict=False):
-            # Of records with equal values that are due together, any may be the one that was asked
-            # for first, and be out before the handler is asked again.
-            since, same = calls.of[pos].deadline, times[name_of(calls.of[pos].first)]
-            at = bisect_left(same, (since, -1))  # or it was asked too early, for TIME-1 to say
-            asked[pos] = same[min(at, len(same) - 1)][1], event
-    return asked, blamed
+        late = [pos for pos in due if not _is_tied(facts, calls.of[pos])]
+        is_either |= len(due) > 1 and (not late or bool(facts.blocks))
+        pos = (late or due)[0]
+        by_name[name].remove(pos)
+        # Any of the records may be the first that was asked for, and be out before the next.
+        asked[pos] = first_seq.setdefault((name, event.at), seq), event
+    return asked, tuple(untimely), is_either
 
 
-def _times_asked(facts: Facts, ties: Ties) -> Mapping[str, Sequence[tuple[float, int]]]:
-    times: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for tie in ties.ties:
-        for seq, event in tie.requests:
-            times[asked_for(facts, event)].append((event.at, seq))
-    return {name: sorted(each) for name, each in times.items()}
+def _asked_at_deadlines(facts: Facts) -> Sequence[Request]:
+    if facts.scenario.handled:
+        return facts.seen(HandlerAsked)
+    return [each for each in facts.seen(FailureAsked) if each[1].error == "CallTimedOut"]
+
+
+def _name_of(facts: Facts, event: Asked) -> str:
+    """Return the number of the record of a request, or at least its value."""
+    value = identity(event.value)
+    record = facts.numbers.of(event, value)
+    return value if record is None else f"record {record}"
+
+
+def _is_due(facts: Facts, course: Course, at: float) -> bool:
+    return course.deadline <= at <= facts.noticed(course.deadline)
+
+
+def _is_tied(facts: Facts, course: Course) -> bool:
+    """Whether an answer and the deadline of a record may be noticed in either order."""
+    own = course.outcome
+    return own is not None and own.stands and facts.may_tie(own.at, course.deadline)
+
+
+def _is_in_time(facts: Facts, course: Course) -> bool:
+    """Whether a record was surely decided before its deadline."""
+    own = course.outcome
+    is_early = own is not None and own.stands and own.at < course.deadline
+    return is_early and not _is_tied(facts, course)
+
+
+def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], bool]:
+    """Return the tied records that failed by their deadlines, and whether the trace hides it."""
+    ending, scenario = facts.leg.ending, facts.scenario
+    if not tied or scenario.handled or scenario.failures_handled:
+        return set(), False
+    if ending.error != "CallTimedOut":
+        return set(), ending.how in {"left", "crashed"}
+    named = [pos for pos, each in calls.of.items() if _is_named(facts, pos, each)]
+    both = {*named} & {*tied}
+    return (both, False) if len(named) == 1 else (set(), bool(both))
+
+
+def _is_named(facts: Facts, pos: int, course: Course) -> bool:
+    """Whether the error of a leg may mean a record."""
+    ending = facts.leg.ending
+    if ending.number is not None and course.first.record is not None:
+        return ending.number == course.first.record
+    return facts.inputs[pos].identity == identity_of(ending.record)
+
+
+def _has_open_attempts(facts: Facts, calls: Calls) -> bool:
+    if facts.scenario.retry is None:
+        return False
+    attempts = (enumerate(course.attempts, 1) for course in calls.of.values())
+    return any(is_open(facts, call, number) for each in attempts for number, call in each)
+
+
+def _depend_on_blocks(facts: Facts, calls: Calls, asked: Container[int]) -> bool:
+    """Whether decisions depend on times that a blocked loop notices late."""
+    if not facts.blocks:
+        return False
+    scenario, ending = facts.scenario, facts.leg.ending
+    if scenario.cache is not None or scenario.limits or ending.error == "TooManyAbandonedCalls":
+        return True
+    timed = ((pos, c.outcome) for pos, c in calls.of.items() if c.deadline < NEVER)
+    return any(
+        pos not in asked and own and not own.stands and facts.noticed(own.at) > own.at
+        for pos, own in timed
+    )
 
 
 def _decide(
     facts: Facts, course: Course, own: Outcome | None, request: Request | None, *, blamed: bool
 ) -> Decision:
-    """Find the outcome of a record: that of its last attempt, or its deadline's."""
-    deadline = course.deadline
-    in_time = own is not None and own.at <= noticed_at(facts, course)
+    """Return the outcome of a record: that of its last attempt, or of its deadline."""
+    in_time = own is not None and (own.at <= course.deadline or _is_tied(facts, course))
     if request is not None or (in_time and blamed):
         return decided_by_deadline(facts, course, request)
-    if not in_time and deadline <= facts.leg.ending.at:
+    if not in_time and course.deadline <= facts.leg.ending.at:
         return decided_by_deadline(facts, course, request)
     return decided_by_call(facts, course, own) if in_time else UNDECIDED
 
@@ -412,9 +281,8 @@ def decided_by_call(facts: Facts, course: Course, own: Outcome | None) -> Decisi
 def _own_decision(facts: Facts, course: Course, own: Outcome) -> Decision:
     call, ended = course.last, course.last.ended
     if own.by_limit:
-        noticed = max(own.at, min(facts.instants(own.at)[-1], facts.leg.ending.at))
         cause = "LookupError" if _asks_what_breaks(facts, course, by_limit=True) else "TimeoutError"
-        return Decision(NEVER, noticed, wrong="CallFailed", cause=cause)
+        return Decision(NEVER, own.at, wrong="CallFailed", cause=cause)
     assert ended is not None
     decided = Decision(NEVER, call.ended_at, call.ended_seq)
     if _asks_what_breaks(facts, course, by_limit=False):
@@ -450,8 +318,7 @@ def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -
 def _late_decision(facts: Facts, course: Course, request: Request | None) -> Decision:
     call = course.first
     seq, asked_at = (-1, NEVER) if request is None else (request[0], request[1].at)
-    noticed = max(call.deadline, min(facts.instants(call.deadline)[-1], facts.leg.ending.at))
-    decided_at = noticed if request is None else asked_at
+    decided_at = call.deadline if request is None else asked_at
     handler = facts.scenario.handler(call.value)
     results = handler.results if handler is not None and handler.does == "reply" else None
     wrong = "" if results is not None else _error_at_deadline(handler)

@@ -7,14 +7,13 @@ or not. So each is judged by the least and the most that it can be.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._calls import turn_over_at
+from asyncwait.conformance.judging._calls import TURN
 from asyncwait.conformance.judging._history import LegHistory
-from asyncwait.conformance.judging._observe import NEVER, Call, Facts, Item, Load
+from asyncwait.conformance.judging._observe import NEVER, Call, Item, Load
 from asyncwait.conformance.judging._rest import Span, count, first
 from asyncwait.spec.scenario import Closed, FiguresRead
 
@@ -62,7 +61,7 @@ def readings(leg: LegHistory) -> tuple[Reading, ...]:
     if not figures:
         return ()
     stays = tuple(_stays(leg))
-    line = _Line(leg.facts, [each.at for each in figures])
+    line = _Line([each.at for each in figures])
     columns = {
         **_present(leg, stays, line),
         **_totals(leg, line),
@@ -88,8 +87,7 @@ def figures_at_the_end(leg: LegHistory) -> list[FiguresRead]:
 class _Line:
     """Moments, in order, and from which of them on something is known."""
 
-    def __init__(self, facts: Facts, ats: Sequence[float]) -> None:
-        self._facts = facts
+    def __init__(self, ats: Sequence[float]) -> None:
         self.ats = ats
         self.never = len(ats)
 
@@ -98,8 +96,8 @@ class _Line:
         return bisect_left(self.ats, at)
 
     def surely(self, at: float) -> int:
-        """Return the first moment at which it must; a loop that is blocked notices nothing."""
-        return bisect_right(self.ats, self._facts.instants(at)[-1])
+        """Return the first moment at which it must."""
+        return bisect_right(self.ats, at)
 
     def bounds(self, least: Iterable[Span], most: Iterable[Span]) -> list[Bounds]:
         """Return how many of some spans surely hold at each moment, and how many may."""
@@ -121,7 +119,7 @@ class _Stay(NamedTuple):
 
     item: Item
     admitted: Bounds
-    decided: Bounds
+    decided: float
     gone: Bounds
 
 
@@ -138,13 +136,13 @@ def _stays(leg: LegHistory) -> Iterator[_Stay]:
     for item in leg.items:
         if not item.is_stored:
             continue
-        decided = _earliest(leg, item), leg.facts.instants(item.decided_at)[-1]
+        decided = item.decided_at
         gone = item.emitted_at, item.emitted_at
         if item.results == ():
             own = gone_of[before[item]] if item in before else -NEVER
-            known = bisect_left(waits, max(decided[1], turn[1], own))
+            known = bisect_left(waits, max(decided, turn[1], own))
             must = waits[known] if known < len(waits) else NEVER
-            gone = max(decided[0], turn[0]) if leg.ordered else decided[0], must
+            gone = max(decided, turn[0]) if leg.ordered else decided, must
         if item.is_fence or leg.ordered:
             turn = max(turn[0], gone[0]), max(turn[1], gone[1])
         gone_of[item] = gone[1] if item not in before else max(gone[1], gone_of[before[item]])
@@ -155,29 +153,14 @@ def _stays(leg: LegHistory) -> Iterator[_Stay]:
 def _admitted(leg: LegHistory, item: Item) -> Bounds:
     """Return from when on a record may be admitted, and must, in ms.
 
-    If the loop is blocked between the two, the call begins later than its record was admitted, or
-    never if all is over by then. In key-ordered mode it may wait for its key in between, in a batch
-    for others, with limits for its permit, and nobody sees when that begins.
+    No event shows from when on it waits: in key-ordered mode for its key, in a batch for others,
+    with limits for its permit. If all is over in the instant of its arrival, no call follows.
     """
     called_at = NEVER if item.call is None else item.call.at
-    if leg.key_ordered or leg.scenario.batch is not None or leg.scenario.limits:
+    waits = leg.key_ordered or leg.scenario.batch is not None or leg.scenario.limits
+    if waits or (item.call is None and leg.may_be_over_at <= item.at):
         return item.at, called_at
-    if called_at == NEVER:
-        had_no_turn = leg.may_be_over_at <= leg.facts.instants(item.at)[-1]
-        return item.at if had_no_turn else NEVER, NEVER
-    began, blocks = called_at, leg.facts.blocks
-    number = bisect_right(blocks, began, key=itemgetter(1)) - 1
-    while number >= 0 and blocks[number][1] == began:
-        began = blocks[number][0]
-        number -= 1
-    return max(item.at, began), called_at
-
-
-def _earliest(leg: LegHistory, item: Item) -> float:
-    """Return when an item may have been decided, in ms: a deadline may come before a block."""
-    limit = NEVER if item.last is None else item.last.limit
-    due = leg.deadline(item) if item.timed_out else NEVER
-    return min(item.decided_at, due, limit if limit <= item.decided_at else NEVER)
+    return called_at, called_at
 
 
 def _present(
@@ -186,7 +169,7 @@ def _present(
     surely, maybe = line.surely, line.maybe
     gone = [(maybe(stay.gone[0]), surely(stay.gone[1])) for stay in stays]
     admitted = [(maybe(stay.admitted[0]), surely(stay.admitted[1])) for stay in stays]
-    decided = [(maybe(stay.decided[0]), surely(stay.decided[1])) for stay in stays]
+    decided = [(maybe(stay.decided), surely(stay.decided)) for stay in stays]
     both = list(zip(admitted, gone, strict=True))
     held = list(zip(decided, gone, strict=True))
     return {
@@ -226,7 +209,7 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
     spared = [item for item in failed if item.results is not None]
 
     def decided(items: Iterable[Item]) -> list[Bounds]:
-        return [(_earliest(leg, item), item.decided_at) for item in items]
+        return [(item.decided_at, item.decided_at) for item in items]
 
     # Calls that nobody had a reason for may be taken for repeated ones.
     needless = [(call.at, NEVER) for call in leg.extra_calls]
@@ -289,7 +272,7 @@ def _abandoned(leg: LegHistory) -> Iterator[Bounds]:
     """Yield when calls that ran on may count as abandoned, and when they must."""
     for call in leg.runs:
         if call.ended_at > call.cancelled_at:
-            known = min(turn_over_at(leg.facts, call), leg.overtaken.get(call, NEVER))
+            known = min(call.cancelled_at + TURN, leg.overtaken.get(call, NEVER))
             # Who has seen the end of the stream only waits for what still cleans up.
             yield call.cancelled_at, known if known < min(call.ended_at, leg.end_at) else NEVER
 
@@ -302,12 +285,12 @@ def _highest(
     It is no lower than at any rest before, or than the figure itself was read; and no higher than
     if in each instant all that comes came before anything that goes.
     """
-    rests = _Line(leg.facts, [rest.at for rest in leg.rests])
+    rests = _Line([rest.at for rest in leg.rests])
     at_rests = [least for least, _ in _present(leg, stays, rests)[name]]
     reached = [0, *accumulate(at_rests, max)]
     own = accumulate((getattr(each, name) for each in figures), max)
-    comes = sorted(stay.admitted[0] if name == "in_flight" else stay.decided[0] for stay in stays)
-    goes = sorted(leg.facts.instants(stay.gone[1])[-1] for stay in stays)
+    comes = sorted(stay.admitted[0] if name == "in_flight" else stay.decided for stay in stays)
+    goes = sorted(stay.gone[1] for stay in stays)
     there = [number - bisect_left(goes, at) for number, at in enumerate(comes, start=1)]
     peaks = [0, *accumulate(there, max)]
     return [

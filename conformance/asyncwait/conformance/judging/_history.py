@@ -1,4 +1,4 @@
-"""What the checks are given: a leg under one explanation, and all legs of a trace."""
+"""Histories that the checks receive: of a leg, and of all legs of a trace."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from asyncwait.conformance.judging._calls import Outcome, may_be_overloaded_at, outcomes
+from asyncwait.conformance.judging._calls import Outcome, may_be_overloaded_at, outcome
 from asyncwait.conformance.judging._decide import Asked
 from asyncwait.conformance.judging._kept import Kept, kept
 from asyncwait.conformance.judging._link import SnapshotOut, snapshots_out
@@ -49,6 +49,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         outputs: what the consumer took, in order, and what each belongs to.
         overloaded_at: ms, when there were too many abandoned calls; NEVER if the leg did not fail
             by them.
+        tells_what: the trace determines what became of each record.
     """
 
     facts: Facts
@@ -57,6 +58,12 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     extra_calls: tuple[Call, ...]
     untimely_handlers: tuple[Asked, ...]
     overloaded_at: float
+    tells_what: bool
+
+    @property
+    def tells_when(self) -> bool:
+        """Whether the trace determines when the operator could notice each event."""
+        return self.tells_what and not self.facts.blocks
 
     @property
     def scenario(self) -> Scenario:
@@ -216,12 +223,12 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return NEVER if item.call is None else item.call.deadline
 
     def due(self, item: Item) -> float:
-        """Return when `item` has to be decided at the latest, in ms; later where a block ends."""
-        return self.facts.instants(self.deadline(item))[-1]
+        """Return when the loop notices the deadline of `item` at the latest, in ms."""
+        return self.facts.noticed(self.deadline(item))
 
-    def outcomes(self, call: Call, number: int) -> tuple[Outcome, ...]:
-        """Return what an attempt may have come to by itself."""
-        return outcomes(self.facts, call, number)
+    def outcome(self, call: Call, number: int) -> Outcome | None:
+        """Return the outcome of the attempt with this 1-based number; None if it has no outcome."""
+        return outcome(self.facts, call, number)
 
     @property
     def records(self) -> Sequence[Item]:
@@ -324,17 +331,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     def may_be_over_at(self) -> float:
         """When it may have been through at the earliest.
 
-        It may have noticed a deadline, or the limit of an attempt, before the loop was blocked in
-        that very instant; and that too many calls run on, while its consumer does something else.
+        It may notice that too many calls run on while its consumer does something else.
         """
-        wrong = [item for item in self.records if item.wrong]
-        failed = (self.deadline(item) for item in wrong if item.timed_out)
-        limits = (i.last.limit for i in wrong if i.last and i.last.limit <= i.decided_at)
         knows = self.scenario.form == "callback" or self.ending.how == "finished"
         overloaded = NEVER if knows else may_be_overloaded_at(self.facts)
         is_told = any(rest.waiting and rest.at > overloaded for rest in self.rests)
         refused = (item.at for item in self.records if self._may_be_refused(item))
-        return min(self.over_at, *failed, *limits, *refused, NEVER if is_told else overloaded)
+        return min(self.over_at, *refused, NEVER if is_told else overloaded)
 
     def _may_be_refused(self, item: Item) -> bool:
         """Whether a record may have failed by a limit, at any time since it was read."""

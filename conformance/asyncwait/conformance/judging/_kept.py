@@ -2,8 +2,8 @@
 
 What is kept changes when a load ends; and when a key is asked for, it is the one that was used
 last. Within an instant nobody sees when the operator takes note of the end of a load, so that there
-may be several stores that it has: all of them are gone through. Where there are too many, or the
-loop is blocked, nothing is known of what is kept from then on.
+may be several stores that it has: all of them are gone through. Where there are too many, nothing
+is known of what is kept from then on.
 """
 
 from bisect import bisect_left, bisect_right
@@ -71,7 +71,7 @@ def kept(facts: Facts) -> Kept:
     gone: list[tuple[float, float]] = []
     states: frozenset[State] = frozenset({((), 0)})
     for at, actions in groupby(_actions(facts, planned), key=_at):
-        states = _instant(planned, states, list(actions), known) if not facts.blocks else _UNKNOWN
+        states = _instant(planned, states, list(actions), known)
         ats.append(at)
         counts = [count for _, count in states]
         before = gone[-1][0] if gone else 0

@@ -30,8 +30,8 @@ from asyncwait.conformance.judging._observe import (
 from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import identity
 
-Rank: TypeAlias = tuple[int, ...]
-"""How much a candidate is preferred, less being more; its turn comes first, and always."""
+Rank: TypeAlias = tuple[int, bool, int]
+"""Order in which outputs begin candidates: by turn, those in no later Snapshot first, by place."""
 
 _Entry: TypeAlias = tuple[Rank, int]
 """The rank of a candidate, and its number."""
@@ -43,7 +43,6 @@ class Candidate(NamedTuple):
     pos: int
     decided_seq: int
     results: tuple[str, ...]
-    by_deadline: bool
 
     @classmethod
     def of(cls, facts: Facts, pos: int, decision: Decision) -> "Candidate":
@@ -52,7 +51,7 @@ class Candidate(NamedTuple):
         seq = decision.decided_seq
         if seq < 0 and results:  # Its time is up, and no handler was asked any more.
             seq = bisect_left(facts.leg.events, decision.decided_at, key=attrgetter("at")) - 1
-        return cls(pos, seq, results, decision.timed_out)
+        return cls(pos, seq, results)
 
 
 def turns(facts: Facts) -> Callable[[Candidate], int]:
@@ -87,11 +86,9 @@ class Candidates:
     there is no such record, one will do whose first result is this one.
     """
 
-    def __init__(
-        self, facts: Facts, candidates: Iterable[Candidate], preferred: Callable[[Candidate], Rank]
-    ) -> None:
+    def __init__(self, facts: Facts, candidates: Iterable[Candidate]) -> None:
         self._facts = facts
-        self._preferred = preferred
+        self._turn = turns(facts)
         self._all = [each for each in candidates if each.results]
         self._all.sort(key=lambda each: (each.decided_seq, each.pos))
         held = held_until(facts)
@@ -156,8 +153,7 @@ class Candidates:
         record = self._facts.inputs[candidate.pos].identity
         assert isinstance(record, RecordIdentity)
         first = record.result(candidate.results[0])
-        turn, *others = self._preferred(candidate)
-        entry = (turn, int(is_held), *others), number
+        entry = (self._turn(candidate), is_held, candidate.pos), number
         heappush(self._waiting[first.value], entry)
         heappush(self._waiting[first], entry)
         heappush(self._waiting[first, candidate.results], entry)
@@ -173,7 +169,7 @@ class Candidates:
             else:
                 yield from self._cut_off(first, self._values[number:])
 
-    def _length_first(self, entry: _Entry) -> tuple[Rank, int, _Entry]:
+    def _length_first(self, entry: _Entry) -> tuple[tuple[int, bool], int, _Entry]:
         """Rank one of those that may all be meant: the longest takes what else nobody gave."""
         rank, number = entry
         return rank[:2], -len(self._all[number].results), entry
@@ -203,20 +199,16 @@ class Link(Struct, frozen=True):
 def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
     """Return for each output what it belongs to."""
     candidates = [Candidate.of(facts, pos, decision) for pos, decision in decisions.items()]
-    turn = turns(facts)
-    linker = Linker(facts, candidates, lambda each: (turn(each), each.pos))
-    return linker.link_all()
+    return _Linker(facts, candidates).link_all()
 
 
-class Linker:
+class _Linker:
     """Goes through the outputs once, in order, and keeps what is still to come."""
 
-    def __init__(
-        self, facts: Facts, candidates: Iterable[Candidate], preferred: Callable[[Candidate], Rank]
-    ) -> None:
-        self.settled: dict[int, Candidate] = {}
+    def __init__(self, facts: Facts, candidates: Iterable[Candidate]) -> None:
+        self._begun: dict[int, Candidate] = {}
         self._facts = facts
-        self._candidates = Candidates(facts, candidates, preferred)
+        self._candidates = Candidates(facts, candidates)
         self._torn = _Torn()
         self._passed_on: dict[Identity, deque[int]] = defaultdict(deque)
         for given in facts.inputs:
@@ -246,12 +238,12 @@ class Linker:
         return Link(trouble=trouble) if is_snapshot else self._pass(took, trouble)
 
     def _next(self, pos: int) -> str:
-        return self.settled[pos].results[self._given[pos]]
+        return self._begun[pos].results[self._given[pos]]
 
     def _attach(self, pos: int, trouble: str) -> Link:
         part = self._given.get(pos, 0)
         self._given[pos] = part + 1
-        self._open = pos if part + 1 < len(self.settled[pos].results) else None
+        self._open = pos if part + 1 < len(self._begun[pos].results) else None
         return Link(pos, part, trouble)
 
     def _link_result(self, number: int, value: str, trouble: str) -> Link:
@@ -262,7 +254,7 @@ class Linker:
                 known = self._candidates.is_known(value)
                 return Link(trouble="repeated" if known else "invented")
             pos = candidate.pos
-            self.settled[pos] = candidate
+            self._begun[pos] = candidate
         return self._attach(pos, trouble)
 
     def _pass(self, took: Took, trouble: str) -> Link:

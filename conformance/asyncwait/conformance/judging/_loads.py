@@ -62,33 +62,23 @@ def with_loads(
     return tuple(sorted(changed, key=lambda call: call.seq)), tuple(loads)
 
 
-def with_what_was_kept(facts: Facts) -> Facts:
-    """Return a leg whose calls say what they may have been given instead.
-
-    In the instant in which a load ahead of time ends, nobody sees whether the operator knows: a
-    call is given its results, or those that were kept until then.
-    """
+def is_open(facts: Facts) -> bool:
+    """Whether a call asks for a key as a load ahead of time ends, and may get either results."""
     planned = facts.scenario.cache
     if planned is None or planned.refresh_ahead is None:
-        return facts
+        return False
     kept: dict[str, Load] = {}
-    instead: dict[int, Call] = {}
     for load in sorted(facts.loads, key=lambda load: load.ended_seq):
-        if load.results is not None:
-            old, kept[load.identity] = kept.get(load.identity), load
-            if old is not None:
-                instead |= {call.number: call for call in _given_before(planned, facts, load, old)}
-    calls = tuple(replace(call, instead=instead.get(call.number)) for call in facts.calls)
-    return replace(facts, calls=calls) if instead else facts
-
-
-def _given_before(planned: PlannedCache, facts: Facts, load: Load, old: Load) -> Iterator[Call]:
-    results = old.results or ()
-    for call in load.given_later:
-        is_open = call.at in facts.instants(load.ended_at) and call.ended is not None
-        if is_open and call.at < planned.good_until(old.at, results):
-            ended = CallEnded(call.ended_at, call.number, results=results)
-            yield replace(call, batch=old.number, step=old.calls[0].step, ended=ended)
+        if load.results is None:
+            continue
+        old, kept[load.identity] = kept.get(load.identity), load
+        if old is None:
+            continue
+        until = planned.good_until(old.at, old.results or ())
+        ties = (c for c in load.given_later if facts.may_tie(c.at, load.ended_at))
+        if any(call.ended is not None and call.at < until for call in ties):
+            return True
+    return False
 
 
 def _read(planned: PlannedCache, shared: Mapping[int, Sequence[Call]]) -> Sequence[Load]:

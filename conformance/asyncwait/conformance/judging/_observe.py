@@ -1,4 +1,4 @@
-"""What the events of a leg say by themselves, and in which terms: the same in every explanation.
+"""Facts of a leg: its events, sorted by their subject.
 
 Calls and inputs are read off the events once (`_read`); an `Item` is an input and what became of
 it, an `Output` what the consumer took.
@@ -9,11 +9,9 @@ a dict only stand in another order. So the judge never compares values or elemen
 counts them by their identity: canonical JSON, as plans are looked up.
 """
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import groupby, islice
-from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -101,7 +99,6 @@ class Call(Struct, frozen=True, eq=False):
         batch: number of the call that it shares with others, or of its load; None for none.
         left_at: ms, when the last of those had left it at the latest; as `until` for none.
         is_stale: its load has failed, and it is given old results: they are its own end then.
-        instead: the same call, as it may have been just as well; None if nothing is open.
     """
 
     number: int
@@ -121,7 +118,6 @@ class Call(Struct, frozen=True, eq=False):
     batch: int | None = None
     left_at: float = -NEVER
     is_stale: bool = False
-    instead: "Call | None" = None
 
     @property
     def until(self) -> float:
@@ -381,30 +377,16 @@ class Facts(Struct, frozen=True, eq=False):
             c for batch, calls in shared for c in (calls if batch is None else islice(calls, 1))
         ]
 
-    def instants(self, at: float) -> list[float]:
-        """Return when what falls due at `at` ms may be noticed: then, or when blocks are over.
+    def noticed(self, at: float) -> float:
+        """Return when the loop notices at the latest what falls due at `at` ms: behind a block."""
+        for since, until in self.blocks:
+            if since <= at <= until:
+                at = until
+        return at
 
-        At the very beginning of a block it may have been noticed before, or not; and at the end of
-        one, before the next begins.
-        """
-        blocks = self.blocks
-        number = bisect_left(blocks, at, key=itemgetter(1))
-        is_held = number < len(blocks) and blocks[number][0] < at < blocks[number][1]
-        found = [] if is_held else [at]
-        while number < len(blocks) and blocks[number][0] <= at:
-            at = blocks[number][1]
-            found.append(at)
-            number += 1
-        return found
-
-    def blocked_between(self, since: float, until: float) -> float:
-        """Return for how many ms of that time the loop was blocked."""
-        blocked, number = 0.0, bisect_right(self.blocks, since, key=itemgetter(1))
-        while number < len(self.blocks) and self.blocks[number][0] < until:
-            begin, end = self.blocks[number]
-            blocked += max(0.0, min(until, end) - max(since, begin))
-            number += 1
-        return blocked
+    def may_tie(self, at: float, other: float) -> bool:
+        """Whether the loop may notice either of two events first."""
+        return at <= self.noticed(other) and other <= self.noticed(at) < NEVER
 
 
 class Numbers:

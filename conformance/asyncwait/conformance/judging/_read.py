@@ -6,12 +6,7 @@ from itertools import count, groupby
 
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging._loads import (
-    is_ahead_of_time,
-    steps_of_loads,
-    with_loads,
-    with_what_was_kept,
-)
+from asyncwait.conformance.judging._loads import is_ahead_of_time, steps_of_loads, with_loads
 from asyncwait.conformance.judging._observe import (
     NEVER,
     Call,
@@ -48,7 +43,7 @@ def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
     if scenario.cache is not None:
         calls, loads = with_loads(scenario, calls)
     ahead = {load.calls[0] for load in loads if load.is_background}
-    facts = Facts(
+    return Facts(
         scenario,
         leg,
         began_at,
@@ -62,7 +57,6 @@ def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
         loads,
         tuple(call for call in calls if call in ahead),
     )
-    return with_what_was_kept(facts)
 
 
 def _despite(seen: Seen, numbers: "Numbers") -> Mapping[int, tuple[int, FailureAsked]]:

@@ -55,7 +55,7 @@ def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
     asked = {facts.numbers.of(e, identity(e.value)) for _, e in facts.seen(HandlerAsked)}
     told = {*asked, *facts.despite, ending.number}
     for pos, course in calls.of.items():
-        since = min((each.since for each in course.outcomes), default=NEVER)
+        since = NEVER if course.outcome is None else course.outcome.since
         is_due = since <= min(course.deadline, ending.at)
         if is_due and course.first.record not in told:
             yield pos, Decision(NEVER, since, results=(), cause="BudgetSpent")

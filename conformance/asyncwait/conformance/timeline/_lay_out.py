@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from asyncwait.conformance.judging import LegHistory, Violation, explain
+from asyncwait.conformance.judging import LegHistory, Violation, history_of
 from asyncwait.conformance.timeline._chart import (
     Chart,
     Column,
@@ -28,7 +28,7 @@ from asyncwait.spec.scenario import Scenario, Trace
 def lay_out(
     scenario: Scenario, trace: Trace, violation: Violation | None = None
 ) -> tuple[Chart, ...]:
-    """Return the timeline of a run under its likeliest explanation: a chart for each leg.
+    """Return the timeline of a run: a chart for each leg.
 
     Args:
         scenario: what was planned.
@@ -38,7 +38,7 @@ def lay_out(
     Raises:
         ValueError: no operator can have written the trace: a call ends that has never started.
     """
-    history = explain(scenario, trace).history
+    history = history_of(scenario, trace)
     several = len(history.legs) > 1
     charts = []
     for number, leg in enumerate(history.legs):

@@ -37,6 +37,7 @@ from asyncwait.spec.scenario._scenario import (
     scenarios_to_json,
     size_of,
 )
+from asyncwait.spec.scenario._times import with_times
 from asyncwait.spec.scenario._trace import (
     Blocked,
     CallCancelled,
@@ -151,6 +152,7 @@ __all__ = [
     "scenarios_to_json",
     "size_of",
     "trace_from_json",
+    "with_times",
 ]
 
 claim_exports(__name__)

@@ -30,6 +30,7 @@ from asyncwait.spec.scenario._plan import (
     Step,
 )
 from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identity
+from asyncwait.spec.scenario._times import with_times
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
 """Makes a scenario that needs no such capability; gives back that very one if it needs none."""
@@ -328,7 +329,8 @@ def without_timed_input(scenario: Scenario) -> Scenario:
 
 
 def without_virtual_time(scenario: Scenario) -> Scenario:
-    """Leave nothing to chance, which would lead off the grid, and read figures on it."""
+    """Put all times on the grid, and leave nothing to chance, which would lead off it."""
+    scenario = with_times(scenario, lambda _, ms: ms - ms % GRID if ms > GRID else ms)
     on_grid = tuple(at - at % GRID for at in scenario.figures_at)
     if on_grid != scenario.figures_at:
         scenario = replace(scenario, figures_at=on_grid)

@@ -16,16 +16,13 @@ class Wait(NamedTuple):
         maybe: when that may have begun, in ms.
         sure: when it surely had, in ms; NEVER if it is not known.
         call: with which it ended; None for none.
-        least: how many may share that, where batches are split, if it is open how it came to this
-            wait: with the smallest bound; NEVER for no bound.
-        most: the same with the largest.
+        most: how many records may share that call where batches are split; NEVER for no bound.
     """
 
     item: Item
     maybe: float
     sure: float
     call: Call | None
-    least: float = NEVER
     most: float = NEVER
 
     def lasts_at(self, rest: Rest) -> bool:
@@ -49,7 +46,7 @@ def settled(leg: LegHistory) -> Sequence[Rest]:
 
     Nothing tells of the end of a back-off; if no batch goes then, nothing moves.
     """
-    back = {leg.facts.instants(wait.sure)[-1] for wait in leg.once(waits) if wait.sure < NEVER}
+    back = {wait.sure for wait in leg.once(waits) if wait.sure < NEVER}
     times = [*(event.at for event in leg.events), leg.end_at]
     found: list[Rest] = []
     for rest in moments(leg):
@@ -71,47 +68,31 @@ def waits(leg: LegHistory) -> Sequence[Wait]:
     before = {item: earlier for earlier, item in leg.pairs_of_keys}
     found: list[Wait] = []
     for item in leg.records:
-        free_maybe, free_sure = _freed(leg, before.get(item))
-        sure = max(admitted.get(item, NEVER), free_sure)
-        found.append(Wait(item, max(item.at, opened, free_maybe), sure, item.call))
+        free = before[item].decided_at if item in before else 0.0
+        sure = max(admitted.get(item, NEVER), free)
+        found.append(Wait(item, max(item.at, opened, free), sure, item.call))
         found += _between_attempts(leg, item)
     return found
 
 
-def _freed(leg: LegHistory, before: Item | None) -> tuple[float, float]:
-    """Return when the key of a record may be free, and when it surely is, in ms."""
-    if before is None:
-        return 0.0, 0.0
-    earliest = leg.deadline(before) if before.timed_out else before.decided_at
-    return min(earliest, before.decided_at), leg.facts.instants(before.decided_at)[-1]
-
-
 def _between_attempts(leg: LegHistory, item: Item) -> Iterator[Wait]:
     for number, call in enumerate(item.attempts, 1):
-        reasons = [each for each in leg.outcomes(call, number) if not each.stands]
-        if reasons:
+        end = leg.outcome(call, number)
+        if end is not None and not end.stands:
             following = item.attempts[number] if number < len(item.attempts) else None
-            sure = max(each.until for each in reasons)
-            is_sure = following is not None or all(
-                not each.stands for each in leg.outcomes(call, number)
-            )
-            earliest = min(each.since for each in reasons)
-            bounds = _bounds(leg, call, number)
-            yield Wait(item, earliest, sure if is_sure else NEVER, following, *bounds)
+            most = _bound(leg, call, number, by_limit=end.by_limit)
+            yield Wait(item, end.since, end.until, following, most)
 
 
-def _bounds(leg: LegHistory, call: Call, number: int) -> tuple[float, float]:
-    """Return how many may share the next call after an attempt: the smallest and largest bound."""
+def _bound(leg: LegHistory, call: Call, number: int, *, by_limit: bool) -> float:
+    """Return how many records may share the next call after an attempt; NEVER for no bound."""
     planned = leg.scenario.batch
     if planned is None or not planned.split:
-        return NEVER, NEVER
+        return NEVER
     if number + 1 >= most_attempts(leg):
-        return 1, 1
-    batch = leg.once(batches).get(call, ())
-    half, is_raised = max(1, len(batch) // 2), call.batch is not None and raises(call)
-    reasons = [each for each in leg.outcomes(call, number) if not each.stands]
-    bounds = [half if each.by_limit or is_raised else NEVER for each in reasons]
-    return min(bounds, default=NEVER), max(bounds, default=NEVER)
+        return 1
+    is_split = by_limit or (call.batch is not None and raises(call))
+    return max(1, len(leg.once(batches).get(call, ())) // 2) if is_split else NEVER
 
 
 def batches(leg: LegHistory) -> Mapping[Call | None, Sequence[Call]]:
@@ -179,11 +160,11 @@ def some_may_come(leg: LegHistory, at: float) -> bool:
         if not begun or begun[-1].at == at or min(item.decided_at, leg.deadline(item)) <= at:
             continue
         call, number = begun[-1], len(begun)
-        reasons = [each for each in leg.outcomes(call, number) if not each.stands]
         runs = min(call.ended_at, call.limit) > at
         if runs and (number < most_attempts(leg) or item in behind):
             return True
-        if reasons and all(each.since > at for each in reasons):
+        end = leg.outcome(call, number)
+        if end is not None and at < end.since < NEVER:
             return True
     return False
 
@@ -193,7 +174,7 @@ def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:
 
     So it is where a record is in it, or gathers behind it, that may share a call with no more.
     """
-    bound = (wait for wait in leg.once(waits) if wait.least <= len(batch))
+    bound = (wait for wait in leg.once(waits) if wait.most <= len(batch))
     return any(
         wait.maybe <= batch[0].at and (wait.call is None or wait.call.seq >= batch[0].seq)
         for wait in bound

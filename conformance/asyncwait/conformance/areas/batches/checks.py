@@ -71,7 +71,7 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
     times = [*(event.at for event in leg.events), leg.end_at]
     for rest, gathering in _gathered(leg):
         for wait in gathering:
-            due = leg.facts.instants(wait.sure + planned.max_wait)[-1]
+            due = wait.sure + planned.max_wait
             if due < min(times[rest.seq + 1], leg.may_be_over_at, wait.item.decided_at) - ROUNDING:
                 yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
                 return
@@ -81,17 +81,9 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
 
 
 def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
-    """Return when the first record that a batch went for may have begun to gather, in ms.
-
-    One whose deadline passed as something blocked the loop was among those that were to go.
-    """
-    calls, at = set(batch), batch[0].at
-
-    def is_left_out(wait: Wait) -> bool:
-        return wait.call is None and leg.deadline(wait.item) < at == wait.item.decided_at
-
-    went = (w.maybe for w in leg.once(waits) if w.call in calls or is_left_out(w))
-    return min(went, default=NEVER)
+    """Return when the first record of a batch may have begun to gather, in ms."""
+    calls = set(batch)
+    return min((w.maybe for w in leg.once(waits) if w.call in calls), default=NEVER)
 
 
 @leg_check("BAT-3")
@@ -175,9 +167,7 @@ def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
 
 def _timed_out(leg: LegHistory, at: float) -> int:
     """Return how many may have been in a batch as it went, and whose time was over as it began."""
-    return sum(
-        item.timed_out and at in leg.facts.instants(leg.deadline(item)) for item in leg.records
-    )
+    return sum(item.timed_out and at == leg.deadline(item) for item in leg.records)
 
 
 def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:
@@ -365,7 +355,7 @@ def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Find
     """When the last of its records has left a batch that runs, it is cancelled."""
     over_at = min(leg.may_be_over_at, leg.end_at)
     for batch in leg.batches:
-        until = leg.facts.instants(batch[0].until)[-1]
+        until = batch[0].until
         if not until < over_at:
             continue
         cancelled = min(call.cancelled_at for call in batch)

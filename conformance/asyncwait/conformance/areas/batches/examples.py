@@ -1,8 +1,6 @@
 """BAT: examples of functions that are called for several records at a time."""
 
-from asyncwait.conformance.evidence import example, examples
-from asyncwait.spec import Record
-from asyncwait.spec.scenario import Timed
+from asyncwait.conformance.evidence import examples
 
 EXAMPLES = (
     *examples("""
@@ -191,12 +189,4 @@ leaving-while-a-batch-runs: END-3, BAT-1
     The consumer leaves at 40: the batch is cancelled, and cleans up.
     batch max_size=2; 0: a b c; a b c: 120 gives *1 with clean_up=40; cancel_at 40
 """),
-    example(
-        "late-as-its-batch-goes: BAT-4, BAT-7, RETRY-18",
-        "At 160 a is to go, and the source blocks the loop until 240: b goes, and a is late.",
-        "capacity 8; timeout 160; handled; retry initial=40; batch max_size=3 max_wait=40;"
-        "a: 40 raises own, 40 gives a1, late gives a?; b: gives b1, late gives b?;"
-        "source_ends_at 800",
-        inputs=(Timed(0, Record("a")), Timed(160, Record("b"), blocks=80)),
-    ),
 )

@@ -39,7 +39,7 @@ def _hits(leg: LegHistory) -> Sequence[tuple[Load, Call]]:
         for load in leg.loads
         for call in load.given_later
         if load.results is not None and not load.is_null
-        if call.at > leg.facts.instants(load.ended_at)[-1]  # else it may have joined it
+        if call.at > load.ended_at  # else it may have joined it
         if is_told(leg, call)
     ]
     return sorted(found, key=lambda each: each[1].seq)
@@ -100,7 +100,7 @@ def _due(leg: LegHistory, ahead: Load) -> Sequence[tuple[int, Load]]:
         (call.seq, load)
         for load in loads_of_keys(leg).get(ahead.identity, ())
         for call in load.given_later
-        if load.results and ahead.at in leg.facts.instants(call.at) and call.seq < ahead.seq
+        if load.results and ahead.at == call.at and call.seq < ahead.seq
         if planned.refresh_from(load.at) <= ahead.at + ROUNDING
     ]
     return sorted(found, key=lambda each: -each[0])

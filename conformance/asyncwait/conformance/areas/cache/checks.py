@@ -83,7 +83,6 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         named = f"load {load.number} of {load.value!r}"
         told = filter(partial(is_told, leg), load.waiting)
         late = [each for each in told if -1 < load.cancelled_seq < each.seq]
-        noticed = NEVER if left_at == NEVER else leg.facts.instants(left_at)[-1]
         if load.cancelled_at < min(left_at, over_at):
             yield f"{named} was cancelled, and somebody waits for it", load.cancelled_at
             return
@@ -94,8 +93,8 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         if behind is not None:
             yield f"call {behind.number} shares {named}, which all had left", behind.at
             return
-        if noticed < over_at and min(load.cancelled_at, load.ended_at) > noticed:
-            yield f"all have left {named}, and it was not cancelled", noticed
+        if left_at < over_at and min(load.cancelled_at, load.ended_at) > left_at:
+            yield f"all have left {named}, and it was not cancelled", left_at
             return
         leaving = (min(call.deadline, call.limit) for call in load.waiting)
         if any(at < load.ended_at or at == load.cancelled_at for at in leaving):
@@ -104,14 +103,14 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
 
 def _behind_all(leg: LegHistory, load: Load) -> Call | None:
     """Return a call that shares a load although the last that had waited for it was gone."""
-    noticed = NEVER
+    left_at = NEVER
     for call in load.waiting:
         if call.record is None:
             continue
-        if call.at > noticed and is_told(leg, call):
+        if call.at > left_at and is_told(leg, call):
             return call
-        until = leg.facts.instants(min(call.deadline, call.limit))[-1]
-        noticed = until if noticed == NEVER else max(noticed, until)
+        until = min(call.deadline, call.limit)
+        left_at = until if left_at == NEVER else max(left_at, until)
     return None
 
 
@@ -258,8 +257,7 @@ def _holds_up(leg: LegHistory, load: Load) -> Finding:
     for rest in over:
         if not rest.failed and load.seq <= rest.seq and load.ended_at > rest.at:
             return f"the stream goes on for load {load.number} of {load.value!r}", rest.at
-    until = leg.facts.instants(leg.end_at)[-1]
-    if leg.ran_to_its_end and min(load.ended_at, load.cancelled_at) > until:
+    if leg.ran_to_its_end and min(load.ended_at, load.cancelled_at) > leg.end_at:
         return f"load {load.number} of {load.value!r} was not cancelled at the end", leg.end_at
     return None
 
@@ -269,14 +267,13 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
     planned = leg.scenario.cache
     assert planned is not None
     for load, call in hits(leg):
-        until = leg.facts.instants(call.at)[-1]
-        is_due = planned.refresh_from(load.at) + ROUNDING <= call.at and until < leg.end_at
+        is_due = planned.refresh_from(load.at) + ROUNDING <= call.at < leg.end_at
         if not (load.results and is_due and are_good(leg, load, call.at)):
             continue
         if sum(each.at <= call.at <= each.ended_at for each in leg.loads) >= leg.capacity:
             continue  # No more may run.
         begun = ahead.get(load.number)
-        if begun is None or begun.at > until:
+        if begun is None or begun.at > call.at:
             text = f"call {call.number} of {call.value!r} was given what load {load.number} gave"
             yield f"{text}, and no load began ahead of time", call.at
             return

@@ -44,10 +44,6 @@ a-load-ahead-of-time-hangs: CACHE-3, CACHE-8
     It began at 160; the third leaves it at 680, so that the fourth begins one.
     cache ttl=500 refresh_ahead=20; timeout 120; handled; 0: a; 160: a; 560: a; 720: a;
     a: 40 gives a1, never, 40 gives a3, late gives a?; source_ends_at 800
-a-load-that-blocks-beyond-its-limit: CACHE-3, RETRY-12
-    The loop is blocked until 200; the limit was at 80, and the back-off is over by then.
-    unordered; cache ttl=500; retry attempt_timeout=80 initial=40; 0: a b;
-    a: 40 gives a1 with blocks=160; b: 280 gives b1, 40 gives b2
 a-failure-is-of-all-that-wait: CACHE-4
     The failure handler is asked for each.
     failures_handled; cache ttl=100; 0: a a; a: 40 raises, failed gives a!
@@ -174,11 +170,6 @@ cold-after-a-crash: CACHE-10
 restored-records-share: CACHE-10, CACHE-2
     What was in flight shares a load, which is the first.
     cache ttl=100; restore |1(a+a); 80: a; a: 40 gives a1
-a-hit-behind-a-slow-handler: CACHE-5, TIME-1
-    The handler of x takes from 120 to 200; then h is a hit, and the time of y and z is over.
-    key-ordered; capacity 8; timeout 80; handled; cache ttl=500; 0: h/w; 40: x/A h/A y/B; 80: z/C;
-    h: gives h1; x: never, late gives x? with blocks=80; y z: never, late gives *?;
-    source_ends_at 400
 a-hit-that-a-predicate-breaks: CACHE-2, RETRY-7
     At 160 the third a is given what was loaded just now; the predicate raises, and fails it.
     retry max_attempts=2 on_result=breaks attempt_timeout=120; cache ttl=420 max_keys=2; 0: b;

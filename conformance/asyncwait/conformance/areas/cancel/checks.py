@@ -18,20 +18,20 @@ def _found(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterat
         yield None
 
 
-@leg_check("CANCEL-1")
+@leg_check("CANCEL-1", needs_times=False)
 def a_call_is_cancelled_as_its_loop_does_it(leg: LegHistory) -> Iterator[Finding]:
     """No clean-up is cut short on asyncio, and each is on trio that is not shielded."""
     cancelled = [call for call in leg.calls if call.cancelled_at != NEVER]
     yield from _found(leg, "cancelled-otherwise", cancelled)
 
 
-@leg_check("CANCEL-2")
+@leg_check("CANCEL-2", needs_times=False)
 def the_task_of_a_call_is_its_own(leg: LegHistory) -> Iterator[Finding]:
     """No call begins in a task of somebody else's, or in one with a count that is not right."""
     yield from _found(leg, "task-of-others", leg.calls)
 
 
-@leg_check("CANCEL-3")
+@leg_check("CANCEL-3", needs_times=False)
 def a_call_sees_no_time_limit_of_the_operator_s(leg: LegHistory) -> Iterator[Finding]:
     """No call sees a deadline that nobody outside has set."""
     yield from _found(leg, "scope-seen", leg.calls)

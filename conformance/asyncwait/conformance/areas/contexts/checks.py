@@ -25,19 +25,19 @@ def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> It
         yield None
 
 
-@leg_check("CTX-1")
+@leg_check("CTX-1", needs_times=False)
 def a_call_sees_the_context_in_which_the_operator_was_opened(leg: LegHistory) -> Iterator[Finding]:
     """No call begins with anything else that was set, or with nothing."""
     yield from _seen_well(leg, "context-lost", leg.calls)
 
 
-@leg_check("CTX-2")
+@leg_check("CTX-2", needs_times=False)
 def what_a_call_sets_is_seen_by_no_other_call(leg: LegHistory) -> Iterator[Finding]:
     """No call begins, or goes on, with what another one has set."""
     yield from _seen_well(leg, "context-of-a-call", leg.calls[1:])
 
 
-@leg_check("CTX-3")
+@leg_check("CTX-3", needs_times=False)
 def a_handler_sees_the_context_in_which_the_operator_was_opened(
     leg: LegHistory,
 ) -> Iterator[Finding]:
@@ -50,13 +50,13 @@ def a_handler_sees_the_context_in_which_the_operator_was_opened(
     yield from _seen_well(leg, "context-of-a-handler", asked)
 
 
-@leg_check("CTX-4")
+@leg_check("CTX-4", needs_times=False)
 def the_consumer_sees_nothing_that_was_set_inside(leg: LegHistory) -> Iterator[Finding]:
     """The consumer sees what it has set itself each time that it has read."""
     yield from _seen_well(leg, "context-of-the-consumer", leg.seen(SinkTook))
 
 
-@leg_check("CTX-5")
+@leg_check("CTX-5", needs_times=False)
 def the_source_has_one_context(leg: LegHistory) -> Iterator[Finding]:
     """The source sees what it has set itself, or at first what a call sees."""
     yield from _seen_well(leg, "context-of-the-source", leg.seen(SourceAsked))

@@ -19,7 +19,7 @@ def _first_misuse(leg: LegHistory, what: MisuseKind) -> Finding:
     return next(((event.detail, event.at) for event in misused), None)
 
 
-@leg_check("COPY-1")
+@leg_check("COPY-1", needs_times=False)
 def each_call_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
     """No call is given what was read, or what somebody has changed."""
     if not leg.scenario.copies:
@@ -36,7 +36,7 @@ def _finds_no_copy(leg: LegHistory, call: Call) -> bool:
     return leg.scenario.is_uncopied(call.value) or leg.scenario.has_no_copy(call.step)
 
 
-@leg_check("COPY-2")
+@leg_check("COPY-2", needs_times=False)
 def snapshots_hold_what_was_read(leg: LegHistory) -> Iterator[Finding]:
     """No Snapshot holds what somebody has changed, though records in it were called."""
     if not leg.scenario.copies:
@@ -50,7 +50,7 @@ def snapshots_hold_what_was_read(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-@leg_check("COPY-3")
+@leg_check("COPY-3", needs_times=False)
 def each_handler_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
     """No handler is given what was read, or what somebody has changed."""
     if not leg.scenario.copies:
@@ -62,7 +62,7 @@ def each_handler_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("COPY-4")
+@leg_check("COPY-4", needs_times=False)
 def what_can_not_be_copied_has_failed(leg: LegHistory) -> Iterator[Finding]:
     """It is repeated, or the operator fails and names the record, as for a call that raises."""
     if not leg.scenario.copies:

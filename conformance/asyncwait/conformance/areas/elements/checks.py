@@ -16,7 +16,7 @@ from asyncwait.spec import LatencyMarker, Record
 from asyncwait.spec.scenario import Misuse
 
 
-@leg_check("ELEM-1")
+@leg_check("ELEM-1", needs_times=False)
 def results_carry_the_timestamp_of_their_record(leg: LegHistory) -> Iterator[Finding]:
     """Each result has the timestamp of the record that gave it."""
     for output, result, source in _results(leg):
@@ -26,7 +26,7 @@ def results_carry_the_timestamp_of_their_record(leg: LegHistory) -> Iterator[Fin
             yield f"expected timestamp {source.timestamp} of {output.item}, got {result}", output.at
 
 
-@leg_check("ELEM-2")
+@leg_check("ELEM-2", needs_times=False)
 def results_carry_the_key_of_their_record(leg: LegHistory) -> Iterator[Finding]:
     """Each result has the key of the record that gave it."""
     for output, result, source in _results(leg):
@@ -43,7 +43,7 @@ def _results(leg: LegHistory) -> Iterator[tuple[Output, Record, Record]]:
             yield output, output.element, source
 
 
-@leg_check("ELEM-3")
+@leg_check("ELEM-3", needs_times=False)
 def nothing_comes_out_that_no_input_gave(leg: LegHistory) -> Iterator[Finding]:
     """Each record that comes out is a result with which a record of the input was decided."""
     if leg.ending.error == "NotAnElement":
@@ -56,7 +56,7 @@ def nothing_comes_out_that_no_input_gave(leg: LegHistory) -> Iterator[Finding]:
                 yield None
 
 
-@leg_check("ELEM-4")
+@leg_check("ELEM-4", needs_times=False)
 def no_result_comes_out_twice(leg: LegHistory) -> Iterator[Finding]:
     """For each result that comes out there is a record that has not given it yet."""
     for output in leg.outputs:
@@ -113,7 +113,7 @@ def latency_markers_overtake_what_waits(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-@leg_check("ELEM-7")
+@leg_check("ELEM-7", needs_times=False)
 def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
     """Each latency marker that comes out was taken, and all of them are out before the end."""
     for output in leg.outputs:
@@ -128,7 +128,7 @@ def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
                 yield f"{item} never came out", leg.end_at
 
 
-@leg_check("ELEM-8")
+@leg_check("ELEM-8", needs_times=False)
 def values_are_handed_on_as_they_are(leg: LegHistory) -> Iterator[Finding]:
     """Where values are objects that are known again, no copy was seen."""
     if not leg.scenario.tracked:

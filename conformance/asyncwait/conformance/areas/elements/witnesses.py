@@ -46,14 +46,6 @@ ELEM-1: expected timestamp 5 of Record 'a' @ 5 (input 0), got Record 'a2'
     # The second result has a timestamp to carry like the first.
     plan: 0: a@5; a: gives a1 a2
     breaks: 0: waits, takes 0, calls a, #0 gives a1 a2, out a1@5 a2
-ELEM-1
-    # All of the three have answered at their deadline, while the loop was blocked again and again;
-    # the second gave its own result, the others the handler's.
-    plan: unordered; timeout 80; handled; 0: a@0 a@1 a@2;
-        a: 80 gives a1, late gives late with blocks=40
-    keeps: 0: waits, takes 0 1 2, end, calls a a a;
-        80: #0 gives a1, #1 gives a1, #2 gives a1, asks a, blocked 120; 120: asks a, blocked 160;
-        160: out a1@1 late@0 late@2, ends finished
 ELEM-5: expected 'a1' of Record 'a' @ 5 (input 0) first, got Record 'a2' @ 5
     also: ELEM-4 RES-1
     plan: 0: a@5; a: gives a1 a2

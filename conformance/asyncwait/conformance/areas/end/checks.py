@@ -6,7 +6,6 @@ from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
     PROFILES,
-    Blocked,
     CallEnded,
     Closed,
     Ending,
@@ -69,11 +68,10 @@ def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Find
 
 def _is_let_run(leg: LegHistory, call: Call) -> bool:
     over = leg.ending.how in {"left", "crashed", "failed"}
-    noticed = leg.facts.instants(leg.end_at)[-1]
-    return over and call.at <= noticed < min(call.ended_at, call.cancelled_at)
+    return over and call.at <= leg.end_at < min(call.ended_at, call.cancelled_at)
 
 
-@leg_check("END-4")
+@leg_check("END-4", needs_times=False)
 def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
     """After leaving there are no more tasks and timers than before opening."""
     if leg.ending.how in {"hung", "livelock"} and not leg.seen(Closed):
@@ -86,7 +84,7 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-5")
+@leg_check("END-5", needs_times=False)
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
     """When the context was left, the source was closed before, once as far as it is one object."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
@@ -147,7 +145,7 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     no scope of the consumer's reaches works on until then.
     """
     shielded = leg.is_shielded and leg.events
-    noticed = leg.events[-1].at if shielded else leg.facts.instants(leg.end_at)[-1]
+    noticed = leg.events[-1].at if shielded else leg.end_at
     wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
     if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
         wrong.add("CallTimedOut")
@@ -173,7 +171,7 @@ _OF_A_SOURCE = {
 """The class of the error that a source raises, or is raised of what it gave."""
 
 
-@leg_check("END-8")
+@leg_check("END-8", needs_times=False)
 def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     """No bound of the harness has to end the leg, unless a call never answers by plan."""
     ending = leg.ending
@@ -225,13 +223,12 @@ def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
     """
     if leg.is_shielded or leg.ending.how == "interrupted":
         return
-    # A call that answers in the last instant may block the loop.
-    over_at = leg.facts.instants(min(leg.left_at, leg.fail_at))[-1]
+    over_at = min(leg.left_at, leg.fail_at)
     late = next((call for call in leg.started if call.at > over_at), None)
     if late is not None:
         after = "leaving" if leg.left_at <= late.at else "the failure"
         yield f"call {late.number} of {late.value!r} began after {after}", late.at
-    elif min(leg.left_at, leg.fail_at) < NEVER:
+    elif over_at < NEVER:
         yield None
 
 
@@ -247,7 +244,8 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
 
 def _waited_for_clean_up(leg: LegHistory, over: float, closed: float) -> Finding:
     """Say whether no more time passed between two times than cleaning up takes."""
-    ready = max(_cleaned_up_at(leg, over), over + _stays(leg, closed))
+    ends = [call.ended_at for call in leg.started if over <= call.ended_at < NEVER]
+    ready = max([over + _stays(leg), *ends])
     due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
@@ -256,15 +254,11 @@ def _waited_for_clean_up(leg: LegHistory, over: float, closed: float) -> Finding
     return None
 
 
-def _stays(leg: LegHistory, closed: float) -> float:
-    """Return the ms that a consumer may stay after an error before it leaves.
-
-    A pause that begins or ends while the loop is blocked takes longer.
-    """
-    pauses = [step.n for step in leg.scenario.sink if step.does == "pause"]
-    if leg.ending.how != "failed" or not pauses:
+def _stays(leg: LegHistory) -> float:
+    """Return the ms that a consumer may stay after an error before it leaves."""
+    if leg.ending.how != "failed":
         return 0
-    return sum(pauses) + leg.facts.blocked_between(leg.end_at, closed)
+    return sum(step.n for step in leg.scenario.sink if step.does == "pause")
 
 
 _LEAVING = {"left", "crashed", "failed", "interrupted"}
@@ -279,13 +273,7 @@ def _noticed_at(leg: LegHistory) -> float:
     return min(asked, default=leg.over_at)
 
 
-def _cleaned_up_at(leg: LegHistory, over: float) -> float:
-    ends = [call.ended_at for call in leg.started if over <= call.ended_at < NEVER]
-    blocks = [event.until for _, event in leg.seen(Blocked)]
-    return max([over, *ends, *blocks])
-
-
-@leg_check("END-12")
+@leg_check("END-12", needs_times=False)
 def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
     """If `open` raises, the leg fails with that very object, without a call, its source closed."""
     if leg.scenario.hook_error != "open" or not leg.seen(HookRun):
@@ -363,7 +351,7 @@ def there_is_one_consumer(leg: LegHistory) -> Iterator[Finding]:
             yield f"{text}: it {event.got}", event.at
 
 
-@leg_check("END-15")
+@leg_check("END-15", needs_times=False)
 def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
     """The other operator on the loop gave what it should; for this one all rules speak."""
     if leg.scenario.company == "none":
@@ -374,7 +362,7 @@ def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-16")
+@leg_check("END-16", needs_times=False)
 def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding]:
     """A source with a scope of its own fails nothing."""
     if leg.scenario.source != "scope":
@@ -429,7 +417,7 @@ def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-19", judges_wrong_arguments=True)
+@leg_check("END-19", needs_times=False, judges_wrong_arguments=True)
 def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
     """Opened with what is no such argument, the leg fails with InvalidConfig before anything."""
     wrong = leg.scenario.wrong_argument
@@ -444,7 +432,7 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-21")
+@leg_check("END-21", needs_times=False)
 def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Finding]:
     """No leg is refused whose arguments are what they should be."""
     if leg.scenario.wrong_argument:
@@ -471,7 +459,7 @@ def a_consumer_that_shields_its_read_is_woken(leg: LegHistory) -> Iterator[Findi
         yield None
 
 
-@leg_check("END-20")
+@leg_check("END-20", needs_times=False)
 def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
     """Where the consumer was cancelled, it gets no other error, and does not go on behind that."""
     for _, event in leg.seen(Misuse):
@@ -484,7 +472,7 @@ def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-23")
+@leg_check("END-23", needs_times=False)
 def an_idle_operator_sleeps(leg: LegHistory) -> Iterator[Finding]:
     """The loop does not wake again and again while nothing happens."""
     restless = [event for _, event in leg.seen(Misuse) if event.what == "restless"]

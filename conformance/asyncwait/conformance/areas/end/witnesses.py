@@ -153,12 +153,6 @@ END-17
     also: END-8
     plan: 0: a; sink leave
     keeps: 0: reads, left, misuse interrupted the read of the source, closes, closed; 80: ends hung
-END-17
-    # The answer of the call blocked the loop in the instant of the deadline, and came late.
-    plan: timeout 80; 0: a; a: 80 raises with blocks=40; source_ends_at 400
-    keeps: 0: waits, reads, takes 0, reads, calls a;
-        80: misuse interrupted the read of the source, blocked 120;
-        120: #0 raises, ends failed CallTimedOut record=a again=same after=same
 END-7
     # It was cancelled at 40, and leaves when its wait is over; an operator may work until then.
     plan: 0: a; a: 80 raises; cancel_at 40; shields
@@ -177,11 +171,6 @@ END-8
     # Where a call never answers and has no deadline, waiting for ever is all there is to do.
     plan: 0: a; a: never
     escapes: 0: waits, takes 0, calls a, end; 1000: ends hung
-END-10
-    # The answer of the first call blocked the loop before anybody could be told to leave.
-    plan: 0: a; 40: b; a: 40 gives with blocks=40; b: never; cancel_at 40
-    keeps: 0: waits, takes 0, calls a; 40: left, takes 1, blocked 80, ends left;
-        80: #0 gives, calls b, #1 cancelled
 END-13
     # The operator has failed when its source is closed; what that raises is a note on it.
     also: END-2 END-3 TIME-8

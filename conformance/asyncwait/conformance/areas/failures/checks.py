@@ -61,9 +61,8 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
         return
     if leg.ending.how == "interrupted":
         return  # FAIL-11 judges that.
-    noticed = leg.facts.instants(leg.fail_at)[-1]
     for output in leg.outputs:
-        if output.at > noticed:
+        if output.at > leg.fail_at:
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
             return
     if leg.ending.how == "failed":
@@ -119,7 +118,7 @@ def _is_odd(item: Item) -> bool:
     return item.last is not None and not item.timed_out and item.last.step.error in _ODD
 
 
-@leg_check("FAIL-6")
+@leg_check("FAIL-6", needs_times=False)
 def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Finding]:
     """Further reads, before and after leaving, give the very error object of the first."""
     ending = leg.ending
@@ -210,7 +209,7 @@ def _is_explained(leg: LegHistory) -> bool:
     )
 
 
-@leg_check("FAIL-9")
+@leg_check("FAIL-9", needs_times=False)
 def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
     """The error that the consumer gets is no exception group."""
     ending = leg.ending
@@ -277,8 +276,7 @@ def _out_while_the_program_ends(leg: LegHistory) -> Output | None:
 
     A request may still be answered: nothing is lost by that.
     """
-    noticed = leg.facts.instants(leg.fail_at)[-1]
-    late = (output for output in leg.outputs if output.at > noticed)
+    late = (output for output in leg.outputs if output.at > leg.fail_at)
     return next((output for output in late if not isinstance(output.element, Snapshot)), None)
 
 

@@ -27,7 +27,7 @@ def one_call_at_a_time_for_a_key(leg: LegHistory) -> Iterator[Finding]:
             yield from _one_after_the_other(before, item)
 
 
-@leg_check("KEY-2")
+@leg_check("KEY-2", needs_times=False)
 def results_of_a_key_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """No record gives its results after one that stands behind it and has its key."""
     for before, item in leg.pairs_of_keys:

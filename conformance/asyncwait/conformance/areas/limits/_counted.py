@@ -263,6 +263,7 @@ def pause(leg: LegHistory, breaker: PlannedLimit) -> tuple[float, int, float] | 
 
 def _has_failed(run: Run) -> bool:
     ended, step = run.calls[0].ended, run.calls[0].step
-    if ended is None or ended.how == "cancelled":
+    is_cut = run.ended_seq < 0  # In callback form its answer comes after its limit.
+    if is_cut or ended is None or ended.how == "cancelled":
         return True
     return ended.how == "raised" and step.error == ""

@@ -90,25 +90,26 @@ def _waiters(leg: LegHistory, rest: Rest, until: float) -> Iterator[Waiter]:
             return
         if item.decided_at <= rest.at or item.is_begun_before(rest.seq) or is_too_large(leg, item):
             continue
-        again = _next_calls(leg, item, rest.seq)
+        again = _next_call(leg, item, rest.seq)
         if again is None:
             if since[item] <= rest.at:
                 yield Waiter(item, is_retry=False, is_sure=is_admitted)
-        elif any(earliest <= until < NEVER for earliest, _ in again):
-            is_sure = all(due < until - ROUNDING for _, due in again)
-            yield Waiter(item, is_retry=True, is_sure=is_sure and leg.deadline(item) >= until)
+        elif again[0] <= until < NEVER:
+            is_sure = again[1] < until - ROUNDING and leg.deadline(item) >= until
+            yield Waiter(item, is_retry=True, is_sure=is_sure)
 
 
-def _next_calls(leg: LegHistory, item: Item, seq: int) -> Sequence[tuple[float, float]] | None:
+def _next_call(leg: LegHistory, item: Item, seq: int) -> tuple[float, float] | None:
     """Return when a record may be called again at the earliest, and when for sure, in ms.
 
-    Its last call up to an event may have had several outcomes; NEVER for outcomes that stand. None
-    if the record was not called by then.
+    NEVER if the outcome of its last call up to an event stands. None if the record was not called
+    by then.
     """
     begun = [call for call in item.attempts if call.seq <= seq]
     if not begun:
         return None
-    return [(each.since, each.due) for each in leg.outcomes(begun[-1], len(begun))]
+    end = leg.outcome(begun[-1], len(begun))
+    return (NEVER, NEVER) if end is None else (end.since, end.due)
 
 
 def _unused(leg: LegHistory, waiters: Sequence[Waiter], room: "_Room") -> Item | None:
@@ -184,8 +185,8 @@ def _was_given_up(leg: LegHistory, item: Item, rest: Rest) -> bool:
     """Whether a record was decided while it may have waited to be called again."""
     if not item.attempts or item.decided_at > rest.at:
         return False
-    ends = leg.outcomes(item.attempts[-1], len(item.attempts))
-    return any(each.since <= item.decided_at for each in ends)
+    end = leg.outcome(item.attempts[-1], len(item.attempts))
+    return end is not None and end.since <= item.decided_at
 
 
 def _can_not_be_called(leg: LegHistory, item: Item, rest: Rest, until: float) -> bool:
@@ -194,8 +195,8 @@ def _can_not_be_called(leg: LegHistory, item: Item, rest: Rest, until: float) ->
     begun = [call for call in item.attempts if call.seq <= rest.seq]
     if not begun:
         return leg.once(callable_since)[item] > rest.at
-    ends = leg.outcomes(begun[-1], len(begun))
-    return any(each.at <= rest.at and until <= each.since < NEVER for each in ends)
+    end = leg.outcome(begun[-1], len(begun))
+    return end is not None and end.at <= rest.at and until <= end.since < NEVER
 
 
 def queues(leg: LegHistory) -> Sequence[tuple[FiguresRead, int, int]]:
@@ -221,9 +222,9 @@ def pending_retry(leg: LegHistory, run: Run) -> Item | None:
     for item in leg.records:
         if item.seq > run.seq:
             return None
-        again = _next_calls(leg, item, run.seq - 1)
+        again = _next_call(leg, item, run.seq - 1)
         is_there = item.decided_at > run.at and leg.deadline(item) > run.at
-        if again and is_there and all(due < run.at - ROUNDING for _, due in again):
+        if again is not None and is_there and again[1] < run.at - ROUNDING:
             return item
     return None
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from asyncwait.conformance.judging import Finding, Item, LegHistory, held_back, leg_check
 
 
-@leg_check("ORD-1")
+@leg_check("ORD-1", needs_times=False)
 def ordered_results_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """In ordered mode no record gives its results after one that stands behind it."""
     if leg.ordered:
@@ -32,7 +32,7 @@ def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iter
         yield from held_back(leg)
 
 
-@leg_check("ORD-4")
+@leg_check("ORD-4", needs_times=False)
 def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """Before the call of each record the one of its predecessor has started."""
     if leg.key_ordered or leg.scenario.limits:

@@ -52,7 +52,7 @@ def _must_have_asked(leg: LegHistory, item: Item) -> bool:
     return is_blamed and leg.ending.error == item.failure
 
 
-@leg_check("POLICY-2")
+@leg_check("POLICY-2", needs_times=False)
 def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Finding]:
     """A record whose failure was handled comes out, and does not fail the operator."""
     for item in leg.records:
@@ -129,17 +129,15 @@ def _is_repeated(leg: LegHistory, item: Item) -> bool:
     """Whether what the last call of a record came to was no last word."""
     if item.last is None or item.decided_at != NEVER:
         return False
-    return any(not each.stands for each in leg.outcomes(item.last, len(item.attempts)))
+    end = leg.outcome(item.last, len(item.attempts))
+    return end is not None and not end.stands
 
 
 def _is_due(leg: LegHistory, item: Item) -> bool:
-    """Whether the leg ended when time was up for a record, so that nobody knows what became of it.
-
-    Who leaves while the loop is blocked is noticed when that is over, with all that is due by then.
-    """
+    """Whether the leg ended when the time of a record was over, before the trace shows its end."""
     if item.last is None or item.decided_at != NEVER:
         return False
-    return min(leg.deadline(item), item.last.limit) <= leg.facts.instants(leg.end_at)[-1]
+    return min(leg.deadline(item), item.last.limit) <= leg.end_at
 
 
 @leg_check("POLICY-6")

@@ -103,10 +103,6 @@ restored-and-failed: POLICY-1, REST-1
     What is restored fails and is handled like what is read; again after the crash.
     failures_handled; restore |9(a@5/k+c); 0: b ^1; a: 120 raises, failed gives a?;
     c: 40 raises, failed gives c?; crashes 80
-handled-while-the-loop-is-blocked: POLICY-1, POLICY-2
-    The handler itself blocks the loop for 120 ms, and b is late by then.
-    timeout 80; failures_handled; 0: a@5/k b; a: 40 raises, failed gives a? with blocks=120;
-    b: never, late none, failed gives b?
 failed-while-nobody-reads: POLICY-2
     The consumer pauses; the failure waits for nobody's turn, nor does it end anything.
     failures_handled; 0: a@5/k b; a: 40 raises, failed gives a?; sink pause 120

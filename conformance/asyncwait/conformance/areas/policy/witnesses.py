@@ -56,14 +56,6 @@ POLICY-9: the failure handler was asked about Record 'a' (input 0), and attempts
 """)
 
 NEAR_MISSES = near_misses("""
-POLICY-5
-    # The limit is at 80, and the consumer leaves at 40: until the block is over nobody notices.
-    also: POLICY-7
-    plan: failures_handled; retry max_attempts=1 attempt_timeout=80; 0: a; a: never, failed gives a!
-    escapes: 0: takes 0, calls a, waits; 40: left, blocked 120, ends left;
-        120: asks a about CallFailed
-POLICY-5: the failure handler was asked about Record 'a' (input 0), which had not failed
-    breaks: 0: takes 0, calls a, waits; 40: left, blocked 60, ends left; 60: asks a about CallFailed
 POLICY-7: Record 'a' (input 0) had 1 attempt, the handler was told 2
     plan: failures_handled; 0: a; a: 40 raises, failed gives a?
     breaks: 0: waits, takes 0, calls a;

@@ -85,7 +85,7 @@ def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
     return leg.named
 
 
-@leg_check("REST-3")
+@leg_check("REST-3", needs_times=False)
 def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Finding]:
     """The fences that come out are those that were stored, and those read in this leg."""
     if leg.observed.restored is None:
@@ -177,7 +177,8 @@ class _Kept(Struct, frozen=True):
 def _is_whole(history: History) -> bool:
     """Whether there was a crash, and the last leg ran to its end, which no budget has cut short."""
     last = history.legs[-1]
-    return len(history.legs) > 1 and last.ran_to_its_end and not last.may_stop
+    is_told = all(leg.tells_what for leg in history.legs)
+    return is_told and len(history.legs) > 1 and last.ran_to_its_end and not last.may_stop
 
 
 def _kept(history: History) -> list[_Kept]:

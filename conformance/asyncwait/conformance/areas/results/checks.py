@@ -17,7 +17,7 @@ from asyncwait.conformance.judging import (
 from asyncwait.spec.scenario import Misuse
 
 
-@leg_check("RES-1")
+@leg_check("RES-1", needs_times=False)
 def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
     """When the stream ends, every result of every record is out."""
     if leg.ran_to_its_end:
@@ -130,7 +130,7 @@ def _is_broken(leg: LegHistory, item: Item) -> bool:
     return "broken" in errors
 
 
-@leg_check("RES-7")
+@leg_check("RES-7", needs_times=False)
 def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
     """No supplier is asked on another thread than the function was called on, or for nothing."""
     yield from _used_well(leg, "supplier-thread", "was asked on another thread")
@@ -144,7 +144,7 @@ def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-@leg_check("RES-8")
+@leg_check("RES-8", needs_times=False)
 def a_collection_of_results_is_read_once(leg: LegHistory) -> Iterator[Finding]:
     """No collection is iterated over a second time."""
     yield from _used_well(leg, "read-twice", "were read a second time")

@@ -1,7 +1,7 @@
 """Which calls repeat another one, and which records were owed one and went without."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
@@ -15,17 +15,17 @@ class Repetition(Struct, frozen=True, eq=False):
     item: Item
     before: Call
     call: Call
-    reasons: Sequence[Outcome]
+    reason: Outcome
 
     @property
     def since(self) -> float:
         """When it may begin at the earliest, in ms."""
-        return min(reason.since for reason in self.reasons)
+        return self.reason.since
 
     @property
     def until(self) -> float:
         """When it has to begin at the latest, in ms."""
-        return max(reason.until for reason in self.reasons)
+        return self.reason.until
 
     def __str__(self) -> str:
         return f"call {self.call.number} of {self.item}"
@@ -35,18 +35,18 @@ def repetitions(leg: LegHistory) -> Iterator[Repetition]:
     """Yield each call that repeats another one of its record, with reason."""
     for item in leg.records:
         for number, (before, call) in enumerate(pairwise(item.attempts), 1):
-            ends = leg.outcomes(before, number)
-            reasons = [each for each in ends if not each.stands and each.at <= call.at]
-            yield Repetition(item, before, call, reasons)
+            reason = leg.outcome(before, number)
+            assert reason is not None
+            yield Repetition(item, before, call, reason)
 
 
 def owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
     """Yield each record that is to be called once more, and when at the latest, in ms."""
     for item in leg.records:
         if item.last is not None and item.decided_at == NEVER:
-            ends = leg.outcomes(item.last, len(item.attempts))
-            if ends and not any(each.stands for each in ends):
-                yield item, max(each.until for each in ends)
+            end = leg.outcome(item.last, len(item.attempts))
+            if end is not None and not end.stands:
+                yield item, end.until
 
 
 def not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:

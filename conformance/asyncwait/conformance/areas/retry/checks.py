@@ -35,7 +35,7 @@ def a_call_that_failed_is_repeated(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("RETRY-2")
+@leg_check("RETRY-2", needs_times=False)
 def there_are_no_more_attempts_than_allowed(leg: LegHistory) -> Iterator[Finding]:
     """No record has more calls than `max_attempts`, with reason or without."""
     if leg.scenario.retry is None:
@@ -88,7 +88,7 @@ def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
     waits, retry = Waits(leg), leg.scenario.retry
     for each in repetitions(leg):
         pause = None if retry is None else retry.told_after(each.before.step)
-        if pause is None or all(one.by_limit for one in each.reasons):
+        if pause is None or each.reason.by_limit:
             continue
         if each.call.at < each.since or waits.beyond(each.until, each.call.seq) < NEVER:
             yield f"{each} begins at {each.call.at:g}, not after {pause} ms", each.call.at
@@ -106,9 +106,9 @@ def only_what_is_a_reason_is_repeated(leg: LegHistory) -> Iterator[Finding]:
         number = len(item.attempts)
         if not 0 < number < retry.max_attempts:
             continue
-        ends = leg.outcomes(item.attempts[-1], number)
+        end = leg.outcome(item.attempts[-1], number)
         for call in calls[number : number + 1]:
-            if ends and all(each.stands and each.at <= call.at for each in ends):
+            if end is not None and end.stands and end.at <= call.at:
                 yield f"call {call.number} of {item} repeats what stands", call.at
         if item.decided_at != NEVER and not item.timed_out:
             yield None
@@ -134,8 +134,8 @@ def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
     """Yield how many attempts there were; one may be cancelled as it begins, and never be seen."""
     yield max(1, len(item.attempts))
     if item.timed_out and item.last is not None:
-        ends = leg.outcomes(item.last, len(item.attempts))
-        if any(each.since <= item.decided_at for each in ends):
+        end = leg.outcome(item.last, len(item.attempts))
+        if end is not None and end.since <= item.decided_at:
             yield len(item.attempts) + 1
 
 
@@ -224,17 +224,16 @@ def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Fin
         for call in item.attempts:
             if call.cancelled_at < min(call.until, over_at) and call.limit < NEVER:
                 yield f"call {call.number} of {item} was cancelled early", call.cancelled_at
-            noticed = leg.facts.instants(call.limit)[-1]
             is_its_failure = failed == [item] and call is item.last and call.limit == leg.fail_at
-            works = is_its_failure or noticed < over_at
-            if not (works and noticed < leg.due(item)):
+            works = is_its_failure or call.limit < over_at
+            if not (works and call.limit < leg.deadline(item)):
                 continue
             if call.until > call.limit:  # for others that share it
                 continue
-            if call.cancelled_at <= noticed:
+            if call.cancelled_at <= call.limit:
                 yield None
-            elif call.ended_at > noticed:
-                yield f"call {call.number} of {item} was not cancelled at its limit", noticed
+            elif call.ended_at > call.limit:
+                yield f"call {call.number} of {item} was not cancelled at its limit", call.limit
 
 
 @leg_check("RETRY-13")
@@ -259,9 +258,9 @@ def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
         return
     if leg.ending.how == "interrupted" and leg.scenario.source_error == "interrupt":
         return  # What a source raises for the program comes out when it is closed.
-    over = leg.facts.instants(leg.over_at)[-1]
-    if leg.overloaded_at <= leg.over_at:  # Who was cancelled has its turn before that is known.
-        over += TURN + leg.facts.blocked_between(over, over + TURN)
+    over = leg.over_at
+    if leg.overloaded_at <= over:  # The turn of cancelled calls comes before that is known.
+        over += TURN
     late = next(
         (call for calls in _calls_of(leg).values() for call in calls[1:] if call.at > over), None
     )
@@ -324,7 +323,7 @@ def _raises_at_once(call: Call) -> bool:
     return step.does == "raise" and step.after == 0 and not step.thread and not step.blocks
 
 
-@leg_check("RETRY-18")
+@leg_check("RETRY-18", needs_times=False)
 def the_deadline_spans_all_attempts(leg: LegHistory) -> Iterator[Finding]:
     """No call begins later than the deadline of its record."""
     for item, calls in _calls_of(leg).items():
@@ -334,7 +333,7 @@ def the_deadline_spans_all_attempts(leg: LegHistory) -> Iterator[Finding]:
             yield f"call {late.number} of {item} began after its deadline", late.at
         elif len(calls) > 1 and leg.scenario.handled and _is_not_asked(leg, item):
             yield f"the handler was not asked for {item}, which was called again", due
-        elif item.timed_out and (len(item.attempts) > 1 or leg.outcomes(calls[-1], len(calls))):
+        elif item.timed_out and (len(item.attempts) > 1 or leg.outcome(calls[-1], len(calls))):
             yield None
 
 
@@ -347,16 +346,15 @@ def no_back_off_outlasts_the_deadline(leg: LegHistory) -> Iterator[Finding]:
     """An outcome whose back-off would not end before the deadline is final at once."""
     late = {id(item) for item in leg.named} if leg.ending.error == "CallTimedOut" else set()
     for item in leg.records:
-        ends = () if item.last is None else leg.outcomes(item.last, len(item.attempts))
-        if not ends or not all(each.is_beyond and each.at < leg.deadline(item) for each in ends):
+        end = None if item.last is None else leg.outcome(item.last, len(item.attempts))
+        if end is None or not end.is_beyond or end.at >= leg.deadline(item):
             continue
-        at = ends[0].at
         waited = id(item) in late or any(
             leg.facts.numbers.of(asked, identity(asked.value)) == leg.records.index(item)
             for asked in leg.untimely_handlers
         )
         if waited:
-            yield f"{item} waited for its deadline, although no further call could begin", at
+            yield f"{item} waited for its deadline, although no further call could begin", end.at
         elif item.decided_at != NEVER:
             yield None
 
@@ -402,7 +400,7 @@ def _error_before(leg: LegHistory, item: Item) -> str:
     return {"": "Planned", "ValueError": "ValueError"}.get(before.step.error, "")
 
 
-@leg_check("RETRY-21")
+@leg_check("RETRY-21", needs_times=False)
 def a_predicate_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
     """No predicate is asked a second time about the outcome of an attempt."""
     retry = leg.scenario.retry

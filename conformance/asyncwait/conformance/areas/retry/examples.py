@@ -80,7 +80,7 @@ raised-past-the-limit-of-an-attempt: RETRY-9, POLICY-2
     a: raises own with blocks=120, failed gives a?
 late-answer-of-an-attempt-that-would-not-end: RETRY-9, RETRY-12, TIME-8
     The first attempt swallows its cancellation, and answers when the second has begun.
-    retry initial=80 attempt_timeout=80; 0: a; a: outlives 120 a-late, 80 gives a1;
+    retry initial=80 attempt_timeout=80; 0: a; a: outlives 120 a-late, 40 gives a1;
     source_ends_at 400
 back-off-beyond-the-deadline: RETRY-19, TIME-1
     Record a could be called again at 440, and its deadline is at 120: it fails at 40.
@@ -125,7 +125,7 @@ attempt-that-hangs-is-no-reason: RETRY-6, RETRY-7
 attempt-that-cleans-up-for-long: RETRY-4, RETRY-10, RETRY-12
     The call is over by 80, cleans up until 200, and is abandoned when a is called again.
     retry attempt_timeout=80; 0: a; a: never with clean_up=120, 40 gives a1
-attempt-over-while-the-loop-is-blocked: RETRY-4, RETRY-10, TIME-8
+attempt-over-while-the-loop-is-blocked: TIME-8
     At 160, when b lets go of the loop, the attempt at a is cancelled, and its back-off over.
     unordered; retry attempt_timeout=80; 0: a b; a: never with clean_up=120, 40 gives a1;
     b: 40 gives with blocks=120, gives b1

@@ -21,7 +21,7 @@ from asyncwait.spec import Barrier, LatencyMarker, Snapshot
 from asyncwait.spec.scenario import SnapshotAsked, Taken
 
 
-@leg_check("SNAP-1")
+@leg_check("SNAP-1", needs_times=False)
 def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
     """Snapshots come out for what asked for them, once each, and no barrier comes out itself."""
     asked = {event.checkpoint_id for _, event in leg.seen(SnapshotAsked)}
@@ -61,7 +61,7 @@ def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Find
                 yield None
 
 
-@leg_check("SNAP-3")
+@leg_check("SNAP-3", needs_times=False)
 def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
     """Nothing is stored that came out before, was read behind the barrier, or is a result."""
     for snapshot, held in held_at(leg.snapshots, leg.items):
@@ -75,7 +75,7 @@ def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-@leg_check("SNAP-4")
+@leg_check("SNAP-4", needs_times=False)
 def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     """What is stored is a subsequence of what was read; foreign elements are for SNAP-3."""
     if not leg.snapshots:
@@ -216,7 +216,7 @@ def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Fin
             yield f"{snapshot.element} is of a barrier: its place says what was read", snapshot.at
 
 
-@leg_check("SNAP-10")
+@leg_check("SNAP-10", needs_times=False)
 def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]:
     """The Snapshot for a barrier that was one itself holds it as `upstream`, as it came."""
     for snapshot in leg.snapshots:
@@ -229,7 +229,7 @@ def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]
             yield None
 
 
-@leg_check("SNAP-11")
+@leg_check("SNAP-11", needs_times=False)
 def snapshots_on_request_come_in_the_order_of_the_requests(leg: LegHistory) -> Iterator[Finding]:
     """Those that came out stand in the order in which they were asked for."""
     asked = {event.checkpoint_id: seq for seq, event in leg.seen(SnapshotAsked)}

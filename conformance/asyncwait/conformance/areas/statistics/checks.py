@@ -63,14 +63,14 @@ def timeouts_are_counted(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _look_behind_a_deadline_that_fails(leg: LegHistory) -> Iterator[Finding]:
-    """That one counts as well; of those in its instant, and later, nobody can tell."""
+    """The deadline that failed the operator counts; later deadlines are undetermined."""
     if leg.ending.error != "CallTimedOut" or not leg.may_be_over_at == leg.over_at == leg.fail_at:
         return
     if not all(item.timed_out for item in first_failures(leg)):
         return
     before = sum(item.timed_out and item.decided_at < leg.fail_at for item in leg.records)
     for figures in figures_read(leg):
-        if figures.at <= leg.facts.instants(leg.fail_at)[-1]:
+        if figures.at <= leg.fail_at:
             continue
         if figures.timeouts <= before:
             yield f"timeouts is {figures.timeouts}, expected {before + 1} or more", figures.at
@@ -129,7 +129,7 @@ def when_it_is_over_nothing_is_there(leg: LegHistory) -> Iterator[Finding]:
     if not leg.seen(FiguresRead):
         return
     is_for_all = leg.ending.how == "interrupted"  # What ends the program is no failure of it.
-    failed_at = NEVER if is_for_all else leg.facts.instants(leg.fail_at)[-1]
+    failed_at = NEVER if is_for_all else leg.fail_at
     over = [each for each in figures_read(leg) if failed_at < each.at]
     before = [each for each in figures_read(leg) if failed_at >= each.at]
     for figures in [*over, *figures_at_the_end(leg)]:

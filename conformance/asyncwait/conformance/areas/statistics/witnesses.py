@@ -138,28 +138,6 @@ STAT-10: oldest is 120 ms, expected 0: nothing is in flight
     breaks: 0: takes 0, calls b; 40: #0 gives; 80: waits;
         120: figures in_flight=1 held=1 calls=1 max_in_flight=1 max_held=1 oldest=120;
         160: end, ends finished
-STAT-1
-    # A blocked loop admits a record before its call begins, or not: nobody knows.
-    # The loop is free again at 40, when the first call begins, and the figures are read.
-    plan: 0: a; a: 40 gives a1; b: 40 gives; figures_at 40
-    keeps: 0: waits, takes 0, blocked 40; 40: figures in_flight=1 max_in_flight=1, calls a;
-        80: #0 gives a1, out a1
-STAT-1
-    keeps: 0: waits, takes 0, blocked 40; 40: figures waiting=1, calls a; 80: #0 gives a1, out a1
-STAT-1
-    keeps: 0: waits, takes 0, blocked 40; 40: figures, calls a; 80: #0 gives a1, out a1
-STAT-1
-    keeps: 0: waits, takes 0, blocked 40;
-        40: figures in_flight=1 waiting=1 max_in_flight=1, calls a; 80: #0 gives a1, out a1
-STAT-1
-    # If it was blocked all the time the call had no turn; else the call would have begun.
-    # The consumer blocks the loop, then leaves at 40.
-    plan: 0: a; a: 40 gives a1; b: 40 gives; figures_at 0; sink block 40, leave
-    keeps: 0: takes 0, figures in_flight=1 max_in_flight=1, blocked 40; 40: left, ends left
-STAT-1: in_flight is 1, expected 0
-    also: STAT-9
-    plan: 0: a; a: 40 gives a1; b: 40 gives; figures_at 0; sink block 20, leave
-    breaks: 0: takes 0, figures in_flight=1 max_in_flight=1, blocked 20; 40: left, ends left
 STAT-2
     # That a watermark takes a slot is no must.
     # A watermark is read behind a record that takes all room.

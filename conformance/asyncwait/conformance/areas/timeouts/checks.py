@@ -20,7 +20,7 @@ from asyncwait.conformance.judging import (
 from asyncwait.spec.scenario import identity
 
 
-@leg_check("TIME-1")
+@leg_check("TIME-1", needs_times=False)
 def the_handler_is_asked_at_the_deadline_and_only_then(leg: LegHistory) -> Iterator[Finding]:
     """Each time the handler is asked, a record is due then that was undecided until then."""
     for asked in leg.untimely_handlers:
@@ -30,12 +30,12 @@ def the_handler_is_asked_at_the_deadline_and_only_then(leg: LegHistory) -> Itera
             yield None
 
 
-@leg_check("TIME-2")
+@leg_check("TIME-2", needs_times=False)
 def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[Finding]:
     """At the deadline of an undecided record the handler is asked, or the operator fails."""
     due = [item for item in leg.records if item.timed_out]
     if not leg.scenario.handled:
-        yield from _fail_at_their_deadline(leg, due)
+        yield from _fail_at_their_deadline(leg, due) if leg.tells_when else ()
         return
     unasked = _blamed_unasked(leg)
     for item in due:
@@ -65,7 +65,7 @@ def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Findin
                 yield None
 
 
-@leg_check("TIME-3")
+@leg_check("TIME-3", needs_times=False)
 def what_the_handler_gives_is_the_result(leg: LegHistory) -> Iterator[Finding]:
     """The handler's results come out, and not what the call gives later."""
     for item in leg.records:
@@ -97,7 +97,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
         if early.cancelled_at < min(early.until, leg.may_be_over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
-        call, deadline = item.last, leg.due(item)
+        call, deadline = item.last, leg.deadline(item)
         if call is None or not item.timed_out or call.until > call.deadline:
             continue  # or others wait for it still
         if deadline >= leg.may_be_over_at and item not in blamed:
@@ -108,7 +108,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
             yield f"{item}: its call was not cancelled at its deadline", deadline
 
 
-@leg_check("TIME-6")
+@leg_check("TIME-6", needs_times=False)
 def a_late_result_does_not_count(leg: LegHistory) -> Iterator[Finding]:
     """What a call gives after its record's deadline does not come out."""
     for item in leg.records:
@@ -155,13 +155,14 @@ def _there_at(leg: LegHistory, item: Item) -> float:
     return max(0, leg.scenario.inputs[item.index].at - leg.began_at)
 
 
-@leg_check("TIME-8")
+@leg_check("TIME-8", needs_times=False)
 def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """The statistics count the calls that ran on after a cancellation, and no others."""
     if leg.ending.how not in {"finished", "left", "failed"}:
         return
     told = leg.observed.abandoned
-    least = sum(_is_abandoned(leg, call, _gave_up_at(leg)) for call in leg.runs)
+    over_at = _gave_up_at(leg) if leg.tells_when else -NEVER
+    least = sum(_is_abandoned(leg, call, over_at) for call in leg.runs)
     most = sum(call.ended_at > call.cancelled_at for call in leg.runs)
     if told < least:
         outlived = counted(least, "call outlived its record", "calls outlived their records")
@@ -180,9 +181,7 @@ def _gave_up_at(leg: LegHistory) -> float:
 
 def _is_abandoned(leg: LegHistory, call: Call, over_at: float) -> bool:
     """Whether the call ran on after its deadline for so long that the operator must know."""
-    until = min(call.ended_at, over_at, leg.end_at)
-    # A loop that is blocked gives nobody a turn.
-    return call.cancelled_at + TURN + leg.facts.blocked_between(call.cancelled_at, until) < until
+    return call.cancelled_at + TURN < min(call.ended_at, over_at, leg.end_at)
 
 
 @leg_check("TIME-9")
@@ -218,8 +217,7 @@ def _overtaken(leg: LegHistory) -> Iterable[tuple[float, float]]:
 def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
     """Return the most calls that surely were abandoned at once, and since when."""
     abandoned = [call for call in leg.runs if _is_abandoned(leg, call, leg.over_at)]
-    # From when the operator must know of it: a loop that is blocked gives nobody a turn.
-    known = ((leg.facts.instants(c.cancelled_at)[-1], c.ended_at - TURN) for c in abandoned)
+    known = ((c.cancelled_at, c.ended_at - TURN) for c in abandoned)
     most, since = 0, NEVER
     for at, running in running_at(span for span in known if span[0] < span[1]):
         if running > most:
@@ -232,7 +230,7 @@ def _goes_on(leg: LegHistory, since: float) -> bool:
     return leg.ran_to_its_end or any(rest.waiting and rest.at > since for rest in leg.rests)
 
 
-@leg_check("TIME-10")
+@leg_check("TIME-10", needs_times=False)
 def a_call_that_answers_in_time_does_not_time_out(leg: LegHistory) -> Iterator[Finding]:
     """The error does not name a record for its timeout whose call answered before."""
     blamed = blamed_for_timeout(leg)

@@ -98,14 +98,6 @@ TIME-7
     # a is there 120 ms after the scenario began, and 40 after its leg did: it has not waited.
     plan: timeout 80; 120: a; a: gives a1; crashes 80
     escapes: 0: waits; 80: ends crashed; then 0: waits; 40: takes 0, calls a, #0 gives a1, out a1
-TIME-8
-    # At 80 two ran on, or one, as the loop was blocked: c may have been told since there were two.
-    plan: capacity 1; timeout 40; handled; 0: a b; 120: c; a b c: outlives 80 late, late gives;
-        sink pause 160
-    keeps: 0: takes 0, calls a, takes 1; 40: asks a, #0 told, calls b;
-        80: asks b, #1 told, blocked 120; 120: #0 gives late, takes 2, calls c, #2 told;
-        160: #1 gives late, waits, ends failed TooManyAbandonedCalls again=same after=same
-        abandoned=2; 200: #2 gives late
 TIME-9
     # c gives None as it is told to end, in the instant in which two abandoned calls are too many.
     plan: capacity 1; timeout 40; handled; 0: a b c; a b: outlives 80 late, late gives;

@@ -24,13 +24,13 @@ def no_earlier_record_comes_out_behind_a_watermark(leg: LegHistory) -> Iterator[
     yield from _overtaken(leg, Watermark, (Record,))
 
 
-@leg_check("WM-2")
+@leg_check("WM-2", needs_times=False)
 def no_later_record_comes_out_before_a_watermark(leg: LegHistory) -> Iterator[Finding]:
     """When a record comes out, every watermark before it is out."""
     yield from _run_ahead(leg, Watermark, (Record,))
 
 
-@leg_check("WM-3")
+@leg_check("WM-3", needs_times=False)
 def watermarks_come_out_exactly_as_they_went_in(leg: LegHistory) -> Iterator[Finding]:
     """The watermarks of the output are those of the input, in the same order."""
     yield from _passed_on(leg, Watermark)
@@ -49,7 +49,7 @@ def nothing_crosses_a_status(leg: LegHistory) -> Iterator[Finding]:
     yield from _run_ahead(leg, WatermarkStatus, (Record, Watermark))
 
 
-@leg_check("WM-6")
+@leg_check("WM-6", needs_times=False)
 def statuses_come_out_exactly_as_they_went_in(leg: LegHistory) -> Iterator[Finding]:
     """The statuses of the output are those of the input, in the same order."""
     yield from _passed_on(leg, WatermarkStatus)
