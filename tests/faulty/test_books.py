@@ -13,21 +13,22 @@ from asyncwait.conformance.carry import CARRY_CHECKS, play_plan
 from asyncwait.conformance.carry import small_plans as small_runs_of_lanes
 from asyncwait.conformance.hedge import HEDGE_CHECKS, play_hedges, random_plans, small_plans
 from asyncwait.conformance.mailbox import (
+    MAILBOX_CHECKS,
     MAILBOX_EXAMPLES,
     judge_mailbox,
     mailbox_cases,
     play_program,
 )
-from asyncwait.spec.rules import carry_rules, hedge_rules, mailbox_rules
+from asyncwait.spec.rules import carry_rules, hedge_rules, mailbox_rules, rules
 
 MOST_LINES = 20
 
-BOOKS: list[tuple[Any, Any]] = [
-    (FAULTY_MAILBOXES, mailbox_rules),
-    (FAULTY_CARRY, carry_rules),
-    (FAULTY_HEDGES, hedge_rules),
+BOOKS: list[tuple[Any, Any, Any]] = [
+    (FAULTY_MAILBOXES, MAILBOX_CHECKS, mailbox_rules()),
+    (FAULTY_CARRY, CARRY_CHECKS, carry_rules()),
+    (FAULTY_HEDGES, HEDGE_CHECKS, hedge_rules()),
 ]
-EVERY_FAULT = [faulty for gallery, _ in BOOKS for faulty in gallery]
+EVERY_FAULT = [faulty for gallery, *_ in BOOKS for faulty in gallery]
 
 
 @pytest.mark.parametrize("faulty", FAULTY_MAILBOXES, ids=lambda each: each.name)
@@ -60,10 +61,15 @@ def test_the_smallest_run_that_convicts_a_hedge_names_its_rule_first(faulty: Fau
     assert next(iter(broken)) == faulty.rule
 
 
-@pytest.mark.parametrize(("gallery", "rules"), BOOKS, ids=["mailbox", "carry", "hedge"])
-def test_every_rule_convicts_one(gallery: Any, rules: Any) -> None:
-    assert {faulty.rule for faulty in gallery} == set(rules())
+@pytest.mark.parametrize(("gallery", "checks", "book"), BOOKS, ids=["mailbox", "carry", "hedge"])
+def test_every_rule_of_a_book_has_a_check_and_convicts_one(
+    gallery: Any, checks: Any, book: Any
+) -> None:
+    area = next(iter(book)).partition("-")[0]
+    assert [*book] == [f"{area}-{number}" for number in range(1, len(book) + 1)]
+    assert set(checks) == {faulty.rule for faulty in gallery} == set(book)
     assert len({faulty.name for faulty in gallery}) == len(gallery)
+    assert not set(book) & set(rules())
 
 
 @pytest.mark.parametrize("faulty", EVERY_FAULT, ids=lambda each: each.name)

@@ -18,7 +18,7 @@ from asyncwait.conformance.running import Broken, open_mailbox, require_trio
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Case,
-    Failure,
+    RuleResult,
     Tally,
     Verdict,
     causes_of,
@@ -86,34 +86,11 @@ def _verified(
 ) -> Verdict:
     rules = mailbox_rules()
     tally = Tally({}, rules)
-    lost, stopped = 0, ""
-    for done, (case, run) in enumerate(
-        zip(cases, play(case.planned for case in cases), strict=True), 1
-    ):
-        if isinstance(run, Broken):
-            tally.fail(case, "\n".join((run.text, *printed(run.output))))
-        else:
-            tally.add(case, run, judge_mailbox(run))
-            lost += _is_lost(run)
-        tell(done, len(cases))
-        if lost == MOST_LOST:
-            stopped = f"{lost} runs blocked or died; {len(cases) - done:,} not played"
-            break
+    stopped = _judge_all(tally, play, cases, tell)
     missing = stopped or (f"{counted(len(tally.errors), 'run')} in error" if tally.errors else "")
     results = conclude(tally, rules, ALL_CAPABILITIES, {}, missing=missing)
     if not stopped:
-        ends = time.monotonic() + SHRINK_SECONDS
-        failing = [r for r in results if r.failures and not _is_lost(r.failures[0].trace)]
-        shrunk = shrink(
-            failing,
-            play,
-            lambda plan: plan,
-            _failures,
-            is_over=lambda: time.monotonic() > ends,
-            say=lambda _, __: None,
-        )
-        smaller = {each.rule.id: replace(each, note="") for each in shrunk}
-        results = tuple(smaller.get(each.rule.id, each) for each in results)
+        results = _shrunk(results, play)
     return Verdict(
         name,
         results,
@@ -126,12 +103,41 @@ def _verified(
     )
 
 
+def _judge_all(
+    tally: Tally, play: Play, cases: Sequence[Case], tell: Callable[[int, int], None]
+) -> str:
+    """Play and judge all cases; return why some were not played, or nothing."""
+    lost = 0
+    runs = zip(cases, play(case.planned for case in cases), strict=True)
+    for done, (case, run) in enumerate(runs, 1):
+        if isinstance(run, Broken):
+            tally.fail(case, "\n".join((run.text, *printed(run.output))))
+        else:
+            tally.add(case, run, judge_mailbox(run))
+            lost += _is_lost(run)
+        tell(done, len(cases))
+        if lost == MOST_LOST:
+            return f"{lost} runs blocked or died; {len(cases) - done:,} not played"
+    return ""
+
+
+def _shrunk(results: Sequence[RuleResult], play: Play) -> tuple[RuleResult, ...]:
+    """Return `results` with the smallest failures that are found within `SHRINK_SECONDS`."""
+    ends = time.monotonic() + SHRINK_SECONDS
+    found = shrink(
+        [each for each in results if each.failures and not _is_lost(each.failures[0].trace)],
+        play,
+        lambda plan: plan,
+        lambda case, trace: failures_of(case, trace, judge_mailbox(trace)),
+        is_over=lambda: time.monotonic() > ends,
+        say=lambda _, __: None,
+    )
+    smaller = {each.rule.id: replace(each, note="") for each in found}
+    return tuple(smaller.get(each.rule.id, each) for each in results)
+
+
 def _is_lost(trace: MailboxTrace) -> bool:
     return trace.ending.startswith(("blocks", "died"))
-
-
-def _failures(case: Case, trace: MailboxTrace) -> dict[str, Failure]:
-    return failures_of(case, trace, judge_mailbox(trace))
 
 
 def _print(verdict: Verdict) -> None:
