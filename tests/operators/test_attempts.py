@@ -1,4 +1,4 @@
-"""What becomes of the attempts and errors of plain values, with the times that services have."""
+"""Attempts and errors of plain values, with the times of real services."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What no example of batches can show, as its times are off the grid of real clocks."""
+"""Batches with times that examples, which run in real time, cannot have."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What no scenario of a cache can show: keys that JSON has not, or that can't be had at all."""
+"""Keys of caches that scenarios cannot hold: keys outside of JSON, and keys that raise."""
 
 import math
 from collections.abc import Callable

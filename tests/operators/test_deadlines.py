@@ -1,4 +1,4 @@
-"""Deadlines that no scenario has: of a millisecond, of no end, and behind a blocking hook."""
+"""Deadlines that no scenario has: a millisecond, and none."""
 
 from math import inf
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from operators import Source, block, read_timed
+from operators import Source, read_timed
 
 from asyncwait.spec import OpenOperator, OperatorConfig
 
@@ -41,13 +41,3 @@ async def test_a_timeout_may_be_a_millisecond_or_never(
 
     assert [when for when, _ in out] == pytest.approx([lasts / 2, lasts], abs=1e-6)
     assert [value for _, value in out] == ["b", "a" if lasts == MONTHS else ("late", "a")]
-
-
-async def test_an_open_hook_that_blocks_costs_no_call_its_time(
-    open_operator: OpenOperator,
-) -> None:
-    fn: Any = Service({"a": 2})
-    fn.open = lambda: block(50)
-
-    async with open_operator(OperatorConfig(timeout=3), fn, Source("a")) as results:
-        assert await read_timed(results) == [(52, "a")]

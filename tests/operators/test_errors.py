@@ -1,4 +1,4 @@
-"""What errors say: no rule reads that, so each shipped operator is held to it here."""
+"""Texts of errors, which no rule reads, for each shipped operator."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What happens to values and keys: nothing."""
+"""Values and keys pass unchanged."""
 
 from typing import Any
 

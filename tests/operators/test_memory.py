@@ -1,4 +1,4 @@
-"""What was emitted is not kept: neither records nor results, also while the operator waits."""
+"""Emitted records and results are freed, also while the operator waits."""
 
 import weakref
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What may be a source, how it is closed, and what its errors are: what no scenario says."""
+"""Sources that scenarios cannot hold: their kinds, their close, and their errors."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""How batches share tasks, and when they don't any more."""
+"""Tasks that batches share, and the end of the sharing."""
 
 import asyncio
 from typing import Any

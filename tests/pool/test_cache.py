@@ -1,4 +1,4 @@
-"""What no scenario with a cache shows: tasks, contexts, memory, odd keys, many values at once."""
+"""Caches beyond scenarios: tasks, contexts, memory, odd keys, many values at once."""
 
 import asyncio
 import gc

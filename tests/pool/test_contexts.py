@@ -1,4 +1,4 @@
-"""How calls share tasks and contexts of workers, and when they don't any more."""
+"""Tasks and contexts that calls share, and the end of the sharing."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,6 +1,4 @@
-"""Batches of results, which only the pool has, and its public face."""
-
-from typing import Any
+"""Batches of results, which only the pool has."""
 
 import anyio
 import anyio.lowlevel
@@ -31,16 +29,3 @@ async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots() -> None
         in_flight=3, held=1, calls=6, max_in_flight=4, max_held=4, oldest=1.5
     )
     assert rest == [Record("d1")]
-
-
-async def test_take_ready_leaves_the_end_and_failures_to_the_next_read() -> None:
-    async def fails(value: str) -> Any:
-        raise ValueError(value)
-
-    async with open_operator(OperatorConfig(), fails, Source("a")) as results:
-        await anyio.sleep(1)
-        batch = results.take_ready(5)
-        with pytest.raises(Exception, match=r"^Record 'a': the call failed: ValueError\('a'\)$"):
-            await anext(results)
-
-    assert batch == []

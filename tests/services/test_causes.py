@@ -1,4 +1,4 @@
-"""How errors that are many are named and counted."""
+"""Names and counts of many errors."""
 
 from collections.abc import Callable
 from urllib.error import HTTPError

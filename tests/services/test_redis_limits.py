@@ -29,7 +29,7 @@ from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 from asyncwait.toolkit import Told
 
 SAID = '[{"kind":"budget","unit":"calls"}]'
-"""How a budget of calls is noted there."""
+"""Form of a budget of calls in Redis."""
 
 WORKER = dedent(
     """

@@ -1,4 +1,4 @@
-"""What is worth another call, as the clients of services tell it, which are the real ones."""
+"""Errors of real clients of services that are worth another call."""
 
 import asyncio
 import errno

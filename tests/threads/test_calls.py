@@ -1,4 +1,4 @@
-"""What a call is given, what it may give or raise, and what it sees."""
+"""Calls in threads: their values, results, errors and contexts."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What a function may have besides its call: hooks, which run on the loop."""
+"""Hooks of a function, which run on the loop."""
 
 import asyncio
 import gc

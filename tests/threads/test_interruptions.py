@@ -18,7 +18,7 @@ INTERRUPTIONS: list[Callable[[], BaseException]] = [
     lambda: SystemExit(3),
     lambda: BaseExceptionGroup("several", [OSError(), KeyboardInterrupt()]),
 ]
-"""What a call raises; of a group that which is meant for the program."""
+"""Errors of a call; a group counts as the error in it that is meant for the program."""
 
 
 def expected(error: BaseException) -> type[BaseException]:

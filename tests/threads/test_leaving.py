@@ -1,4 +1,4 @@
-"""What becomes of calls when the stream is left, and what is told of them."""
+"""Calls that run when the stream is left, and the warning about them."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What was emitted is not kept: neither values nor results, also while the operator waits."""
+"""Emitted values and results are freed, also while the operator waits."""
 
 import threading
 import weakref
@@ -32,9 +32,6 @@ class Watched:
         await_event(self.may_end)
 
     def __call__(self, value: Value) -> Value:
-        """Answer with another one; for the value 0, only at last."""
-        if not value.number:
-            await_event(self.may_end)
         return self.make(value.number)
 
     def alive(self) -> list[int]:
@@ -60,20 +57,6 @@ def test_what_was_emitted_dies_while_the_source_is_silent(mode: str, limit: floa
         drop(results, 1)
         wait_until(lambda: watched.alive() == [])
         watched.may_end.set()
-
-
-@pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
-@pytest.mark.parametrize("unordered", ["unordered", "key-ordered"])
-def test_what_was_emitted_dies_while_a_call_runs(unordered: str, limit: float | None) -> None:
-    watched = Watched()
-    with WAITS[unordered](
-        watched.values(300), watched.__call__, timeout=limit, capacity=9
-    ) as results:
-        drop(results, 299)
-        wait_until(lambda: watched.alive() == [0])
-        watched.may_end.set()
-        drop(results, 1)
-        wait_until(lambda: watched.alive() == [])
 
 
 def test_a_stream_that_was_left_keeps_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Which threads there are, how many, and what they do in which order."""
+"""Threads of an operator: their number, and their order."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which keys are the same: as in a dict, those without a hash included."""
+"""Equality of keys: as in a dict, keys without a hash included."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What the loop tells: its clock and its door, and whose an exception is."""
+"""Calls into the loop from threads, and the origin of an exception."""
 
 import asyncio
 import threading

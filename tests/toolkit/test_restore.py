@@ -1,4 +1,4 @@
-"""What an operator is given, also to go on with, is checked at its door."""
+"""Arguments of an operator, a snapshot among them, are checked when it opens."""
 
 import re
 from typing import Any

@@ -45,7 +45,7 @@ from asyncwait.toolkit._kinds import (
 )
 from asyncwait.toolkit._lane import Lane
 from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
-from asyncwait.toolkit._limits._gate import HELD_LIMITS, Gate, Hand, stops_at_budget
+from asyncwait.toolkit._limits._gate import HELD_LIMITS, Gate, Hand
 from asyncwait.toolkit._limits._ledger import Limits
 from asyncwait.toolkit._limits._lines import Permit, arrive
 from asyncwait.toolkit._loop import (
@@ -112,8 +112,7 @@ __all__ = [  # noqa: RUF022 - in the order in which an author needs them
     # Keys and caches.
     "ByKey", "invalid_key", "stand_in", "NULL_KEY", "PLAIN_KEYS", "Store",
     # Limits: the gate between admission and call.
-    "Gate", "Permit", "Hand", "HELD_LIMITS", "arrive", "stops_at_budget", "Limits", "Ledger",
-    "Told", "Reply",
+    "Gate", "Permit", "Hand", "HELD_LIMITS", "arrive", "Limits", "Ledger", "Told", "Reply",
     # Plain values.
     "plain_wait", "PlainFunction", "PlainOne", "PlainSource", "ValuesAhead", "WholeDict",
     "no_end_in_disguise", "require_source", "bind", "entered_once", "LeftEarly", "OpenPlain",

@@ -1,4 +1,4 @@
-"""What a host of calls knows: which run, which wait, and what has come of them. It has no clock."""
+"""Tables of a call host: calls that run, records that wait, and outcomes. They have no clock."""
 
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -30,11 +30,11 @@ class Served:
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
         self.finished: list[Identity] = []
-        """What is finished and in its turn."""
+        """Finished records whose results may come out."""
         self.failed: set[Identity] = set()
-        """What has failed, whose turn it need not be."""
+        """Failed records, wherever they are in the order."""
         self.awaited = {*visit.awaited}
-        """What has to be finished, and in its turn, before it is over."""
+        """Records that have to be finished, in order, before the visit is over."""
         self._groups: dict[Hashable, deque[Identity]] = {}
         self._group_of: dict[Identity, Hashable] = {}
         self._ended: set[Identity] = set()
@@ -99,9 +99,9 @@ class LaneCalls:
         """Of what runs, wanted or not."""
         self.done: dict[Identity, Outcome] = {}
         self.waiting: deque[InFlight] = deque()
-        """What is wanted and not admitted, in order."""
+        """Wanted records that are not admitted, in order."""
         self.admitted: set[Identity] = set()
-        """What has a place: it is called, or waits for its key, or for its turn."""
+        """Records with a place: they are called, or wait for their key or order."""
         self.behind: dict[bytes, deque[InFlight]] = {}
         """In key-ordered mode, by key: what is admitted, and neither finished nor under way."""
         self.busy: set[bytes] = set()

@@ -33,7 +33,7 @@ class OperatorContext(ABC, Generic[R]):
         self.function = function
         self.single_entry = SingleEntry()
         self.source_trouble: BaseException | None = None
-        """What closing the source has raised, once it is closed."""
+        """Error of closing the source; None before, and without one."""
         self.notes: list[str] = []
         """Texts about errors of cancelled calls, for the error that is raised on leaving."""
 

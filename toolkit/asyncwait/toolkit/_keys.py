@@ -167,7 +167,7 @@ class Kept(Struct, eq=False):
 
 
 class Store:
-    """What is kept, by stand-in of its key, and no more of it than there may be.
+    """Results by the stand-ins of their keys, up to a number of keys.
 
     Args:
         settings: None for keeping nothing.

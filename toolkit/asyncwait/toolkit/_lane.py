@@ -1,4 +1,4 @@
-"""What a visit of a lane does: from a state, rows and a host's answer to outputs and a state."""
+"""Visits of a lane: functions of a state, rows and a host's answer to outputs and a new state."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -168,7 +168,7 @@ class Bell:
 
 
 class _TrioSleeper:
-    """What a future is on asyncio, for the present task of trio."""
+    """Counterpart of an asyncio future for the present task of trio."""
 
     __slots__ = ("_done", "_task", "_trio")
 
@@ -299,7 +299,7 @@ class JoinableTasks:
 
     @property
     def misplaced(self) -> RuntimeError | None:
-        """What leaving raises, and each read after it, where another task leaves than entered."""
+        """Error of leaving, and of later reads, if another task leaves than entered; else None."""
         return self._misplaced if self.is_elsewhere else None
 
     def scopes(self, entered: AbstractContextManager[Any]) -> AbstractContextManager[Any]:

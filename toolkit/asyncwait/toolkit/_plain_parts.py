@@ -1,4 +1,4 @@
-"""What is between an operator and plain values: its function, its source, its results."""
+"""Adapters between an operator and plain values: its function, its source, its results."""
 
 import inspect
 from abc import abstractmethod
@@ -224,7 +224,7 @@ class PlainSource:
 
     @property
     def making(self) -> Callable[[Any], Record]:
-        """What does as `record_of` does."""
+        """Function that makes the record of a value, as `record_of` does."""
         return Value if self.record is Value else self.record_of
 
     def record_of(self, value: Any) -> Record:

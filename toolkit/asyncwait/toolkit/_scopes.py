@@ -1,4 +1,4 @@
-"""How a loop cancels: a call, or the read of a source.
+"""Cancellation of a call, or of the read of a source, by the means of the loop.
 
 A call is cancelled as its loop does it, and by nobody but its operator. On asyncio that is by one
 `Task.cancel()`, as `asyncio.timeout` does it: whatever the call awaits in its clean-up runs to its

@@ -72,7 +72,7 @@ def _is_share(after: str) -> bool:
 
 
 class HedgeFigures(Struct, frozen=True):
-    """What a function with stand-ins has done.
+    """Figures of a function with fallbacks or hedges.
 
     Args:
         calls: that were the first of their function for an attempt.
@@ -167,10 +167,10 @@ class Race:
         """Whether the result is decided or no longer wanted."""
         self._scopes: list[CallScope] = []
         self.winner: int | None = None
-        """Which one has given a result first; None if none has."""
+        """Number of the call with the first result; None without a result."""
         self._result: Any = None
         self.errors: dict[int, BaseException] = {}
-        """What calls have raised."""
+        """Errors by the numbers of their calls."""
 
     def scope(self) -> CallScope:
         """Return a scope for one of the calls, which cancels it as its loop does (CANCEL-1)."""
@@ -210,7 +210,7 @@ class Race:
 
 
 class Times:
-    """How long the last results took, in seconds."""
+    """Durations of the last calls with results, in seconds."""
 
     def __init__(self) -> None:
         self._last: deque[float] = deque()

@@ -1,4 +1,4 @@
-"""Which errors of a service are worth another call, and when it wants to be called again.
+"""Classification of errors: whether another call may succeed, and when to make it.
 
 Clients are known by what their errors show, so that none has to be installed: by an HTTP status if
 there is one, else by their classes.

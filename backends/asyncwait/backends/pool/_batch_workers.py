@@ -43,7 +43,7 @@ class BatchWorker(Worker):
         super().__init__()
         self.entries: Sequence[Entry] = ()
         self.staying = 0
-        """How many of its records wait for the call."""
+        """Number of its records that wait for the call."""
         self.permit: Permit | None = None
         """The permit of the batch that is about to begin."""
         self.free: Callable[[], object] = lambda: None
@@ -91,7 +91,7 @@ class BatchWorkers(Workers):
         self._core.pending = gathering
         self._sweep.forget = gathering.forget
         if self._limited is not None:
-            self._limited.refusals.forget = gathering.forget
+            self._limited.forget = gathering.forget
 
     def wake_worker(self) -> None:
         """Wake a worker for a batch that may go, or the timer for a batch that waits."""
@@ -220,8 +220,8 @@ class BatchWorkers(Workers):
                 is_retry = pending[0].attempts > 0
                 self._permit = gate.ask(values, self._answered, is_retry=is_retry)
             except AsyncWaitError as error:
-                self._limited.refusals.refuse(self._next(), error)
-                if self._limited.refusals.is_spending:
+                self._limited.refuse(self._next(), error)
+                if self._limited.is_spending:
                     return False
         return not self._permit.is_waiting
 
@@ -232,7 +232,7 @@ class BatchWorkers(Workers):
         if error is None and self._permit is None:
             self._give_back(permit)
         if error is not None:
-            self._limited.refusals.refuse(self._next(), error)
+            self._limited.refuse(self._next(), error)
         self.wake_worker()
 
     def _next(self) -> list[Entry]:

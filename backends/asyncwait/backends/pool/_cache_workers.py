@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from asyncwait.backends.pool._asking import Asking
 from asyncwait.backends.pool._load import Load, results_of_load
+from asyncwait.backends.pool._lookups import Lookups
 from asyncwait.backends.pool._order import Entry
-from asyncwait.backends.pool._workers import Worker, Workers, holders
-from asyncwait.spec import OperatorConfig
+from asyncwait.backends.pool._workers import Worker, holders
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
-    Store,
     awaited,
     failure_of,
     is_own_cancellation,
@@ -22,7 +20,7 @@ from asyncwait.toolkit import (
 )
 
 
-class CacheWorkers(Workers):
+class CacheWorkers(Lookups):
     """Has records with one key share calls, and gives what was kept without a call.
 
     The feeder looks admitted records up at once, to the first that needs a load. The worker that
@@ -30,52 +28,39 @@ class CacheWorkers(Workers):
     that blocks the loop takes no time from the records behind it.
     """
 
-    def __init__(self, *common: Any, config: OperatorConfig, store: Store | None) -> None:
-        super().__init__(*common)
-        cache = config.cache
-        assert cache is not None
-        self._asking = Asking(
-            *(self._core, self._sweep, self._opened, cache),
-            store=Store(cache) if store is None else store,
-            most=config.capacity,
-            limited=self._limited,
-            wake=self.wake_worker,
-        )
-
     def wake_worker(self) -> None:
-        """Ask for those that wait, and see to it that a worker is on its way for the rest."""
-        asking = self._asking
-        if self._on_their_way or asking.is_busy or self._core.closed:
+        """Look up the waiting records, and wake a worker if a load is to begin."""
+        if self._on_their_way or self._is_busy or self._core.closed:
             return
-        if not asking.queue:
+        if not self._queue:
             try:
-                asking.ask()
+                self._look_up()
             except BaseException:  # It is for the whole program.
                 self._core.interrupt()
                 raise
-        if asking.queue:
+        if self._queue:
             super().wake_worker()
 
     def dismiss(self) -> None:
         """Send all workers home as soon as their calls let them, and begin no load."""
-        self._asking.forget()
+        self._forget()
         super().dismiss()
 
     def _has_work(self) -> bool:
-        return bool(self._asking.queue) or super()._has_work()
+        return bool(self._queue) or super()._has_work()
 
     async def _run_calls(self, worker: Worker) -> None:
         task = asyncio.current_task() if running_loop().call_at is not None else object()
         held = holders(task)
         while not self._core.closed:
-            load = self._asking.next_load()
+            load = self._next_load()
             if load is None:
                 if self._core.closed:  # A worker that rests now never wakes.
                     return
                 if await self._park(worker):
                     continue
                 return
-            if self._core.pending or self._asking.queue:
+            if self._core.pending or self._queue:
                 super().wake_worker()
             await self._run(worker, load)
             if worker.since is not None:
@@ -113,19 +98,19 @@ class CacheWorkers(Workers):
             self._failed(load, error, self._clock())
         else:
             self._returned(load, results, at)
-        self._asking.ended(load)
+        self._ended(load)
         self._sweep.release(load)
 
     def _awaitable(self, value: Any) -> Any:
         return awaited(self._function(value))
 
     def _returned(self, load: Load, results: tuple[Any, ...], at: float) -> None:
-        self._asking.keep(load, results, at)
+        self._keep(load, results, at)
         for entry in self._those_waiting(load, at):
             self._core.on_results(entry, results)
 
     def _failed(self, load: Load, error: BaseException, at: float) -> None:
-        core, stale = self._core, self._asking.stale(load, at)
+        core, stale = self._core, self._stale(load, at)
         for entry in self._those_waiting(load, at):
             if stale is None:
                 core.on_failure(entry, failure_of(core.record(entry), error))
@@ -139,7 +124,7 @@ class CacheWorkers(Workers):
         assert load.worker is not None
         load.worker.entry = load.entry = None  # It can't be cancelled any more.
         load.worker = None
-        self._asking.close(load)
+        self._close(load)
         for entry in load.entries:
             if core.closed:
                 return

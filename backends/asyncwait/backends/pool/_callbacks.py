@@ -12,7 +12,7 @@ from asyncwait.spec.limits import CostMistold
 from asyncwait.toolkit import Gate, Permit, call_failed, reraise_fatal, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
-"""What decides a record when it is called with it."""
+"""Function that decides a record."""
 
 
 class PoolResultFuture:
@@ -91,7 +91,7 @@ class PoolResultFuture:
 
 
 class RunningCall:
-    """What a function in callback form may return of a call that runs by itself, in a thread, say.
+    """A call that runs by itself, such as in a thread; functions in callback form may return it.
 
     It counts as abandoned while it runs on after the deadline of its record.
 

@@ -1,16 +1,15 @@
-"""What one operator does: admission, decision, emission. Nothing here awaits."""
+"""Steps of one operator: admission, decision, emission. Nothing here awaits."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from asyncwait.backends.pool._order import RUN, Entry, Lines, let_go
-from asyncwait.backends.pool._state import PlainEdge, State
+from asyncwait.backends.pool._state import State
 from asyncwait.spec import (
     Barrier,
     Element,
     LatencyMarker,
-    OperatorConfig,
     OperatorError,
     Record,
     Snapshot,
@@ -29,21 +28,19 @@ from asyncwait.toolkit import (
 )
 
 NOTHING = object()
-"""What there is when there is nothing to take: None may be a result."""
+"""Answer of `poll` without an element; None may be a result."""
 
 
 class Core(State):
-    """What is in flight, and what may happen next.
+    """The elements in flight, and the steps that may follow.
 
     What is done for each record is written out rather than called, where a call would cost as much.
     """
 
     __slots__ = ("on_failure", "on_final", "on_results")
 
-    def __init__(
-        self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
-    ) -> None:
-        super().__init__(config, restore, plain)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.on_results: Callable[[Entry, tuple[Any, ...]], None] = self.decide
         """Called with the results of a call."""
         self.on_failure: Callable[[Entry, OperatorError], None] = self.fail_for
@@ -129,7 +126,7 @@ class Core(State):
 
     @property
     def wanted(self) -> int:
-        """How many plain values to read at once: as many as there is room for, and one to wait."""
+        """Number of plain values to read at once: those with room, and one that waits."""
         return 1 if self._lines is not None else self._room() + 1
 
     def _room(self) -> int:

@@ -214,5 +214,5 @@ class CoroutineWorkers(Workers):
         except NotCalled as error:
             if error.gate is limited.gate:  # It refuses one of several calls.
                 entry.error = error.__cause__
-                limited.refusals.refuse([entry], error)
+                limited.refuse([entry], error)
             raise

@@ -18,31 +18,37 @@ from asyncwait.spec.limits import (
     LedgerLost,
     NotCalled,
 )
-from asyncwait.toolkit import (
-    Gate,
-    Hand,
-    Permit,
-    StandIns,
-    arrive,
-    call_failed,
-    stops_at_budget,
-)
+from asyncwait.toolkit import Gate, Hand, Permit, StandIns, arrive, call_failed
 
 _END_ALL = (LedgerLost, BreakerOpen)
 """Refusals for which no record is to blame."""
 
 
-class Refusals:
-    """Decides the records whose calls do not start, as the gate says why.
+class Limited:
+    """The limits of one operator: its gate, calls that pass it, and records that it refuses.
 
     Args:
         core: the operator.
         gate: its gate.
+        fn: the user's function. Its `is_free`, if it has one, returns whether a call for a value
+            needs no permit.
     """
 
-    def __init__(self, core: Core, gate: Gate) -> None:
-        self._core, self._gate = core, gate
-        self._stops = stops_at_budget(gate.limits)
+    def __init__(self, core: Core, gate: Gate, fn: Any) -> None:
+        self._core, self.gate = core, gate
+        budgets = [limit for limit in gate.limits if isinstance(limit, Budget)]
+        self.has_budget = bool(budgets)
+        self._stops = all(budget.then == "stop" for budget in budgets)
+        """Whether a spent budget ends the results without an error."""
+        self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
+        self.begins_later: bool = getattr(fn, "begins_later", False)
+        """Whether the function starts its calls for the limits, in a thread."""
+        self._makes_several = getattr(fn, "makes_several", False) or isinstance(
+            getattr(fn, "call", fn), StandIns
+        )
+        """Whether the function makes several calls, and each call has its own permit."""
+        self.is_simple = self.is_free is _never and not self._makes_several
+        """Whether each call needs its permit, and no other."""
         self.forget: Callable[[Entry], object] = lambda _: None
         """Called with a record that is decided without its call."""
         self._spent: BudgetSpent | None = None
@@ -54,6 +60,17 @@ class Refusals:
         """Returns the records whose calls are about to begin."""
         self.paused: Callable[[], list[Entry]] = list
         """Returns the records that back off."""
+
+    async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
+        """Make a call with its permit; return its result without its cost."""
+        if permit is not None and self.is_free(value):
+            self.gate.give_back(permit)
+            permit = None
+        if self._makes_several:
+            return await Hand(self.gate, permit).call_all(function, value)
+        if permit is None:
+            return await function(value)
+        return await self.gate.call(permit, function, value)
 
     def refuse(self, entries: Iterable[Entry], error: AsyncWaitError) -> None:
         """Decide records whose call the gate has refused."""
@@ -72,7 +89,7 @@ class Refusals:
         if self._spent is not None:
             self._spend((), self._spent)
         else:
-            self._gate.watch(self._is_over)
+            self.gate.watch(self._is_over)
 
     def _is_over(self, _: Permit, error: AsyncWaitError | None) -> None:
         assert error is not None
@@ -139,42 +156,6 @@ class Refusals:
         self._core.decide(entry, ())
 
 
-class Limited:
-    """The limits of one operator: its gate, and how its calls pass it.
-
-    Args:
-        core: the operator.
-        gate: its gate.
-        fn: the user's function. Its `is_free`, if it has one, returns whether a call for a value
-            needs no permit.
-    """
-
-    def __init__(self, core: Core, gate: Gate, fn: Any) -> None:
-        self.gate = gate
-        self.refusals = Refusals(core, gate)
-        self.has_budget = any(isinstance(limit, Budget) for limit in gate.limits)
-        self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
-        self.begins_later: bool = getattr(fn, "begins_later", False)
-        """Whether the function starts its calls for the limits, in a thread."""
-        self._makes_several = getattr(fn, "makes_several", False) or isinstance(
-            getattr(fn, "call", fn), StandIns
-        )
-        """Whether the function makes several calls, and each call has its own permit."""
-        self.is_simple = self.is_free is _never and not self._makes_several
-        """Whether each call needs its permit, and no other."""
-
-    async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
-        """Make a call with its permit; return its result without its cost."""
-        if permit is not None and self.is_free(value):
-            self.gate.give_back(permit)
-            permit = None
-        if self._makes_several:
-            return await Hand(self.gate, permit).call_all(function, value)
-        if permit is None:
-            return await function(value)
-        return await self.gate.call(permit, function, value)
-
-
 def _never(_: Any) -> bool:
     return False
 
@@ -192,13 +173,13 @@ class Gated(deque[Entry]):
 
     def __init__(self, core: Core, limited: Limited, sweep: Sweep) -> None:
         super().__init__()
-        self._core, self._gate, self._refusals = core, limited.gate, limited.refusals
+        self._core, self._gate, self._limited = core, limited.gate, limited
         self._is_free = limited.is_free
         self._keeps_order = limited.has_budget
         """Whether free calls keep their place, so that a budget omits only the end of the input."""
         core.arrive, core.pending = arrive, self
-        limited.refusals.forget = sweep.forget = self.forget
-        limited.refusals.about = lambda: self
+        limited.forget = sweep.forget = self.forget
+        limited.about = lambda: self
 
     def append(self, entry: Entry) -> None:
         """Request a permit for the call of a record."""
@@ -219,7 +200,7 @@ class Gated(deque[Entry]):
                 subject=entry,
             )
         except AsyncWaitError as error:
-            self._refusals.refuse([entry], error)
+            self._limited.refuse([entry], error)
             return
         entry.permit = permit
         if not permit.is_waiting:
@@ -233,7 +214,7 @@ class Gated(deque[Entry]):
             self._gate.give_back(permit)
         elif error is not None:
             entry.permit = None
-            self._refusals.refuse([entry], error)
+            self._limited.refuse([entry], error)
         else:
             if self._keeps_order:
                 self._core.calls_of(entry)

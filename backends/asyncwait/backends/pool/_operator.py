@@ -18,7 +18,6 @@ from asyncwait.backends.pool._feeder import Feeder, PlainFeeder
 from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._results import PoolResults, PoolValues
 from asyncwait.backends.pool._retries import Retries
-from asyncwait.backends.pool._state import PlainEdge
 from asyncwait.backends.pool._sweep import Sweep
 from asyncwait.backends.pool._workers import Workers
 from asyncwait.spec import Element, OperatorConfig, Snapshot
@@ -90,7 +89,7 @@ def open_plain(
     if function.single and parts.invoke is None:
         own = replace(FunctionParts.of(function), call=function.call)
         parts = own.with_copies(config.copy, batched=config.batch is not None)
-    core = Core(config, None, PlainEdge(source.making, function.single))
+    core = Core(config, None, source.making, single=function.single)
     feed, results = partial(feeder, core, source), PoolValues(core)
     return _Pool(config, parts, core, feed, results, fn=function, store=store)
 
@@ -163,8 +162,8 @@ class _Pool(OperatorContext[R]):
         if self._gate is not None:
             self._sweep.on_abandoned = self._gate.note_abandoned
         if limited is not None and limited.has_budget and isinstance(self._sweep, Retries):
-            limited.refusals.paused = self._sweep.paused
-            self._sweep.on_back_off = limited.refusals.look_at_budgets
+            limited.paused = self._sweep.paused
+            self._sweep.on_back_off = limited.look_at_budgets
         if self._config.batch is not None:
             return BatchWorkers(*common, config=self._config, copy=self.function.copy)
         if self._config.cache is not None:

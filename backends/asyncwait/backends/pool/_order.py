@@ -22,11 +22,11 @@ class Segment:
         self.decided: list[Entry] = []
         """Decided records that may not go out before the fence in front of the segment."""
         self.fence: Entry | None = None
-        """What closes the segment; None for the last one."""
+        """The fence behind the segment; None for the last segment."""
 
 
 RUN = -1
-"""What tells an entry that stands for several values; a field of its own would cost all others."""
+"""Room of an entry for several values; another field would cost each entry memory and time."""
 
 
 class Entry(Struct, eq=False):

@@ -1,4 +1,4 @@
-"""What one operator has in flight, its figures, and its end. Nothing here awaits."""
+"""State of one operator: elements in flight, figures, and the end. Nothing here awaits."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -29,20 +29,8 @@ _MOST_NAMED = 3
 """Values and failures that a note names."""
 
 
-class PlainEdge(Struct, frozen=True):
-    """That values come in and go out, not elements.
-
-    Args:
-        record_of: makes the record of a value.
-        single: whether what a call gives is the one result, and no collection.
-    """
-
-    record_of: Callable[[Any], Record]
-    single: bool
-
-
 class CacheFigures(Struct):
-    """What is counted where there is a cache; see `Statistics`."""
+    """Counts of an operator with a cache; see `Statistics`."""
 
     hits: int = 0
     shared: int = 0
@@ -67,7 +55,7 @@ class CacheFigures(Struct):
 
 
 class State:
-    """What is in flight, in which queue, and how it ends.
+    """Elements in flight by their queues, and the end of the operator.
 
     An element goes through the backlog (no room yet) to the line of those that hold a slot, and to
     `pending` (its call has not started; before that, in key-ordered mode, it may wait for its key).
@@ -77,7 +65,8 @@ class State:
     Args:
         config: of the operator.
         restore: what goes first.
-        plain: if values come in and go out; None for elements.
+        record_of: makes the record of a plain value; None if elements come in and go out.
+        single: whether the answer of a call is its one result, and no collection.
     """
 
     # More than thirty attributes, and in an instance without slots each access would cost more.
@@ -93,11 +82,15 @@ class State:
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0915 - a line for each
-        self, config: OperatorConfig, restore: Snapshot | None, plain: PlainEdge | None = None
+        self,
+        config: OperatorConfig,
+        restore: Snapshot | None,
+        record_of: Callable[[Any], Record] | None = None,
+        *,
+        single: bool = False,
     ) -> None:
-        self._gives_values = plain is not None
-        self.single = plain is not None and plain.single
-        self._record_of = Record if plain is None else plain.record_of
+        self._gives_values, self.single = record_of is not None, single
+        self._record_of = record_of or Record
         self.failure_handler: FailureHandler | None = None
         """The function's, if it has one."""
         self._capacity = config.capacity
@@ -107,7 +100,7 @@ class State:
         self.called: deque[Entry] = deque()
         """The records among them that were called, in the order of their first calls; the same."""
         self._inside = self._fences = self._decided = self._empty = 0
-        """How many hold a slot; of these, how many are fences, decided, and without results."""
+        """Numbers of entries with a slot; and of fences, decided and empty entries among them."""
         self.pending: deque[Entry] = deque()
         """Admitted records whose calls have not started, or are to be repeated now."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
@@ -185,7 +178,7 @@ class State:
             self.output.ring()
 
     def _in_flight(self) -> tuple[Stored, ...]:
-        """What is admitted; a record partly handed out is over before the snapshot comes."""
+        """Admitted elements; a partly emitted record is over before the snapshot comes out."""
         line = self._line
         return tuple(each.element for each in line if not each.given)
 

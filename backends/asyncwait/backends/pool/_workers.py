@@ -29,7 +29,7 @@ _MOST_NOTES = 5
 """Errors of cancelled calls that are kept."""
 
 holders: Callable[[object], int] = getattr(sys, "getrefcount", id)
-"""How many hold an object; not every Python can tell, and the same is said each time then."""
+"""Returns the number of references to an object; a constant if Python does not count them."""
 
 
 class Worker:
@@ -41,7 +41,7 @@ class Worker:
         self.opened = copy_context()
         """As the context was before the first call."""
         self.cancelling = _cancelling()
-        """How often the task was cancelled, as asyncio counts it."""
+        """Returns the number of cancellations of the task, as asyncio counts them."""
         self.bell = Bell()
         """Rings when there is work, or none any more."""
         self.entry: Any = None
@@ -115,7 +115,7 @@ class Workers(ABC):
         self._workers: dict[Worker, None] = {}
         self._idle: list[Worker] = []
         self._on_their_way = 0
-        """How many workers were sent for, or started, and have not come yet."""
+        """Number of woken or started workers that do not run yet."""
         self._takes_long = False
         """Whether the call did that was looked at last."""
         self._clock = running_loop().time

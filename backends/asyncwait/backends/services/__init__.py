@@ -1,4 +1,4 @@
-"""What calls of a service need, whichever operator makes them."""
+"""Limits, budgets, fallbacks and classification of errors for calls of services."""
 
 from asyncwait.backends.services._machine import MachineLimits
 from asyncwait.backends.services._redis import RedisLimits

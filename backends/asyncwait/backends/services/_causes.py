@@ -1,4 +1,4 @@
-"""What people are told of errors that are many: their causes, and how often there was each."""
+"""Causes of many errors, with their counts, as people read them."""
 
 from collections import Counter
 from collections.abc import Mapping

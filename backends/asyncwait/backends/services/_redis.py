@@ -39,7 +39,7 @@ _KEEP = 86_400
 
 
 _PASSING = ("BUSY ", "MISCONF ", "NOREPLICAS ")
-"""How errors begin that may be over soon, of those that have no class in Redis's client."""
+"""Beginnings of temporary errors that have no class in Redis's client."""
 
 
 class RedisLimits(Struct, frozen=True):

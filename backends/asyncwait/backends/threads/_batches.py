@@ -1,7 +1,6 @@
 """Batched calls in threads: a plain function of a list of values, in coroutine form."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -54,8 +53,7 @@ class _Answer:
         self._take = take
         self.is_there = True
         self._end()
-        with suppress(RuntimeError):  # The loop is gone.
-            self._door(self.bell.ring)
+        self._door(self.bell.ring)
 
     def take(self) -> Any:
         """Return what the call has returned, or raise what it has raised."""

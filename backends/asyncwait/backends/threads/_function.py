@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -66,7 +65,7 @@ class Threaded:
         self._threads: ThreadPool | None = None
         self._clock: Callable[[], float] = float
         self._interruption: BaseException | None = None
-        """What a call has raised that is for the whole program, until it is raised on the loop."""
+        """Error for the whole program that a call has raised, until the loop raises it."""
         self._is_interrupted = False
         """Whether one has raised that: what ends the program is the first."""
 
@@ -146,13 +145,8 @@ class Threaded:
             raise first
 
     async def _outlast(self, pool: ThreadPool) -> None:
-        bell, door = Bell(), running_loop().call_from_thread
-
-        def ring() -> None:
-            with suppress(RuntimeError):  # The loop is gone.
-                door(bell.ring)
-
-        pool.on_over = ring
+        bell = Bell()
+        pool.on_over = partial(running_loop().call_from_thread, bell.ring)
         while pool.present:
             until = max((each.due for each in list(pool.present)), default=0) + _SCARCELY
             if until <= self._clock():

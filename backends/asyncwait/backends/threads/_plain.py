@@ -127,7 +127,7 @@ _INSTEAD = {
         "    RuntimeWarning: on leaving, calls run on whose time is over: nothing can end them."
     ),
 }
-"""What is said of other operators, and what is to stand there."""
+"""Sentences about other operators, and their replacements."""
 
 ordered_wait = threads_wait("ordered")
 unordered_wait = threads_wait("unordered")

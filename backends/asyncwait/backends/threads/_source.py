@@ -3,7 +3,6 @@
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator
-from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -130,8 +129,7 @@ class ReadAhead:
     def _tell(self) -> None:
         if not self._is_told:
             self._is_told = True
-            with suppress(RuntimeError):  # The loop is gone, and its tasks with it.
-                self._call_on_loop(self._ring)
+            self._call_on_loop(self._ring)
 
     def _ring(self) -> None:
         self._is_told = False

@@ -62,7 +62,7 @@ class ThreadPool:
         """Those of them that have not returned yet: each of these keeps a thread."""
         self._waiting: deque[Call] = deque()
         self._idle: deque[threading.Lock] = deque()
-        """What idle threads wait for: it is locked."""
+        """Locked locks that idle threads wait for."""
         self._coming: deque[None] = deque()
         """One item for each woken or started thread that has not looked for a call yet."""
         self._threads: set[threading.Thread] = set()

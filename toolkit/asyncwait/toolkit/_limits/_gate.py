@@ -16,7 +16,6 @@ from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
     Breaker,
-    Budget,
     Cost,
     InFlight,
     NotCalled,
@@ -488,8 +487,3 @@ def _refuse_held(asked: Sequence[AnyLimit], together: object) -> None:
 def _held(limits: object) -> InvalidConfig:
     expected = "others than those whose permit the call that opens the operator holds"
     return InvalidConfig.of("limits", limits, expected)
-
-
-def stops_at_budget(limits: Sequence[AnyLimit]) -> bool:
-    """Return whether a spent budget ends the results without an error."""
-    return all(each.then == "stop" for each in limits if isinstance(each, Budget))

@@ -91,7 +91,7 @@ class Stop(Struct, eq=False, frozen=True):
 
 Answers: TypeAlias = list[tuple[Permit, AsyncWaitError | None]]
 _NONE: Answers = []
-"""What nothing is ever added to."""
+"""An empty list that no code changes."""
 
 
 class Asker:

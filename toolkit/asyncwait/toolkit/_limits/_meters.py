@@ -21,7 +21,7 @@ ROUNDING = 1 + 1e-9
 
 
 class Use(Struct, eq=False, gc=False):
-    """What one call uses of one limit.
+    """Use of one limit by one call.
 
     Args:
         amount: estimated amount; after the call, the actual amount if the call tells it.
@@ -170,7 +170,7 @@ class Room(Meter):
         self._open = 0
         self._total = 0.0
         self._one = Use(1.0, 0.0)
-        """What each call of weight 1 uses: nothing more is to be known of it."""
+        """The use of each call of weight 1: no call needs one of its own."""
 
     def delay(self, amount: float, now: float) -> float:  # noqa: ARG002 - written for speed
         return 0 if self._total + amount <= self._most else inf
@@ -352,7 +352,7 @@ def _says_down(error: BaseException) -> bool:
 
 
 class BudgetMeter(Meter):
-    """What is spent of a budget: see `Budget`.
+    """Amount spent of a budget: see `Budget`.
 
     Args:
         budget: what may be spent.

@@ -37,8 +37,8 @@ OF_THE_FRONT = {
     "END-6": ExpectedFailure(_RETURNS, strict=False),
     "END-10": ExpectedFailure(_OPENS, strict=False),
 }
-"""What a thread sees broken that reads slowly: up to as many results as there is room for wait for
-it, besides what is in flight."""
+"""Expected failures with a slow reader in a thread: besides the records in flight, as many results
+as there is room for wait for the thread."""
 
 
 class ThreadsBackend:

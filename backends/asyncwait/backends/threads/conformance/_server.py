@@ -21,7 +21,7 @@ from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.toolkit import FunctionParts
 
 _way: ContextVar[tuple[int, float]] = ContextVar("_way")
-"""How many calls were taken before, and since when it is on its way, by the loop's clock."""
+"""Number of calls taken before, and the start of its way, by the loop's clock."""
 
 
 class Hired(ThreadPool):
@@ -68,7 +68,7 @@ class Hired(ThreadPool):
 
 
 class _Request:
-    """What a thread waits for.
+    """Request of a thread, which waits for the answer.
 
     Args:
         loop: where the answer comes from.
@@ -129,9 +129,9 @@ class Server:
         self._answers: dict[asyncio.Task[None], Any] = {}
         self._open = 0
         self.running_on = range(1)
-        """How many calls may have run on when the threads were sent home."""
+        """Possible numbers of calls that ran on when the threads ended."""
         self.told = 0
-        """How many are told of then."""
+        """Number of such calls that the operator has reported."""
         parts = FunctionParts.of(fn)
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
@@ -144,7 +144,7 @@ class Server:
 
     @property
     def present(self) -> int:
-        """How many requests have come and are not answered."""
+        """Number of requests without an answer."""
         return len(self._requests) + self._open
 
     def __call__(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Records that ask for their keys: what is kept for them, which of them share a load."""
+"""Lookups of records in a cache: results that are stored, and loads that records share."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -8,21 +8,11 @@ from math import inf
 from types import SimpleNamespace
 from typing import Any
 
-from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._gated import Limited
 from asyncwait.backends.pool._load import Load
 from asyncwait.backends.pool._order import Entry
-from asyncwait.backends.pool._sweep import Sweep
-from asyncwait.spec import AsyncWaitError, Cache
-from asyncwait.toolkit import (
-    NULL_KEY,
-    PLAIN_KEYS,
-    Permit,
-    Store,
-    reraise_fatal,
-    running_loop,
-    stand_in,
-)
+from asyncwait.backends.pool._workers import Workers
+from asyncwait.spec import AsyncWaitError, OperatorConfig
+from asyncwait.toolkit import NULL_KEY, PLAIN_KEYS, Permit, Store, reraise_fatal, stand_in
 
 _AT_ONCE: Any = SimpleNamespace(scope=None, lingers=False)
 """Stands for the worker of a call that ends in the step in which it begins."""
@@ -40,70 +30,53 @@ def _again(key: Any, error: BaseException | None, _: Any) -> Any:
     return key
 
 
-class Asking:
-    """Has each record ask for its key, in the order in which they came.
+class Lookups(Workers):
+    """Looks the key of each record up in the cache, in the order of the records.
 
     Args:
-        core: whose records they are.
-        sweep: knows the deadlines.
-        opened: the context in which the operator was opened; keys are told in copies of it.
-        cache: how results are kept.
-        store: where.
-        most: how many calls may run for one to begin ahead of time.
-        limited: the limits of the operator; None for no limits.
-        wake: called when a load may begin that has waited for its permit.
+        common: see `Workers`.
+        config: of the operator.
+        store: the store of results; None for a new one.
     """
 
-    def __init__(
-        self,
-        core: Core,
-        sweep: Sweep,
-        opened: Context,
-        cache: Cache,
-        *,
-        store: Store,
-        most: int,
-        limited: Limited | None,
-        wake: Callable[[], object],
-    ) -> None:
-        self._limited, self._wake = limited, wake
-        if limited is not None:
-            limited.refusals.forget = self._leave
-            limited.refusals.about = lambda: [e for load in self.queue for e in load.entries]
-        self._core = core
-        self._sweep = sweep
-        self._clock = running_loop().time
-        self._key = None if cache.key is None else _isolated(cache.key, opened)
-        self._store = store
-        self._figures = core.cached
+    def __init__(self, *common: Any, config: OperatorConfig, store: Store | None) -> None:
+        super().__init__(*common)
+        cache = config.cache
+        assert cache is not None
+        if self._limited is not None:
+            self._limited.forget = self._leave
+            self._limited.about = lambda: [e for load in self._queue for e in load.entries]
+        self._key = None if cache.key is None else _isolated(cache.key, self._opened)
+        self._store = Store(cache) if store is None else store
+        self._figures = self._core.cached
         self._loading: dict[Any, Load] = {}
         """The load of each key, by stand-in."""
-        self.queue: deque[Load] = deque()
+        self._queue: deque[Load] = deque()
         """Loads that are to begin."""
-        self._most, self._running = most, 0
-        """How many calls may run ahead of time; how many run, or are to begin."""
+        self._most, self._running = config.capacity, 0
+        """Largest number of calls at which a refresh may begin; calls that run or are to begin."""
         self._ending: list[Load] = []
-        """Those that run and are cancelled."""
-        self.is_busy = False
-        """Whether `ask` runs, which also handles records that arrive meanwhile."""
+        """Loads that run and are cancelled."""
+        self._is_busy = False
+        """Whether `_look_up` runs, which also handles records that arrive meanwhile."""
         self._asked: Callable[[Any], Any] | None = None
-        """Tells the key of the value that asks next, where it has been asked."""
-        if core.single and sweep.is_light:
-            core.kept_for = self._kept_for
+        """Returns the key of the next value, if `_kept_for` has computed it."""
+        if self._core.single and self._sweep.is_light:
+            self._core.kept_for = self._kept_for
 
-    def ask(self) -> None:
+    def _look_up(self) -> None:
         """Look up the waiting records, up to the first that needs a load, which joins the queue."""
-        self.is_busy, core, goes_on = True, self._core, True
+        self._is_busy, core, goes_on = True, self._core, True
         try:
             while goes_on and core.pending:
                 decided: list[Entry] = []
-                goes_on = self._ask_for_all(decided)
+                goes_on = self._look_up_all(decided)
                 if decided and not core.closed:
                     core.count_decided(decided)
         finally:
-            self.is_busy = False
+            self._is_busy = False
 
-    def _ask_for_all(self, decided: list[Entry]) -> bool:  # noqa: PLR0915 - as in `Core`
+    def _look_up_all(self, decided: list[Entry]) -> bool:  # noqa: PLR0915 - as in `Core`
         """Ask for those that wait; return whether it came to their end.
 
         Args:
@@ -220,7 +193,7 @@ class Asking:
 
     def _needs_load(self, entry: Entry, place: Any) -> bool:
         """Have a record wait for the load of its key; tell whether that is a new one."""
-        load = Load(place, entry.value, self.close)
+        load = Load(place, entry.value, self._close)
         if place is NULL_KEY:
             self._figures.null_keys += 1
         else:
@@ -236,25 +209,25 @@ class Asking:
             self._figures.loads += 1
         load.join(entry)
         self._start(load)
-        return self._limited is None or bool(self.queue)
+        return self._limited is None or bool(self._queue)
 
     def _refresh(self, place: Any, value: Any) -> None:
         if place not in self._loading:
-            load = self._loading[place] = Load(place, value, self.close, is_ahead=True)
+            load = self._loading[place] = Load(place, value, self._close, is_ahead=True)
             self._start(load)
 
     def _start(self, load: Load) -> None:
         self._running += 1
         if self._limited is None or self._limited.is_free(load.value):
-            self.queue.append(load)
+            self._queue.append(load)
             return
 
         def answer(_: Permit, error: AsyncWaitError | None) -> None:
             if error is not None:
                 self._refused(load, error)
             else:
-                self.queue.append(load)
-                self._wake()
+                self._queue.append(load)
+                self.wake_worker()
 
         is_retry = any(entry.attempts for entry in load.entries)
         try:
@@ -263,26 +236,26 @@ class Asking:
             self._refused(load, error)
         else:
             if not load.permit.is_waiting:
-                self.queue.append(load)
+                self._queue.append(load)
 
     def _refused(self, load: Load, error: AsyncWaitError) -> None:
         """Decide the records of a load without a permit; a load ahead of time is left out."""
         assert self._limited is not None
         entries = [each for each in load.entries if each.worker is load and each.results is None]
         load.permit = None
-        self.close(load)
-        self.ended(load)
+        self._close(load)
+        self._ended(load)
         for entry in entries:
             entry.worker = None
         if entries:
-            self._limited.refusals.refuse(entries, error)
+            self._limited.refuse(entries, error)
 
     def _leave(self, entry: Entry) -> None:
         if isinstance(entry.worker, Load):
             load, entry.worker = entry.worker, None
             load.cancel()
 
-    def close(self, load: Load) -> None:
+    def _close(self, load: Load) -> None:
         """Let no record join a load that is over, or that is cancelled."""
         if load.is_open:
             load.is_open = False
@@ -291,32 +264,32 @@ class Asking:
             self._loading.pop(load.place, None)
             if load.permit is not None and load.permit.is_waiting:
                 self._give_back(load)
-                self.ended(load)
+                self._ended(load)
 
     def _give_back(self, load: Load) -> None:
         permit, load.permit = load.permit, None
         if permit is not None and self._limited is not None:
             self._limited.gate.give_back(permit)
 
-    def ended(self, load: Load) -> None:
+    def _ended(self, load: Load) -> None:
         """Take note that the call of a load has ended."""
         if load in self._ending:
             self._ending.remove(load)
         self._running -= 1
         load.forget()
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Let no load begin, and no record join a load."""
-        for load in self.queue:
+        for load in self._queue:
             self._give_back(load)
-        self.queue.clear()
+        self._queue.clear()
         self._loading.clear()
 
-    def next_load(self) -> Load | None:
+    def _next_load(self) -> Load | None:
         """Return a load to begin now; None if no record needs one."""
         while True:
-            while self.queue:
-                load = self.queue.popleft()
+            while self._queue:
+                load = self._queue.popleft()
                 if load.is_wanted:
                     self._figures.refreshes += load.is_ahead
                     return load
@@ -325,15 +298,15 @@ class Asking:
                 load.forget()
             if not self._core.pending:
                 return None
-            self.ask()
+            self._look_up()
 
-    def keep(self, load: Load, results: tuple[Any, ...], now: float) -> None:
+    def _keep(self, load: Load, results: tuple[Any, ...], now: float) -> None:
         """Keep what a load has given, unless another one may have begun since."""
         if load.is_open and load.place is not NULL_KEY and not self._core.closed:
             before = self._store.evictions
             self._store.put(load.place, results, load.began, now)
             self._figures.evictions += self._store.evictions - before
 
-    def stale(self, load: Load, now: float) -> tuple[Any, ...] | None:
+    def _stale(self, load: Load, now: float) -> tuple[Any, ...] | None:
         """Return what may be given although a load has failed."""
         return self._store.stale(load.place, now)
