@@ -29,11 +29,7 @@ LARGEST = 500
 
 
 class Room:
-    """The number of values in flight.
-
-    Args:
-        capacity: of them at most.
-    """
+    """The number of values in flight."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -68,13 +64,7 @@ class Room:
 
 
 class ChunkFeeder(PlainFeeder):
-    """Reads a source into the pool, chunk by chunk.
-
-    Args:
-        core: of the pool.
-        source: of values.
-        room: for them.
-    """
+    """Reads a source into the pool, chunk by chunk."""
 
     def __init__(self, core: Core, source: PlainSource, room: Room) -> None:
         super().__init__(core, source)

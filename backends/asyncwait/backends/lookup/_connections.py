@@ -18,10 +18,6 @@ class Connections:
 
     A statement that has begun runs to its end, whoever is cancelled meanwhile: there is no way to
     stop it that all drivers have.
-
-    Args:
-        connect: makes one; it is called in a thread.
-        limit: how many there are at most.
     """
 
     def __init__(self, connect: Callable[[], Any], limit: int) -> None:

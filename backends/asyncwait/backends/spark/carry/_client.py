@@ -243,12 +243,7 @@ class _NoProcess(Exception):
 
 
 class HostHere:
-    """A call host in a thread of this process, which ends with it, and its calls, too.
-
-    Args:
-        work: what it does.
-        name: of the host.
-    """
+    """A call host in a thread of this process, which ends with it, and its calls, too."""
 
     def __init__(self, work: CarryWork, name: str) -> None:
         self._loop = LoopThread(asyncio.new_event_loop)

@@ -32,11 +32,7 @@ class NoCallHost(AsyncWaitError):
 
 
 class HostFolder:
-    """The folder of one host.
-
-    Args:
-        path: of it; its name tells hosts apart.
-    """
+    """The folder of one host."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -165,11 +165,7 @@ def _milliseconds(times: pa.Array) -> list[int | None]:
 
 
 class Unpacking(Struct, frozen=True):
-    """Makes rows of what comes out of lanes.
-
-    Args:
-        outcomes: how they are packed.
-    """
+    """Makes rows of what comes out of lanes."""
 
     outcomes: OutcomeCodec
     names: None = None

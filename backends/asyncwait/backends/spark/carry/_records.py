@@ -47,11 +47,7 @@ def set_aside() -> None:
 
 
 class RowCodec(Struct, frozen=True, dict=True):
-    """Rows of some columns, each as MessagePack; it travels.
-
-    Args:
-        columns: their Arrow types.
-    """
+    """Rows of some columns, each as MessagePack; it travels."""
 
     columns: pa.Schema
 

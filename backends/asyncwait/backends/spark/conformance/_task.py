@@ -34,12 +34,7 @@ OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *EL
 
 
 class LegReport(Struct, frozen=True):
-    """The report of a task.
-
-    Args:
-        leg: what was observed.
-        pid: of the worker process.
-    """
+    """The report of a task."""
 
     leg: Leg
     pid: int
