@@ -58,7 +58,7 @@ class Room:
         self.hurry()
 
     def is_last(self) -> bool:
-        """Tell whether no value will come before one that is inside has been looked up."""
+        """Tell whether no value will come before a value inside has been looked up."""
         is_full = self.inside >= self.capacity
         return self._has_ended or (is_full and self.core.output.sleeper is not None)
 

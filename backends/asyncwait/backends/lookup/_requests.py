@@ -57,7 +57,7 @@ class Policy:
             ("batch", "split", "False: a table answers for each key"),
             ("retry", "on_result", results),
             ("retry_missing", "on_result", results),
-            ("retry_missing", "attempt_timeout", "None: that of retry counts"),
+            ("retry_missing", "attempt_timeout", "None: `retry` has it"),
         ):
             if value := getattr(self.given[name], part, None):
                 raise InvalidConfig.of(f"{name}.{part}", value, expected)

@@ -38,7 +38,7 @@ TRIGGER = "spark.asyncwait.trigger"
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 _STATE_PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
-"""The number of state partitions; Spark 4.3 and later keep it apart from that of other shuffles."""
+"""The number of state partitions; Spark 4.3 and later set other shuffles apart from it."""
 
 
 def partitions_here() -> int:

@@ -54,7 +54,7 @@ class _Visitors:
 
         Raises:
             SharedHost: in each micro-batch its lane is visited from a second place, with other
-                rows. One that is played again brings the same rows.
+                rows. A visit that is played again brings the same rows.
         """
         lane = asked.visit.lane
         before, self._last[lane] = self._last.get(lane, asked), asked

@@ -82,7 +82,7 @@ class CarryWork(Struct, frozen=True, dict=True):
         return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
 
     def host(self, name: str) -> CallHost:
-        """Return the host of this work, on the loop that runs; its name is that of its folder."""
+        """Return the host of this work, on the running loop; its folder has the same name."""
         return CallHost(self, name)
 
     def attempt(self, host: str) -> AbstractContextManager[Any]:

@@ -36,7 +36,7 @@ _OVER = Failed("the leg is over")
 
 
 class HostedLeg:
-    """One leg, from the first visit of its lane to the one that finds nothing left."""
+    """One leg, from the first visit of its lane until a visit finds nothing left."""
 
     def __init__(self, work: CarryWork, start: LegStart) -> None:
         self._loop = VirtualLoop()

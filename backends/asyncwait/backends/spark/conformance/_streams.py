@@ -48,7 +48,7 @@ _SETTINGS = {PROVIDER: ROCKSDB, PARTITIONS: "2"}
 
 
 class LegsProcessor(CarryProcessor):
-    """Plays the visits of legs, each by a work of its own; one that fails ends its lane alone."""
+    """Plays the visits of legs, each by a work of its own; a leg that fails ends its lane alone."""
 
     _needs_rows = False  # A leg may have none.
 

@@ -203,8 +203,8 @@ class FrameRows:
 def row_class(names: tuple[str, ...]) -> type[Row]:
     """Return a class of Rows of these columns.
 
-    To pyspark's own each instance is told its columns, in Python, and looks them up in a list: of
-    all that happens to a row whose call returns at once, that was a third.
+    Each Row of pyspark is given its columns, in Python, and looks them up in a list: that was a
+    third of the time of a row whose call returns at once.
     """
     fields: dict[str, Any] = {"__fields__": names, "__doc__": Row.__doc__}
     for index, name in reversed([*enumerate(names)]):  # of columns of one name the first counts
