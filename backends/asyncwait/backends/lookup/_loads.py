@@ -38,10 +38,8 @@ class Load(Struct, eq=False):
     """A request to the table.
 
     Args:
-        asked: keys by their stand-ins.
         keys: the same, as Python tells them apart; empty unless the load gathers keys.
         background: whether it goes on although no lookup waits for it.
-        waiting: how many wait for it.
         is_asking: whether the table has been asked.
         answers: what it came to; None before its end, and if it was cancelled.
     """
@@ -66,9 +64,6 @@ class Loads:
 
     Args:
         table: opened.
-        loop: that this runs on.
-        group: where the loads run.
-        figures: where they are counted.
         keep: called with stand-in, rows, and the moments of asking and of the answer, for each key
             that was read.
         batch: how loads gather keys; None for not at all.

@@ -93,9 +93,6 @@ class KeyRequests:
     Args:
         missing: their keys, by stand-in; empty in the end.
         times: how many rows have each of them.
-        loads: those of the table.
-        store: what is kept.
-        figures: where the rows are counted.
         at_once: whether the first key that fails ends it, and not only its own rows.
     """
 

@@ -39,7 +39,6 @@ class HostClient:
     """A call host; the first visit starts its process.
 
     Args:
-        folder: of the host.
         job: what it does, pickled.
         patience: seconds for which the event loop of the host may stand still while a visit waits.
     """

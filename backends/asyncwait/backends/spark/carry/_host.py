@@ -65,7 +65,6 @@ class CallHost:
     It is used on one event loop.
 
     Args:
-        work: what is called, and how.
         name: of the host, the same for each that this one replaces.
     """
 

@@ -57,9 +57,6 @@ class Done(Struct, frozen=True):
     """The outcome of a row.
 
     Args:
-        row: of the call.
-        rows: that go out for it.
-        outcome: both, as bytes.
         error: which fails its visit; None for none.
     """
 

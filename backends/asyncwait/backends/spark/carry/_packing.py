@@ -109,7 +109,6 @@ class Packing(Struct, frozen=True):
     and refuses what it can't go on with, before a lane keeps what another one refuses.
 
     Args:
-        travelling: the columns before it.
         lanes: the number of lanes; None for as many as state partitions.
         key: places of the columns that order rows, in key-ordered mode.
         names: not None where the columns of the batches have other names.

@@ -26,8 +26,6 @@ class StateHeld(Struct, frozen=True, array_like=True):
     """The value of a lane in the state.
 
     Args:
-        columns: of its rows, in words.
-        lane: as `asyncwait.spec.carry.encode_lane` writes it.
         about: digests of the settings with which its rows were called, by name.
     """
 
@@ -72,11 +70,7 @@ class CheckpointRead(Struct, frozen=True):
     """The lanes of an operator that hold something after a micro-batch.
 
     Args:
-        path: of the checkpoint.
-        operator: its number in the query.
-        batch: the micro-batch.
         begun: a later micro-batch that is not committed; None without one.
-        lanes: by number.
     """
 
     path: str

@@ -23,9 +23,7 @@ class CarryWork(Struct, frozen=True, dict=True):
 
     Args:
         task: what is called, with which options.
-        travelling: the columns of the rows.
         order_by: places of the columns by which rows of a micro-batch are ordered.
-        terms: of all visits.
         pause: milliseconds after which a lane in flight is visited again.
         lease: seconds that a host goes on without a visit.
         columns: of rows and of results, in words.

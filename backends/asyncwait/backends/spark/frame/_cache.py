@@ -49,7 +49,6 @@ class Sharing(Struct):
     """The cache of a task.
 
     Args:
-        store: the cached results.
         calls: calls of the function so far; a row whose key is cached makes none.
     """
 

@@ -35,8 +35,6 @@ class Results:
     """Makes output rows of what the function gives: one, or with `many` a collection of them.
 
     Args:
-        schema: of the results.
-        zone: of timestamps that say none.
         many: the function gives a collection for each row.
         tells_errors: there is one column more, which is null for results.
         keeps: the rows keep what was given, for `on_result`.

@@ -63,8 +63,6 @@ class Keys:
 
     Args:
         attempt: the journal, open.
-        shape: of the rows.
-        settings: of the journal.
         many: the function gives several rows for each.
         batch: which query and micro-batch this is; empty if it is none.
     """

@@ -160,9 +160,7 @@ class Ceilings(Struct, frozen=True):
 
     Args:
         limits: a list of them, or what has a `ledger`.
-        max_in_flight: the same as `InFlight`.
         calls_per_second: the same as a `Limit` of calls.
-        adaptive: the same as `Adaptive`.
         max_tasks: which share the limits out between them.
     """
 

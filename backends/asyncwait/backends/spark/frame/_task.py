@@ -40,9 +40,7 @@ class Enrichment(Struct, frozen=True):
 
     Args:
         fn: the user's function, or its class.
-        shape: of the rows.
         zone: name of the time zone of timestamps that say none.
-        options: of the operator.
         names: of the columns, where those that come with the rows are made up; None if they are
             the true ones.
         identity: of all on which it depends what a cache keeps.

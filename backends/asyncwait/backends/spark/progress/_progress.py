@@ -40,8 +40,6 @@ class Reach(Struct, frozen=True):
     """The addresses at which workers reach this process.
 
     Args:
-        bind: address to listen at.
-        host: how workers call it.
         is_certain: workers get there; Spark itself relies on it.
     """
 
