@@ -185,7 +185,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
         ({"retry": Retry(on_result=any)}, "retry.on_result must be None: retry_missing says"),
         (
             {"retry_missing": Retry(attempt_timeout=1)},
-            "retry_missing.attempt_timeout must be None: that of retry counts, got 1 (int)",
+            "retry_missing.attempt_timeout must be None: `retry` has it, got 1 (int)",
         ),
         (
             {"retry_missing": Retry(), "cache": Cache(1, 1, 1)},

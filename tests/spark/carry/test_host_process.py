@@ -141,16 +141,6 @@ def test_a_host_that_ends_leaves_the_folder_of_the_one_in_its_place(machine: Mac
     assert asked(machine.client(made), made, 2) == second != first
 
 
-def test_a_host_that_is_asked_to_end_leaves_nothing(machine: Machine) -> None:
-    made = tells_its_process()
-    process = asked(machine.client(made), made)
-
-    os.kill(process, signal.SIGTERM)
-
-    until(lambda: not machine.folder.path.exists())
-    until(lambda: not lives(process))
-
-
 def test_calls_that_do_not_end_end_with_their_host(machine: Machine) -> None:
     async def fn(row: Any) -> dict[str, str]:
         if row.id == 1:
@@ -216,23 +206,6 @@ def test_where_no_process_can_be_started_calls_run_here(
 
     client.close()
     assert capfd.readouterr().err.count("no call host can be started: no more processes") == 1
-
-
-def test_a_host_in_whose_place_none_can_be_started_has_its_calls_run_here(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = tells_its_process()
-    client = machine.client(made)
-    process = asked(client, made)
-    os.kill(process, signal.SIGKILL)
-    until(lambda: not lives(process))
-
-    def refused(*_: Any, **__: Any) -> Any:
-        raise OSError("no more processes")
-
-    monkeypatch.setattr(subprocess, "run", refused)
-
-    assert asked(client, made) == os.getpid()
 
 
 def test_a_host_without_room_for_its_files_is_an_error(machine: Machine) -> None:

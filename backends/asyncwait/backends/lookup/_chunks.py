@@ -29,11 +29,7 @@ LARGEST = 500
 
 
 class Room:
-    """The number of values in flight.
-
-    Args:
-        capacity: of them at most.
-    """
+    """The number of values in flight."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -62,19 +58,13 @@ class Room:
         self.hurry()
 
     def is_last(self) -> bool:
-        """Tell whether no value will come before one that is inside has been looked up."""
+        """Tell whether no value will come before a value inside has been looked up."""
         is_full = self.inside >= self.capacity
         return self._has_ended or (is_full and self.core.output.sleeper is not None)
 
 
 class ChunkFeeder(PlainFeeder):
-    """Reads a source into the pool, chunk by chunk.
-
-    Args:
-        core: of the pool.
-        source: of values.
-        room: for them.
-    """
+    """Reads a source into the pool, chunk by chunk."""
 
     def __init__(self, core: Core, source: PlainSource, room: Room) -> None:
         super().__init__(core, source)

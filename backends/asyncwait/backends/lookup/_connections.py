@@ -16,12 +16,8 @@ READ_AT_ONCE = 10_000
 class Connections:
     """Connections that are used by one thread each at a time, and by several in turn.
 
-    A statement that has begun runs to its end, whoever is cancelled meanwhile: there is no way to
+    A statement that has begun runs to its end, whatever is cancelled meanwhile: there is no way to
     stop it that all drivers have.
-
-    Args:
-        connect: makes one; it is called in a thread.
-        limit: how many there are at most.
     """
 
     def __init__(self, connect: Callable[[], Any], limit: int) -> None:

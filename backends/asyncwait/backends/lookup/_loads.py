@@ -1,12 +1,12 @@
 """Requests to a table, each of them in a task of its own that ends with the lookup.
 
     begun ── it gathers ── the table answers ──────────── ended: all that wait have answers
-                       └── nobody waits for it any more ─ ended: cancelled
+                       └── no lookup waits any more ───── ended: cancelled
 
 A load of a key is shared, until one of those that wait has waited for it as long as may be: then
 those that come later begin another one, so that a table that hangs once is not down for as long as
-there is somebody who waits. A load is begun in the context in which the lookup was opened,
-for it may serve rows of anybody. Without batches no load waits for further keys.
+lookups wait. A load begins in the context in which the lookup was opened, for it may serve rows of
+any caller. Without batches no load waits for further keys.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,10 +38,8 @@ class Load(Struct, eq=False):
     """A request to the table.
 
     Args:
-        asked: keys by their stand-ins.
-        keys: the same, as Python tells them apart; of one that gathers keys one by one.
+        keys: the same, as Python tells them apart; empty unless the load gathers keys.
         background: whether it goes on although no lookup waits for it.
-        waiting: how many wait for it.
         is_asking: whether the table has been asked.
         answers: what it came to; None before its end, and if it was cancelled.
     """
@@ -66,9 +64,6 @@ class Loads:
 
     Args:
         table: opened.
-        loop: that this runs on.
-        group: where the loads run.
-        figures: where they are counted.
         keep: called with stand-in, rows, and the moments of asking and of the answer, for each key
             that was read.
         batch: how loads gather keys; None for not at all.
@@ -177,7 +172,7 @@ class Loads:
     def give_up(self, loads: Iterable[Load]) -> None:
         """End the sharing of requests for which a lookup has waited until its deadline.
 
-        Those that still wait keep them. One that waits for its place is not to blame.
+        Lookups that still wait keep them. A load that waits for its place is not to blame.
         """
         for load in loads:
             if load.is_asking and not load.ended.is_set():
@@ -240,7 +235,7 @@ class Loads:
         now = self._loop.time()
         self._figures.answered(len(asked), now - asked_at)
         for key, rows in answers.items():
-            # One that is shared no more is older than what a newer one may have kept.
+            # A load whose sharing has ended is older than the rows that a newer load may have kept.
             if self.by_key.get(key) is load and not isinstance(rows, Exception):
                 self._keep(key, rows, asked_at, now)
         return answers

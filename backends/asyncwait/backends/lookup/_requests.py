@@ -57,7 +57,7 @@ class Policy:
             ("batch", "split", "False: a table answers for each key"),
             ("retry", "on_result", results),
             ("retry_missing", "on_result", results),
-            ("retry_missing", "attempt_timeout", "None: that of retry counts"),
+            ("retry_missing", "attempt_timeout", "None: `retry` has it"),
         ):
             if value := getattr(self.given[name], part, None):
                 raise InvalidConfig.of(f"{name}.{part}", value, expected)
@@ -93,9 +93,6 @@ class KeyRequests:
     Args:
         missing: their keys, by stand-in; empty in the end.
         times: how many rows have each of them.
-        loads: those of the table.
-        store: what is kept.
-        figures: where the rows are counted.
         at_once: whether the first key that fails ends it, and not only its own rows.
     """
 

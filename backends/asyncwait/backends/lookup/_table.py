@@ -164,10 +164,6 @@ def require_table(table: Any) -> None:
 def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any, ...] | Exception]:
     """Return what a table has answered, by stand-in, for each key that was asked for.
 
-    Args:
-        asked: keys by their stand-ins.
-        answers: as `get_many` returned it.
-
     Raises:
         InvalidResult: it is no mapping, or has a key that was not asked for.
     """

@@ -81,7 +81,6 @@ class Whole(OpenTable):
 
     Args:
         table: opened by `open`, closed by `close`.
-        settings: when it is read again.
         copy: of it; an earlier one of the same table may have filled it.
     """
 

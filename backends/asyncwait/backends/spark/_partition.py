@@ -62,8 +62,6 @@ class ThreadedSource(ValuesAhead):
     input behind no other task.
 
     Args:
-        batches: the input.
-        rows: what makes elements of it.
         chunk: rows that are decoded at once; of a larger batch the rest stays as it came.
     """
 
@@ -219,10 +217,8 @@ class Partition:
     waits for it. On every way out the input is read to its end.
 
     Args:
-        batches: the input.
         opens: the operator, on the source that `reader` makes.
         rows: how rows become what the operator takes, and what it gives rows.
-        loop_factory: makes the event loop.
         reader: makes a source of elements out of `batches`.
         batch_size: rows in a batch of output at most.
         watch: is given, before anything is opened, what returns the present figures to any thread,

@@ -39,7 +39,6 @@ class HostClient:
     """A call host; the first visit starts its process.
 
     Args:
-        folder: of the host.
         job: what it does, pickled.
         patience: seconds for which the event loop of the host may stand still while a visit waits.
     """
@@ -243,12 +242,7 @@ class _NoProcess(Exception):
 
 
 class HostHere:
-    """A call host in a thread of this process, which ends with it, and its calls, too.
-
-    Args:
-        work: what it does.
-        name: of the host.
-    """
+    """A call host in a thread of this process, which ends with it, and its calls, too."""
 
     def __init__(self, work: CarryWork, name: str) -> None:
         self._loop = LoopThread(asyncio.new_event_loop)

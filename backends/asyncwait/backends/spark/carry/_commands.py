@@ -134,7 +134,7 @@ def _record_lines(lane: LaneRead) -> Iterator[str]:
 
 
 def _bounded(held: Held) -> Any:
-    """Return a record as JSON has it; of one that is too long for a line the text, cut."""
+    """Return a record as JSON has it; its text, cut, if it is too long for a line."""
     return held if len(_json(held)) <= LONGEST_LINE else {"text": _text(held)}
 
 

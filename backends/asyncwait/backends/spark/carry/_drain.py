@@ -98,10 +98,6 @@ def save(
 class _Stopped:
     """A stream that does not run, played micro-batch by micro-batch.
 
-    Args:
-        writer: the writer of the stream.
-        checkpoint: the path of its checkpoint.
-
     Raises:
         InvalidConfig: the stream runs, its session is remote, or the checkpoint is another one.
     """

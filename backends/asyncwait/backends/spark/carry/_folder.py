@@ -32,11 +32,7 @@ class NoCallHost(AsyncWaitError):
 
 
 class HostFolder:
-    """The folder of one host.
-
-    Args:
-        path: of it; its name tells hosts apart.
-    """
+    """The folder of one host."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,7 +44,7 @@ class HostFolder:
 
     @classmethod
     def named(cls, name: str) -> "HostFolder":
-        """Return that of a host; it need not exist.
+        """Return the folder of a host; it need not exist.
 
         Raises:
             NoCallHost: the folder in which all of them lie can't be made, belongs to another user,
@@ -125,7 +121,7 @@ class HostFolder:
         """Whether no other host has its socket here; under the lock.
 
         Args:
-            mine: the socket of the one that asks, which it has not closed.
+            mine: the socket of the caller, which has not closed it.
         """
         try:
             return os.path.samestat(mine, self.socket.stat())

@@ -37,16 +37,7 @@ from asyncwait.toolkit import (
 
 
 class CalledRow(InputRow):
-    """A row whose call a lane wants.
-
-    Args:
-        lane: its name.
-        version: of the function.
-        item: the record in the lane's state.
-        is_wanted: not any more, if False.
-        calls: that have begun for it.
-        task: in which its call runs, if it does.
-    """
+    """A row whose call a lane wants."""
 
     lane: str = ""
     version: str = ""
@@ -66,9 +57,6 @@ class Done(Struct, frozen=True):
     """The outcome of a row.
 
     Args:
-        row: of the call.
-        rows: that go out for it.
-        outcome: both, as bytes.
         error: which fails its visit; None for none.
     """
 

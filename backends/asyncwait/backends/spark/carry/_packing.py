@@ -38,7 +38,7 @@ TRIGGER = "spark.asyncwait.trigger"
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 _STATE_PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
-"""The number of state partitions; Spark 4.3 and later keep it apart from that of other shuffles."""
+"""The number of state partitions; Spark 4.3 and later set other shuffles apart from it."""
 
 
 def partitions_here() -> int:
@@ -109,7 +109,6 @@ class Packing(Struct, frozen=True):
     and refuses what it can't go on with, before a lane keeps what another one refuses.
 
     Args:
-        travelling: the columns before it.
         lanes: the number of lanes; None for as many as state partitions.
         key: places of the columns that order rows, in key-ordered mode.
         names: not None where the columns of the batches have other names.
@@ -165,11 +164,7 @@ def _milliseconds(times: pa.Array) -> list[int | None]:
 
 
 class Unpacking(Struct, frozen=True):
-    """Makes rows of what comes out of lanes.
-
-    Args:
-        outcomes: how they are packed.
-    """
+    """Makes rows of what comes out of lanes."""
 
     outcomes: OutcomeCodec
     names: None = None

@@ -51,7 +51,6 @@ class CarryPlan(FramePlan):
     """The plan of a carried operator: its columns and its lanes.
 
     Args:
-        carry: what the user says.
         ceiling: calls at a time on one machine at most; None for what the lanes have.
 
     Raises:

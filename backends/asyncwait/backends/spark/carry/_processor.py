@@ -47,11 +47,7 @@ class CarryFailed(AsyncWaitError):
 
 
 class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
-    """Plays the visits of lanes.
-
-    Args:
-        job: the work, pickled.
-    """
+    """Plays the visits of lanes."""
 
     _needs_rows = True
     """Whether a lane that holds nothing is visited for rows only."""

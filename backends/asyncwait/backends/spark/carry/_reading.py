@@ -26,8 +26,6 @@ class StateHeld(Struct, frozen=True, array_like=True):
     """The value of a lane in the state.
 
     Args:
-        columns: of its rows, in words.
-        lane: as `asyncwait.spec.carry.encode_lane` writes it.
         about: digests of the settings with which its rows were called, by name.
     """
 
@@ -40,7 +38,7 @@ read_state = msgspec.msgpack.Decoder(StateHeld).decode
 
 
 class CheckpointUnreadable(AsyncWaitError):
-    """A folder is no checkpoint of carried calls, or not one that can be read or moved."""
+    """A folder is no checkpoint of carried calls, or can't be read or moved."""
 
 
 class Held(Struct, frozen=True, omit_defaults=True):
@@ -72,11 +70,7 @@ class CheckpointRead(Struct, frozen=True):
     """The lanes of an operator that hold something after a micro-batch.
 
     Args:
-        path: of the checkpoint.
-        operator: its number in the query.
-        batch: the micro-batch.
-        begun: a later one that is not committed; None if there is none.
-        lanes: by number.
+        begun: a later micro-batch that is not committed; None without one.
     """
 
     path: str
@@ -89,7 +83,7 @@ class CheckpointRead(Struct, frozen=True):
         """Return what is in flight; what is finished, too: a snapshot has no results.
 
         Those of a lane keep their order. Lanes have none among them: they are merged by their
-        micro-batches. Event times are columns here, so none is told.
+        micro-batches. Event times are columns here, and no part of it.
         """
         lanes = [(*lane.finished, *lane.in_flight) for lane in self.lanes]
         held = merge(*lanes, key=lambda each: each.stamp)
@@ -105,7 +99,7 @@ def read_checkpoint(
         session: reads it.
         path: of the checkpoint, as Spark has it.
         batch: after which micro-batch; None for the last that is committed.
-        operator: its number in the query; None for the only one that carries calls.
+        operator: its number in the query; None for the only operator with carried calls.
 
     Raises:
         CheckpointUnreadable: there is none, or it is torn, or of another version.

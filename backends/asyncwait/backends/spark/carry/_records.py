@@ -47,11 +47,7 @@ def set_aside() -> None:
 
 
 class RowCodec(Struct, frozen=True, dict=True):
-    """Rows of some columns, each as MessagePack; it travels.
-
-    Args:
-        columns: their Arrow types.
-    """
+    """Rows of some columns, each as MessagePack; it travels."""
 
     columns: pa.Schema
 
@@ -89,7 +85,6 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
     """Outcomes of rows: the row itself, and the rows that its call gave; it travels.
 
     Args:
-        rows: codec of the rows.
         kept: places in there of what goes out as it came.
         results: the columns that stand behind it.
     """

@@ -87,11 +87,6 @@ def _cell(name: str, given: Any, way: _Way) -> Any:
 def _is_whole(given: Any, cell: Any, field: pa.Field) -> bool:
     """Whether nothing of what was given is left out or rounded, and no null stands where none may.
 
-    Args:
-        given: as JSON has it.
-        cell: what becomes of it.
-        field: whose it is.
-
     Raises:
         ValueError: a map has a key twice.
     """

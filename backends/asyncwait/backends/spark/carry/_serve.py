@@ -54,7 +54,7 @@ class _Visitors:
 
         Raises:
             SharedHost: in each micro-batch its lane is visited from a second place, with other
-                rows. One that is played again brings the same rows.
+                rows. A visit that is played again brings the same rows.
         """
         lane = asked.visit.lane
         before, self._last[lane] = self._last.get(lane, asked), asked
@@ -79,10 +79,6 @@ class HostServer:
     Until the first visit that is the time in which a host has to start: on a busy machine the
     first visit may come late. Later it is longer than the time between micro-batches, or each
     of them would find a host that has no results.
-
-    Args:
-        work: of the host.
-        host: which holds the calls.
     """
 
     def __init__(self, work: CarryWork, host: CallHost) -> None:
@@ -166,11 +162,7 @@ _TURN = 0.2
 
 
 class _Watch:
-    """Gives signs of life of the event loop on which it is made, in a thread of its own.
-
-    Args:
-        listening: takes connections, each of which gets one sign.
-    """
+    """Gives signs of life of the event loop on which it is made, in a thread of its own."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening

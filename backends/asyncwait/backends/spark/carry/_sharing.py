@@ -35,7 +35,6 @@ class SharedCalls(Around):
 
     Args:
         of_rows: the function; it never gets one of the rows, which a kept result would hold.
-        cache: how results are kept.
         many: whether a call returns any number of results, made while they are read.
         gate: the limits of the calls: each call waits for its permit, and no row; None for none.
     """

@@ -13,11 +13,7 @@ _REFUSED = {"OneTimeTrigger": "once=True", "AvailableNowTrigger": "availableNow=
 
 
 class _Triggers(StreamingQueryListener):  # type: ignore[misc]
-    """A listener that shows the tasks of a query its trigger, if a carried stream has to refuse it.
-
-    Args:
-        session: of the queries.
-    """
+    """A listener that shows tasks the trigger of their query, if carried streams refuse it."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session

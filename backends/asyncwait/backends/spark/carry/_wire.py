@@ -16,9 +16,7 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
     """A visit.
 
     Args:
-        visit: what it wants.
         gap: milliseconds since the last visit of its lane; 0 if there is none.
-        stamp: of its micro-batch.
         place: stage and partition in which Spark plays it: in a micro-batch, each operator has one
             of its own for a lane.
         run: of the query, which has another one when it is started again.
@@ -52,8 +50,6 @@ class Answer(Struct, frozen=True, array_like=True):
     """The answer of a host.
 
     Args:
-        results: what is finished.
-        failed: what has failed, and why.
         broken: why the host can't go on, if it can't.
         figures: of the host; see `asyncwait.backends.spark.carry._packing.FIGURES`.
     """

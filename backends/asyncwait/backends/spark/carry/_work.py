@@ -23,9 +23,7 @@ class CarryWork(Struct, frozen=True, dict=True):
 
     Args:
         task: what is called, with which options.
-        travelling: the columns of the rows.
         order_by: places of the columns by which rows of a micro-batch are ordered.
-        terms: of all visits.
         pause: milliseconds after which a lane in flight is visited again.
         lease: seconds that a host goes on without a visit.
         columns: of rows and of results, in words.
@@ -82,7 +80,7 @@ class CarryWork(Struct, frozen=True, dict=True):
         return HostOpening(task.fn, task.shape, zone_named(task.zone), task.options, attempt)
 
     def host(self, name: str) -> CallHost:
-        """Return the host of this work, on the loop that runs; its name is that of its folder."""
+        """Return the host of this work, on the running loop; its folder has the same name."""
         return CallHost(self, name)
 
     def attempt(self, host: str) -> AbstractContextManager[Any]:

@@ -83,7 +83,7 @@ def _with_record(error: Exception) -> Exception:
 
 
 class _OfRows:
-    """The planned function, as one that takes and gives the text of values."""
+    """The planned function, with texts for values and results."""
 
     def __init__(self, fn: Any) -> None:
         self._parts = parts = FunctionParts.of(fn)
@@ -103,7 +103,7 @@ class _OfRows:
 
 
 class _OfBatches(_OfRows):
-    """The same for one that is given several values."""
+    """The planned function of several values."""
 
     async def __call__(self, text: Any) -> Any:
         assert self._parts.call is not None

@@ -36,12 +36,7 @@ _OVER = Failed("the leg is over")
 
 
 class HostedLeg:
-    """One leg, from the first visit of its lane to the one that finds nothing left.
-
-    Args:
-        work: as the public function plans it.
-        start: of the leg.
-    """
+    """One leg, from the first visit of its lane until a visit finds nothing left."""
 
     def __init__(self, work: CarryWork, start: LegStart) -> None:
         self._loop = VirtualLoop()
@@ -210,12 +205,7 @@ class PlannedRecord(NamedTuple):
 
 
 class PlannedBarrier(NamedTuple):
-    """The end of a micro-batch.
-
-    Args:
-        number: among the leg's inputs.
-        behind: how many records are before it.
-    """
+    """The end of a micro-batch."""
 
     number: int
     behind: int

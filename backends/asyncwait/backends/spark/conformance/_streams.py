@@ -48,11 +48,7 @@ _SETTINGS = {PROVIDER: ROCKSDB, PARTITIONS: "2"}
 
 
 class LegsProcessor(CarryProcessor):
-    """Plays the visits of legs, each by a work of its own; one that fails ends its lane alone.
-
-    Args:
-        job: a `LegsWork`, pickled.
-    """
+    """Plays the visits of legs, each by a work of its own; a leg that fails ends its lane alone."""
 
     _needs_rows = False  # A leg may have none.
 
@@ -97,11 +93,7 @@ class LegsProcessor(CarryProcessor):
 
 
 class Stage:
-    """The session, folder and call hosts with which queries play legs, one after the other.
-
-    Args:
-        session: of the queries.
-    """
+    """The session, folder and call hosts with which queries play legs, one after the other."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session

@@ -34,12 +34,7 @@ OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *EL
 
 
 class LegReport(Struct, frozen=True):
-    """The report of a task.
-
-    Args:
-        leg: what was observed.
-        pid: of the worker process.
-    """
+    """The report of a task."""
 
     leg: Leg
     pid: int
@@ -50,7 +45,6 @@ class Assignment(Struct, frozen=True):
 
     Args:
         plans: a broadcast of plans as bytes, one for each partition.
-        folder: where the reports go.
         real: the legs are played on the real clock.
         patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
         works: a broadcast of what `ordered_wait` would do in each partition; None where rows are

@@ -32,10 +32,6 @@ def lent(identity: bytes, make: Callable[[], K]) -> Generator[K]:
     """Lend a task the cache of its table or function, and take it back at the end.
 
     Spark has a worker run one task after the other; two tasks at a time share nothing.
-
-    Args:
-        identity: a digest of everything on which cached results depend.
-        make: makes the cache if the process has none.
     """
     with _lock:
         found = _caches.pop(identity, None)
@@ -53,7 +49,6 @@ class Sharing(Struct):
     """The cache of a task.
 
     Args:
-        store: the cached results.
         calls: calls of the function so far; a row whose key is cached makes none.
     """
 

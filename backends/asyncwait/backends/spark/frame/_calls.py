@@ -35,8 +35,6 @@ class Results:
     """Makes output rows of what the function gives: one, or with `many` a collection of them.
 
     Args:
-        schema: of the results.
-        zone: of timestamps that say none.
         many: the function gives a collection for each row.
         tells_errors: there is one column more, which is null for results.
         keeps: the rows keep what was given, for `on_result`.
@@ -63,8 +61,8 @@ class Results:
     def of(self, row: InputRow, given: Any) -> Any:
         """Return the output row of `row`, for which the function, or a handler, gives `given`.
 
-        With `many` there are several. They are made while they are read, because what that raises
-        is told by the operator. So is what is no collection; it is returned as it is.
+        With `many` there are several, made while they are read, because the operator reports what
+        that raises. It also reports a result that is no collection.
 
         Raises:
             SchemaMismatch: the result does not fit the schema, or is none.
@@ -320,7 +318,7 @@ def failure_handler(
 def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     """Return `retry` for functions of rows; its predicates are asked of what the user's own gives.
 
-    A result that does not fit is no reason to call again, nor is one that can't be kept; and what
+    A result that does not fit, or can't be stored, is no reason to call again; and what
     was completed is not judged twice.
     """
     if retry is None:

@@ -52,9 +52,6 @@ class FailedRows:
     def judge(self, more: int = 0) -> None:
         """Require that not too many rows have failed.
 
-        Args:
-            more: rows to be counted with those that are decided.
-
         Raises:
             TooManyFailed: more have failed than may.
         """
@@ -74,13 +71,7 @@ class FailedRows:
 
 
 class Failures:
-    """Keeps what no further call would mend, if the journal is to have that.
-
-    Args:
-        attempt: the journal, open.
-        retry: of rows; what it does not name is final.
-        keeps_all: whatever a row has failed of is final.
-    """
+    """Keeps what no further call would mend, if the journal is to have that."""
 
     def __init__(self, attempt: Attempt, retry: Retry | None, *, keeps_all: bool = False) -> None:
         self._attempt = attempt

@@ -63,8 +63,6 @@ class Keys:
 
     Args:
         attempt: the journal, open.
-        shape: of the rows.
-        settings: of the journal.
         many: the function gives several rows for each.
         batch: which query and micro-batch this is; empty if it is none.
     """
@@ -133,15 +131,7 @@ a map: fields of structs come in the order of their type."""
 
 
 class Payloads:
-    """Entries of a journal: the rows that the call of each row gave.
-
-    Args:
-        attempt: the journal, open.
-        results: their schema.
-        end: what stands behind the fields of each row.
-        retry: what its `on_result` asks for again is not kept.
-        many: the function gives several rows for each.
-    """
+    """Entries of a journal: the rows that the call of each row gave."""
 
     def __init__(
         self,

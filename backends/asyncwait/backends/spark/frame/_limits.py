@@ -48,12 +48,7 @@ class DriverLimits(Struct, frozen=True):
 
 
 class ProcessLimits(Struct, frozen=True):
-    """The share of a slot, which its tasks use one after the other, in one process of a worker.
-
-    Args:
-        key: of the job.
-        limits: what they may do.
-    """
+    """The share of a slot, which its tasks use one after the other, in one process of a worker."""
 
     key: bytes
     limits: Sequence[AnyLimit] = ()
@@ -139,10 +134,6 @@ def _server(address: str) -> _Server:
 def serve(limits: Limits, reach: Reach) -> DriverLimits:
     """Answer the tasks of a job, as long as this process lives.
 
-    Args:
-        limits: which they keep to together.
-        reach: where to listen, and how workers call that.
-
     Raises:
         OSError: this process can not listen there.
     """
@@ -169,9 +160,7 @@ class Ceilings(Struct, frozen=True):
 
     Args:
         limits: a list of them, or what has a `ledger`.
-        max_in_flight: the same as `InFlight`.
         calls_per_second: the same as a `Limit` of calls.
-        adaptive: the same as `Adaptive`.
         max_tasks: which share the limits out between them.
     """
 
@@ -289,12 +278,7 @@ def _slots(df: Any) -> int:
 
 
 class RowLimits(Struct, frozen=True):
-    """The limits of one task, whose functions are called with rows.
-
-    Args:
-        limits: the limits, with functions of rows.
-        together: where others report their calls, too.
-    """
+    """The limits of one task, whose functions are called with rows."""
 
     limits: Sequence[AnyLimit]
     together: Any

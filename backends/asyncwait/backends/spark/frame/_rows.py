@@ -19,9 +19,6 @@ class InputRow(Struct, eq=False, gc=False):
     """One row on its way: what the function is given of it, and where the rest of it lies.
 
     Args:
-        value: for the function.
-        batch: that it came in.
-        index: of the row in there.
         name: returns the name of the row in errors, from the index.
         key: in the journal, if there is one.
         found: the entry of the journal for this row; None without an entry.
@@ -52,7 +49,6 @@ class OutputRow(Struct, frozen=True, gc=False):
     """An output row.
 
     Args:
-        source: the row.
         fields: of the result, one for each column that the schema names.
         given: the result as the function gave it, for `retry.on_result`.
     """
@@ -82,7 +78,6 @@ class Shape(Struct, frozen=True):
         given: what the function is given: several as a Row, or a single one as it is.
         spelled: names of these columns in a Row, as the user spells them; None for the same.
         carried: go out as they came, without becoming Python's.
-        results: what the function gives.
         key: tells rows apart in errors; None for where they stand.
         partition: number of the partition, for that.
     """
@@ -99,7 +94,6 @@ class FrameRows:
     """The codec of a partition: input rows from batches, batches from output rows.
 
     Args:
-        shape: of the rows.
         look: receives the decoded rows, in order; None without a journal.
     """
 
@@ -203,8 +197,8 @@ class FrameRows:
 def row_class(names: tuple[str, ...]) -> type[Row]:
     """Return a class of Rows of these columns.
 
-    To pyspark's own each instance is told its columns, in Python, and looks them up in a list: of
-    all that happens to a row whose call returns at once, that was a third.
+    Each Row of pyspark is given its columns, in Python, and looks them up in a list: that was a
+    third of the time of a row whose call returns at once.
     """
     fields: dict[str, Any] = {"__fields__": names, "__doc__": Row.__doc__}
     for index, name in reversed([*enumerate(names)]):  # of columns of one name the first counts

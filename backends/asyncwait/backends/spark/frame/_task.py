@@ -40,9 +40,7 @@ class Enrichment(Struct, frozen=True):
 
     Args:
         fn: the user's function, or its class.
-        shape: of the rows.
         zone: name of the time zone of timestamps that say none.
-        options: of the operator.
         names: of the columns, where those that come with the rows are made up; None if they are
             the true ones.
         identity: of all on which it depends what a cache keeps.
@@ -188,7 +186,7 @@ def micro_batch() -> str:
 
 
 def zone_named(name: str) -> tzinfo | None:
-    """Return the time zone of a session; None for one that Python does not know by this name."""
+    """Return the time zone of a session; None if Python does not know this name."""
     try:
         return ZoneInfo(name)
     except Exception:  # an offset such as +02:00, or a machine without the names of time zones
@@ -199,7 +197,7 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches, and raise only errors that PySpark can print; see `require_text`.
 
     What is wrong with a row says so without our frames, which Spark would print twice, and its last
-    line is the one that people look for. Where too many rows have failed, or a budget is spent, no
+    line is the line that users look for. Where too many rows have failed, or a budget is spent, no
     row is to blame.
     """
     try:

@@ -28,14 +28,7 @@ _ACTIONS = 16
 
 
 class Operator(Struct, frozen=True):
-    """An operator in a plan of Spark.
-
-    Args:
-        id: tells it from all others.
-        name: of its function.
-        file: where it was put into the plan.
-        line: in there.
-    """
+    """An operator in a plan of Spark."""
 
     id: bytes
     name: str
@@ -48,12 +41,7 @@ Tasks = dict[str, dict[Operator, dict[int, int]]]
 
 
 class Evaluations(Struct, frozen=True):
-    """Tells the driver which tasks of an operator have run.
-
-    Args:
-        operator: of the tasks.
-        told: the accumulator that goes to the driver.
-    """
+    """Tells the driver which tasks of an operator have run."""
 
     operator: Operator
     told: Any

@@ -91,7 +91,7 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
 
     The rows stay in their partitions, and nothing is called before an action asks for rows.
-    Each action calls again, and one that sorts calls twice, as it samples its input first: give
+    Each action calls again, and an action that sorts calls twice, as it samples its input: give
     `once` or `journal`, or write what has cost something, and sort that. It reads well as
     `df.transform(ordered_wait, fn, "temp double", timeout=10)`, too. On a streaming DataFrame
     each micro-batch is drained.

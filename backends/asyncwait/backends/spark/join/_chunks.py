@@ -57,8 +57,6 @@ class Layout:
     """The output for the rows of a chunk, by the place of their keys.
 
     Args:
-        shape: of what goes out.
-        found: for each key.
         errors: for each key, as dicts, or None; where the shape has a column for them.
     """
 

@@ -65,7 +65,7 @@ def lookup_join(
             "semi", without columns of the table; "anti" leaves out all others. Other spellings of
             Spark, such as "left_outer" and "LeftSemi", mean the same.
         where: one condition in SQL that a row of the table has to fulfil, where its columns are
-            called `t.name`, and those of `df` by their names; one that is `t` can't be named. A row
+            called `t.name`, and those of `df` by their names; a column `t` can't be named. A row
             of which none does is one without rows of the table.
         cache: what is kept of the table; None for nothing.
         timeout: seconds from a request to the deadline of the rows that wait for it, retries

@@ -27,9 +27,7 @@ class ChunkLookup:
 
     Args:
         table: opened and closed with this.
-        shape: of what goes out.
         on_error: see `asyncwait.backends.spark.lookup_join`.
-        fitter: of rows that `on_error` gives.
         chunks: how many are looked up at a time at most.
     """
 
@@ -133,7 +131,6 @@ class Keys(Struct, frozen=True):
     Args:
         distinct: each of them once; tuples where they are of several columns. The last may be None:
             it stands for all that are null, in a part or in whole.
-        times: how many rows have each.
         places: the place of its key in `distinct`, for each row.
     """
 

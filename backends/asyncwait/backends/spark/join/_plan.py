@@ -44,7 +44,6 @@ class Sides(Struct, frozen=True):
     Args:
         on: names of those on the left that are the key.
         keys: those of the table that are.
-        rows: all others of the table.
     """
 
     on: tuple[str, ...]

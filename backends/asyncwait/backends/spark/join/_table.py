@@ -17,13 +17,7 @@ from asyncwait.toolkit import close_source
 
 
 class RowFitter:
-    """Makes tuples of what tables give for rows; nothing changes its type.
-
-    Args:
-        schema: what a row is made of.
-        zone: of timestamps that say none.
-        fold: how names of columns are compared.
-    """
+    """Makes tuples of what tables give for rows; nothing changes its type."""
 
     def __init__(self, schema: pa.Schema, zone: tzinfo | None, fold: Fold = str.lower) -> None:
         columns = [Column(field, zone) for field in schema]
@@ -93,12 +87,7 @@ class RowFitter:
 
 
 class FittedTable:
-    """A table with its rows fitted.
-
-    Args:
-        table: the user's.
-        rows: fits rows.
-    """
+    """A table with its rows fitted."""
 
     def __init__(self, table: Table, rows: RowFitter) -> None:
         self._table = table
@@ -115,13 +104,7 @@ class FittedTable:
 
 
 class FittedWholeTable(FittedTable):
-    """The same for a table that can be read whole.
-
-    Args:
-        table: the user's.
-        rows: fits rows.
-        keys: what a key is made of.
-    """
+    """The same for a table that can be read whole."""
 
     def __init__(self, table: WholeTable, rows: RowFitter, keys: pa.Schema) -> None:
         super().__init__(table, rows)

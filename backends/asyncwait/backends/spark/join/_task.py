@@ -57,12 +57,9 @@ class Join(Struct, frozen=True):
     """The work of one task; it travels to the workers.
 
     Args:
-        table: the user's.
-        shape: of what goes out.
         keys: the columns of the table's key.
         rows: the columns of its rows, as they are to be; in what goes out, some may be null.
         zone: name of the time zone of timestamps that say none.
-        options: of the lookup.
         identity: of all on which it depends what is kept.
         names: of the columns on the left, where those that come with the rows are made up; None if
             they are the true ones.

@@ -40,8 +40,6 @@ class Reach(Struct, frozen=True):
     """The addresses at which workers reach this process.
 
     Args:
-        bind: address to listen at.
-        host: how workers call it.
         is_certain: workers get there; Spark itself relies on it.
     """
 
@@ -54,7 +52,7 @@ def reach_of(session: Any) -> Reach:
     """Return where the workers of a session can reach this process.
 
     Args:
-        session: of Spark; None for the one that is active, or none at all.
+        session: of Spark; None for the active session, if there is one.
     """
     if session is None:
         return _of_the_active_session()
@@ -137,7 +135,7 @@ class Progress:
         total: rows of the input that there will be; None if unknown.
         show: whether to draw; None for yes if rich is installed.
         console: of rich, where to draw; None for standard error, or the notebook.
-        session: of Spark, whose workers report; None for the one that is active on entering.
+        session: of Spark, whose workers report; None for the active session on entering.
         meter: of OpenTelemetry, what `get_meter(name)` gives: the figures of all tasks are metrics
             while the body runs, under the names that `asyncwait.backends.watching.export_metrics`
             gives those of an operator, but for high-water marks, the oldest record, refreshes and

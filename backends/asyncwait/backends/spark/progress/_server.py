@@ -47,7 +47,6 @@ class Server:
         address: to listen at, on a port that is free.
         meet: returns the driver's end of a connection that begins with these bytes; None if they
             are no secret.
-        name: of the thread.
 
     Raises:
         OSError: this process can't listen there.

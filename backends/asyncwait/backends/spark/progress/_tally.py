@@ -43,16 +43,7 @@ _COUNTS = (
 
 @dataclass(eq=False)
 class _Attempt:
-    """An attempt at a partition, as it was last heard of.
-
-    Args:
-        name: of the task.
-        operator: whose rows they are.
-        state: of it; lost is one whose connection broke off.
-        number: of the latest report.
-        link: the connection on which that came.
-        figures: in there.
-    """
+    """An attempt at a partition, as it was last heard of."""
 
     name: TaskName
     operator: bytes

@@ -12,12 +12,7 @@ _SAID = 3
 
 
 def words(figures: JobFigures, silence: str) -> list[str]:
-    """Return the words of the progress bar.
-
-    Args:
-        figures: of the job.
-        silence: why no task is known, if none has reported.
-    """
+    """Return the words of the progress bar."""
     if not figures.reported:
         return ["tasks unknown", silence]
     left = figures.seconds_left

@@ -47,10 +47,6 @@ class Report(Struct, frozen=True, array_like=True):
     Args:
         run: of this reporter alone. Spark may use the name of a task again.
         number: of the report, from 0; none of a run is older than one with a smaller number.
-        state: of the attempt.
-        name: of the task.
-        figures: of its operator.
-        operator: which that is.
     """
 
     run: bytes
