@@ -1,38 +1,16 @@
 """`verify` by what stands in files: the project's own, and one of expected failures."""
 
-from collections.abc import Iterator
 from datetime import date
 
 import pytest
 import suite
-from msgspec.structs import replace
-from outside import SOUND, Done, Folder
+from outside import CHANGED, SOUND, UNORDERED, Done, Folder
 
 from asyncwait.conformance.expected_failures.file import entries_of
-from asyncwait.spec.rules import _registry
 from asyncwait.spec.scenario import declared
 
 # Wrong in one example, and in what is like it.
-GATE = """
-from contextlib import asynccontextmanager
-
-from msgspec.structs import replace
-
-from asyncwait.conformance import Lacks, stream_backend
-from asyncwait.reference import open_operator as sound
-
-
-@asynccontextmanager
-async def open_operator(config, fn, elements, restore=None):
-    if getattr(config, "mode", "") == "ordered" and config.capacity == 4:
-        config = replace(config, mode="unordered")
-    async with sound(config, fn, elements, restore) as results:
-        yield results
-
-
-def backend():
-    return stream_backend(open_operator, lacks={"copies": Lacks("not yet", "with 2.0")})
-"""
+FOUR = UNORDERED.replace("== 6", "== 4 and config.mode == 'ordered'")
 
 few = pytest.mark.usefixtures("few_examples")
 
@@ -48,7 +26,7 @@ reason = "we promise no order"
 
 @pytest.fixture
 def gate(outside: Folder) -> Folder:
-    outside.write("gate.py", GATE)
+    outside.write("gate.py", CHANGED.format(before=FOUR, more=""))
     return outside
 
 
@@ -73,8 +51,7 @@ def test_an_expected_failure_that_is_not_strict_may_not_show(gate: Folder) -> No
 
 
 def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(gate: Folder) -> None:
-    lacks = 'lacks={"copies": Lacks("not yet", "with 2.0")}'
-    gate.write("gate.py", GATE.replace(lacks, 'profiles=["ordered"]'))
+    gate.write("gate.py", CHANGED.format(before=FOUR, more=", profiles=['ordered']"))
     file = gate.write(
         "pyproject.toml",
         """
@@ -150,42 +127,3 @@ def test_a_run_that_is_cut_changes_no_file(outside: Folder, before: str | None, 
 
     assert f"\nknown.toml {so}: gate:backend " in done.err
     assert (file.read_text() if file.exists() else None) == before
-
-
-@pytest.fixture
-def newer_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    chapters = tuple(
-        replace(
-            chapter,
-            rules=tuple(
-                replace(rule, since="0.2") if rule.id == "ORD-1" else rule for rule in chapter.rules
-            ),
-        )
-        for chapter in _registry._chapters()
-    )
-    cached = (_registry.rules, _registry.spec_version)
-    with monkeypatch.context() as changed:
-        changed.setattr(_registry, "_chapters", lambda: chapters)
-        for read in cached:
-            read.cache_clear()
-        yield
-    for read in cached:
-        read.cache_clear()
-
-
-@pytest.mark.usefixtures("few_examples", "newer_rule")
-def test_a_newer_rule_is_advisory_until_the_backend_moves(gate: Folder) -> None:
-    table = "[tool.asyncwait]\nbackend = 'gate:backend'\nspec = '0.1'\n"
-    gate.write("pyproject.toml", table)
-
-    pinned = verify(gate, *RULES)
-
-    assert pinned.code == 0, pinned.out
-    assert "\n  since 0.2: " in pinned.out
-    assert "; advisory: " in last(pinned)
-
-    gate.write("pyproject.toml", table.replace("0.1", "0.2"))
-    moved = verify(gate, *RULES)
-
-    assert moved.code == 1
-    assert "(1 rule passes, 1 fail, " in last(moved)

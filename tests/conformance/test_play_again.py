@@ -5,39 +5,18 @@ import shlex
 from pathlib import Path
 
 import pytest
-from outside import Folder, run
+from outside import CHANGED, UNORDERED, Folder, run
 
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.spec.scenario import scenarios_from_json
 
-# Without batches no example has this capacity; the last of four scenarios of seed 49 has it.
-GATE = """
-from contextlib import asynccontextmanager
-
-from msgspec.structs import replace
-
-from asyncwait.conformance import stream_backend
-from asyncwait.reference import open_operator as sound
-
-
-@asynccontextmanager
-async def open_operator(config, fn, elements, restore=None):
-    print("opened")
-    if config.capacity == 6 and config.batch is None:
-        config = replace(config, mode="unordered")
-    async with sound(config, fn, elements, restore) as results:
-        yield results
-
-
-def backend():
-    return stream_backend(open_operator)
-"""
+OPENED = f"print('opened')\n    {UNORDERED.replace('== 6', '== 6 and config.batch is None')}"
 VERIFY = ("verify", "gate:backend", "--count", "4", "--seed", "49", "--rule", "ORD-1")
 
 
 @pytest.fixture
 def gate(outside: Folder) -> Folder:
-    outside.write("gate.py", GATE)
+    outside.write("gate.py", CHANGED.format(before=OPENED, more=""))
     return outside
 
 

@@ -7,37 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 import suite
-from outside import Folder
+from outside import CHANGED, UNORDERED, Folder
 
 from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Scenario, declared, key_of
 
-# None of the few examples has this capacity; the last of four scenarios that seed 49 draws does.
-AT_CAPACITY_SIX = """
-from contextlib import asynccontextmanager
-
-import anyio
-from msgspec.structs import replace
-
-from asyncwait.conformance import stream_backend
-from asyncwait.reference import open_operator as sound
-
-
-@asynccontextmanager
-async def open_operator(config, fn, elements, restore=None):
-    {before}
-    async with sound(config, fn, elements, restore) as results:
-        yield results
-
-
-def backend():
-    return stream_backend(open_operator{more})
-"""
 pytestmark = pytest.mark.usefixtures("few_examples")
-
-UNORDERED = "if config.capacity == 6: config = replace(config, mode='unordered')"
 
 
 @pytest.fixture
@@ -54,7 +31,7 @@ def planned(few_examples: tuple[Example, ...]) -> list[Scenario]:
 
 
 def write(gate: Folder, before: str = "pass", more: str = "") -> Path:
-    return gate.write("gate.py", AT_CAPACITY_SIX.format(before=before, more=more))
+    return gate.write("gate.py", CHANGED.format(before=before, more=more))
 
 
 def test_a_backend_in_a_folder_that_only_this_process_knows_is_played(gate: Folder) -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import anyio.lowlevel
@@ -132,6 +132,35 @@ async def failure_of(results: AsyncIterator[Element]) -> BaseException:
         async for _ in results:
             pass
     return caught.value
+
+
+class Changed:
+    """The results of an operator, which a subclass changes."""
+
+    def __init__(self, results: Any) -> None:
+        self._results = results
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await self._results.__anext__()
+
+    def statistics(self) -> Any:
+        return self._results.statistics()
+
+
+def changed(
+    results: Any = Changed, leaving: Callable[[], Awaitable[Any]] | None = None
+) -> OpenOperator:
+    @asynccontextmanager
+    async def opened(*arguments: Any) -> AsyncIterator[Any]:
+        async with OPERATORS["reference"](*arguments) as given:
+            yield results(given)
+        if leaving is not None:
+            await leaving()
+
+    return opened
 
 
 class Source:

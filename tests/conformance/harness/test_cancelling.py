@@ -1,44 +1,18 @@
 """How consumers are cancelled: as asyncio does, once; or by a scope, again and again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Self
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from operators import Changed, changed
 
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import PATIENCE, play
-from asyncwait.reference import open_operator
-from asyncwait.spec import OpenOperator, Record
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import SinkStep
-
-
-class Changed:
-    def __init__(self, results: Any) -> None:
-        self._results = results
-        self.statistics = results.statistics
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        return await self._results.__anext__()
-
-
-def changed(
-    leaving: Callable[[], Awaitable[Any]] | None = None, results: Any = Changed
-) -> OpenOperator:
-    @asynccontextmanager
-    async def opened(*arguments: Any) -> AsyncIterator[Any]:
-        async with open_operator(*arguments) as given:
-            yield results(given)
-        if leaving is not None:
-            await leaving()
-
-    return opened
-
 
 # The second call cleans up for 80 ms when it is cancelled.
 CALM = scenario_of(
@@ -61,7 +35,7 @@ def cancellations_seen_by(cancel: Any) -> int:
                     seen += 1
             raise StopAsyncIteration
 
-    play(changed(results=Stubborn), replace(CALM, cancel_at=40, cancel=cancel))
+    play(changed(Stubborn), replace(CALM, cancel_at=40, cancel=cancel))
     return seen
 
 
@@ -91,7 +65,7 @@ LIMIT = PATIENCE * CALM.horizon + 1_000
 def test_an_operator_that_refuses_to_end_is_left_alone(
     leaving: Callable[[], Awaitable[None]], how: str, at: float | None
 ) -> None:
-    (leg,) = play(changed(leaving), replace(CALM, sink=(SinkStep("leave"),))).legs
+    (leg,) = play(changed(leaving=leaving), replace(CALM, sink=(SinkStep("leave"),))).legs
 
     assert leg.ending.how == how
     assert at is None or (leg.ending.at, leg.ending.detail) == (at, "while it is left")

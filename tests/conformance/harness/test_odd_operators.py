@@ -1,18 +1,16 @@
 """Operators that are wrong in kind: a leg says so in a line, and a trace can always be told."""
 
 import math
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 import pytest
 from judged import broken_rules
 from msgspec.structs import replace
+from operators import Changed, changed
 
 from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.harness import play
-from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, Record, Statistics, Watermark
 from asyncwait.spec.scenario import Ending, Leg, Scenario, SinkTook, trace_from_json
 
@@ -33,36 +31,13 @@ def complaints(operator: OpenOperator) -> dict[str, list[str]]:
     return broken_rules(Run(SCENARIO, play(operator, SCENARIO)))
 
 
-class Changed:
-    def __init__(self, results: Any) -> None:
-        self._results = results
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
-
-    async def __anext__(self) -> Any:
-        return await self._results.__anext__()
-
-    def statistics(self) -> Any:
-        return self._results.statistics()
-
-
-def giving(change: Any) -> OpenOperator:
-    @asynccontextmanager
-    async def opened(*arguments: Any) -> Any:
-        async with open_operator(*arguments) as results:
-            yield change(results)
-
-    return opened
-
-
 def putting_out(output: Any) -> OpenOperator:
     class Other(Changed):
         async def __anext__(self) -> Any:
             await super().__anext__()
             return output
 
-    return giving(Other)
+    return changed(Other)
 
 
 WRAP = ", expected an element of the stream; wrap results in Record"
@@ -94,7 +69,7 @@ def with_figures(figures: Any) -> OpenOperator:
         def statistics(self) -> Any:
             return figures
 
-    return giving(WithFigures)
+    return changed(WithFigures)
 
 
 @pytest.mark.parametrize(

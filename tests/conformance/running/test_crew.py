@@ -11,11 +11,8 @@ import pytest
 import asyncwait.spec.scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.running import (
-    REAL_SECONDS,
     UnknownBackend,
-    _crew,
     _process,
-    _speech,
     open_backend,
 )
 from asyncwait.conformance.running._crew import TURN, Crew
@@ -228,14 +225,3 @@ def test_the_guide_shows_a_real_request_and_a_real_reply() -> None:
 
     assert request.encode() == msgspec.json.encode(Request(SCENARIO))
     assert reply.encode() == msgspec.json.encode(Reply(trace=play(open_operator, SCENARIO)))
-
-
-def test_the_guide_says_what_a_program_is_given() -> None:
-    guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
-
-    assert _crew.AHEAD == 8
-    assert "up to eight requests ahead" in guide
-    assert _speech.START_PATIENCE == 3
-    assert "three times as long to start" in guide
-    assert f"`--patience` seconds ({REAL_SECONDS:g} unless told otherwise)" in guide
-    assert f"no longer than {_process.LONGEST_LINE >> 20} MiB" in guide

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from odd import ODD
+from operators import Changed, changed
 
 from asyncwait.backends.faulty import FAULTY, Variation
 from asyncwait.conformance import stream_backend
@@ -33,22 +34,9 @@ def three(config: Any, fn: Any, elements: Any) -> Any:
     return open_operator(config, fn, elements)
 
 
-class Lists:
-    def __init__(self, results: Any) -> None:
-        self._results = results
-        self.statistics = results.statistics
-
-    def __aiter__(self) -> Any:
-        return self
-
+class Lists(Changed):
     async def __anext__(self) -> Any:
-        return [await self._results.__anext__()]
-
-
-@asynccontextmanager
-async def in_lists(*arguments: Any) -> AsyncIterator[Any]:
-    async with open_operator(*arguments) as results:
-        yield Lists(results)
+        return [await super().__anext__()]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +46,7 @@ async def in_lists(*arguments: Any) -> AsyncIterator[Any]:
         (iterator, "expected an async context manager"),
         (without_statistics, "statistics()"),
         (three, "open_operator(config, fn, elements, restore)"),
-        (in_lists, "expected one element"),
+        (changed(Lists), "expected one element"),
     ],
 )
 def test_what_is_no_operator_is_refused(adapter: Any, said: str) -> None:
