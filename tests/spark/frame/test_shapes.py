@@ -90,7 +90,7 @@ SENSITIVE = ("two cases", "a case beside")
 def test_a_shape_goes_through(spark: EmbeddedSpark, name: str) -> None:
     source, options, expected = SHAPES[name]
     session, wait = spark.session, key_ordered_wait if "key" in options else ordered_wait
-    session.conf.set("spark.sql.caseSensitive", name in ("two cases", "a case beside"))
+    session.conf.set("spark.sql.caseSensitive", "TRUE" if name in SENSITIVE else "false")
     try:
         df = session.sql(source) if isinstance(source, str) else source(session)
         if " df" in expected:

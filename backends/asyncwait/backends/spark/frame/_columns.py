@@ -55,7 +55,8 @@ Fold: TypeAlias = Callable[[str], str]
 
 def folding(session: Any) -> Fold:
     """Return how the session compares names of columns."""
-    return str if session.conf.get("spark.sql.caseSensitive", "false") == "true" else str.lower
+    given = session.conf.get("spark.sql.caseSensitive", "false")
+    return str if given.strip().lower() == "true" else str.lower  # as Spark reads it
 
 
 def require_different(names: Iterable[str], what: str, fold: Fold) -> None:
