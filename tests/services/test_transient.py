@@ -20,9 +20,11 @@ import pytest
 import requests
 from operators import seconds_now, virtual_loop
 
+from asyncwait.backends.journal._failures import Failure
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.backends.services import status_of, transient
-from asyncwait.spec import CallFailed, Retry, RetryAfter
+from asyncwait.spec import CallFailed, Record, Retry, RetryAfter
+from asyncwait.toolkit import call_failed
 
 NOBODY = "http://127.0.0.1:9"
 """Where nobody listens."""
@@ -91,6 +93,14 @@ def raised(client: Callable[[str], None], url: str) -> Exception:
 def test_a_refusal_stands(client: Any, status: int, service: str) -> None:
     error = raised(client, f"{service}/{status}")
     assert (transient(error), status_of(error)) == (False, status)
+
+
+@CLIENTS
+def test_the_reason_of_a_failure_names_the_status_first(client: Any, service: str) -> None:
+    error = raised(client, f"{service}/422?X-Long={'x' * 500}")
+    reason = call_failed(Record(1), error).reason
+    assert reason.startswith(f"the call failed: {type(error).__name__} 422: ")
+    assert Failure.of_call(b"", error).reason == reason
 
 
 @CLIENTS

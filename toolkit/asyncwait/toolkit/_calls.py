@@ -25,12 +25,12 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.checks import at_most_infinite, is_number
 from asyncwait.spec.limits import CostMistold
-from asyncwait.spec.texts import shown
+from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._kinds import WrongFunction, awaited, settled
 from asyncwait.toolkit._loop import isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._scopes import CallScope
-from asyncwait.toolkit._transient import causes
+from asyncwait.toolkit._transient import causes, status_of
 
 LOG = logging.getLogger("asyncwait")
 """Tells of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
@@ -203,7 +203,9 @@ def call_failed(record: Record, error: Any) -> OperatorError:
         return error
     if not isinstance(error, BaseException):
         error = TypeError(f"complete_exceptionally() takes an exception, got {shown(error)}")
-    failure = CallFailed(record, f"the call failed: {shown(error)}")
+    status = status_of(error)  # First, because the middle of a long text is cut.
+    answered = "" if status is None else f"{one_line(type(error).__name__)} {status}: "
+    failure = CallFailed(record, f"the call failed: {answered}{shown(error)}")
     failure.__cause__ = error
     return failure
 

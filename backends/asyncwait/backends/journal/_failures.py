@@ -15,12 +15,13 @@ from asyncwait.spec import (
     AsyncWaitError,
     CallFailed,
     OperatorError,
+    Record,
     ResultRejected,
     RetryAfter,
 )
 from asyncwait.spec.limits import NotCalled
-from asyncwait.spec.texts import one_line, shown
-from asyncwait.toolkit import cause_or_self, causes, status_of
+from asyncwait.spec.texts import one_line
+from asyncwait.toolkit import call_failed, cause_or_self, causes, status_of
 
 _MARK = b"asyncwait failure 1\0"
 _LONGEST = 2_000
@@ -62,9 +63,7 @@ class Failure(Struct, frozen=True, array_like=True):
     @classmethod
     def of_call(cls, key: bytes, error: Exception) -> "Failure":
         """Build the failure of a call that raised."""
-        failure = CallFailed(None, f"the call failed: {shown(error)}")
-        failure.__cause__ = error
-        return cls.of(key, failure)
+        return cls.of(key, call_failed(Record(None), error))
 
 
 class KeptFailure(AsyncWaitError):
