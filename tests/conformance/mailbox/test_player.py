@@ -29,17 +29,6 @@ def test_a_trace_reads_like_the_program(stage: Stage) -> None:
     ]
 
 
-@each_stage
-def test_a_default_action_does_what_the_program_says(stage: Stage) -> None:
-    trace = play_program(program("run count", "execute:m"), MailboxProcessor, stage)
-
-    assert [event.kind for event in trace.events if event.kind in {"run", "action"}] == [
-        "action",
-        "run",
-        "action",
-    ]
-
-
 def test_senders_are_threads_where_there_are_some() -> None:
     seen: dict[str, set[bool]] = {}
 
@@ -75,12 +64,3 @@ def test_a_mailbox_that_can_not_be_opened_is_no_verdict() -> None:
     ending = play_program(program("take"), refuse, "asyncio").ending
 
     assert ending.startswith("broken: ValueError: not today")
-
-
-@each_stage
-def test_a_neighbour_has_its_turns(stage: Stage) -> None:
-    played = play_program(
-        program("run", *["count"] * 20, has_neighbour=True), MailboxProcessor, stage
-    )
-
-    assert sum(event.kind == "turn" for event in played.events) == 8
