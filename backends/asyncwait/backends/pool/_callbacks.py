@@ -56,17 +56,14 @@ class PoolResultFuture:
             return given
         return self._gate.result(permit, given)
 
-    def _put(self, outcome: Outcome) -> None:
-        self._inbox.put(self._entry, outcome, self._attempt)
-
     def complete(self, results: Iterable[Any]) -> None:
         """Decide the record with `results`."""
         try:
             results = self._without_cost(results)
         except CostMistold as error:
             self.complete_exceptionally(error)
-        else:
-            self._put(lambda core, entry: core.settle(entry, results))
+            return
+        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, results), self._attempt)
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
         """Decide the record with what `supplier` returns; it is called on the operator's loop."""
@@ -74,13 +71,17 @@ class PoolResultFuture:
             self._without_cost(None)
         except CostMistold as error:
             self.complete_exceptionally(error)
-        else:
-            self._put(lambda core, entry: core.settle(entry, supplied(supplier)))
+            return
+        self._inbox.put(
+            self._entry, lambda core, entry: core.settle(entry, supplied(supplier)), self._attempt
+        )
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
         self.ended(error)
-        self._put(lambda core, entry: core.call_raised(entry, error))
+        self._inbox.put(
+            self._entry, lambda core, entry: core.call_raised(entry, error), self._attempt
+        )
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Raise on the loop what `take` gives there, whatever has become of the record.
@@ -129,8 +130,8 @@ class Inbox:
 
     def future(self, entry: Entry) -> PoolResultFuture:
         """Return the future for the outcome of the call of `entry` that begins now."""
-        entry.worker = Attempt()
-        return PoolResultFuture(self, entry, entry.worker)
+        attempt = entry.worker = Attempt()
+        return PoolResultFuture(self, entry, attempt)
 
     def put(self, entry: Entry, outcome: Outcome, attempt: "Attempt") -> None:
         """Hand in the outcome of an attempt, from any thread."""
@@ -180,14 +181,11 @@ class Inbox:
 class Attempt:
     """One call of a record in callback form; it is the worker of the record while it counts."""
 
-    __slots__ = ("scope",)
-
     lingers = False
     """Nothing can cancel the call, so no record waits for its end."""
 
-    def __init__(self) -> None:
-        self.scope: RunningCall | None = None
-        """The call, if it runs by itself and says when it has ended."""
+    scope: RunningCall | None = None
+    """The call, if it runs by itself and says when it has ended; few attempts set it."""
 
     @property
     def entry(self) -> RunningCall | None:
