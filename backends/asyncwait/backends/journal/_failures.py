@@ -14,7 +14,6 @@ from asyncwait.backends.journal._keys import keys_after
 from asyncwait.backends.services._causes import cause_named, kind_of, status_behind
 from asyncwait.spec import (
     AsyncWaitError,
-    CallFailed,
     OperatorError,
     Record,
     ResultRejected,

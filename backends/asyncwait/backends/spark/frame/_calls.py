@@ -12,6 +12,7 @@ from asyncwait.backends.journal import EntryTooLarge, JournalError, KeptFailure
 from asyncwait.backends.services import Cost
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
+from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
 from asyncwait.spec.texts import one_line, shown
@@ -33,6 +34,7 @@ class Results:
         schema: of the results.
         zone: of timestamps that say none.
         many: the function gives a collection for each row.
+        fold: how names of fields are compared.
         tells_errors: there is one column more, which is null for results.
         keeps: the rows keep what was given, for `on_result`.
     """
@@ -43,11 +45,13 @@ class Results:
         zone: tzinfo | None,
         *,
         many: bool,
+        fold: Fold = str.lower,
         tells_errors: bool = False,
         keeps: bool = False,
     ) -> None:
-        columns = [Column(field, zone) for field in schema]
+        columns = [Column(field, zone, fold) for field in schema]
         self._names = tuple(schema.names)
+        self._fold = fold
         self.many = many
         """Whether the function gives a collection for each row."""
         self._keeps = keeps
@@ -84,7 +88,7 @@ class Results:
 
     def _fields(self, result: Any) -> tuple[Any, ...]:
         try:
-            return fields_of(settled("fn", result), self._names)
+            return fields_of(settled("fn", result), self._names, self._fold)
         except WrongFunction:
             raise
         except (TypeError, ValueError) as error:
