@@ -28,7 +28,7 @@ class StateHeld(Struct, frozen=True, array_like=True):
     Args:
         columns: of its rows, in words.
         lane: as `asyncwait.spec.carry.encode_lane` writes it.
-        about: digests of the settings with which its rows were called, by name.
+        about: the settings with which its rows were called, by name; digests of long ones.
     """
 
     columns: str
