@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry import _processor
-from asyncwait.backends.spark.carry._processor import CarryFailed, CarryProcessor
+from asyncwait.backends.spark.carry._processor import CarryFailed, CarryProcessor, in_short
 from asyncwait.backends.spark.carry._records import packed, unpacked_outcomes
 from asyncwait.spec.carry import Identity, Outcome, Row, Visit
 
@@ -136,6 +136,25 @@ def test_no_other_version_changes_what_keys_are_ordered_by(host: Host, name: str
 
     with pytest.raises(CarryFailed, match=f"came with another {name}: a row would overtake"):
         out(after.handleExpiredTimer(("0",), at(2_100), None))
+
+
+def test_a_refusal_names_the_values_of_settings_that_are_short(host: Host) -> None:
+    about = {"capacity": "50", "cache": "x" * 50, "limits": "()", "version": ""}
+    now = {"capacity": "60", "cache": "", "limits": "y" * 50, "version": ""}
+    made = replace(work(echo), about={name: in_short(text) for name, text in about.items()})
+    state, batch = State(), pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
+    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
+    before = CarryProcessor(cloudpickle.dumps(made))
+    before.init(state)
+    out(before.handleInputRows(("0",), iter(rows), at(1_500)))
+    changed = replace(made, about={name: in_short(text) for name, text in now.items()})
+    after = CarryProcessor(cloudpickle.dumps(changed))
+    after.init(state)
+
+    with pytest.raises(CarryFailed) as raised:
+        out(after.handleExpiredTimer(("0",), at(2_100), None))
+    told = "another capacity (50, now 60) and another cache (unknown, now none) and other limits"
+    assert told in str(raised.value)
 
 
 def test_rows_of_a_batch_are_in_order_of_their_values(host: Host) -> None:

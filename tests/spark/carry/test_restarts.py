@@ -102,8 +102,8 @@ def orders(streams: EmbeddedSpark, tmp_path: Path) -> Orders:
 REFUSED: dict[str, dict[str, Any]] = {
     "lanes=2": {"carry": {"lanes": 1}},
     "another fn": {"factor": 3},
-    "another timeout": {"timeout": 200},
-    "another columns": {"columns": "id"},
+    "another timeout (300, now 200)": {"timeout": 200},
+    "called with other columns": {"columns": "id"},
     "another version": {"carry": {"version": "2", "lanes": 1}},
     "other columns": {"schema": "id long, k long, new string"},
 }

@@ -23,7 +23,7 @@ from asyncwait.backends.spark.carry._packing import (
     Unpacking,
     lane_names,
 )
-from asyncwait.backends.spark.carry._processor import OPT_IN, CarryProcessor, digest
+from asyncwait.backends.spark.carry._processor import OPT_IN, CarryProcessor, in_short
 from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.carry._triggers import watch_triggers
@@ -197,7 +197,7 @@ class CarryPlan(FramePlan):
             carry.lease,
             " -> ".join(columns),
             repr((carry.name, given, shape.carried, options.mode, columns)),
-            {name: digest(text)[:8] for name, text in self._about(ceiling).items()},
+            {name: in_short(text) for name, text in self._about(ceiling).items()},
             carry.lanes,
             carry.patience,
         )

@@ -1,7 +1,7 @@
 """The visits: Spark calls them for each lane and micro-batch."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
 from operator import itemgetter
@@ -154,9 +154,9 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
             )
         if changed and state.in_flight and not (OPT_IN in changed and about[OPT_IN]):
             raise CarryFailed(
-                f"rows are in flight that were called with another {' and '.join(changed)}: they "
-                f"would be called again. Keep what was there{_OR_DRAIN}, or allow these calls with "
-                "another Carry(version=...)"
+                f"rows are in flight that were called with {_changes(changed, held.about, about)}: "
+                f"they would be called again. Keep what was there{_OR_DRAIN}, or allow these calls "
+                "with another Carry(version=...)"
             )
         try:
             lane.require_lanes(state)
@@ -197,6 +197,17 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     def _lane_of(self, name: Any) -> Lane:
         lanes = self._work.lanes or partitions_here()
         return Lane(str(name), replace(self._work.terms, lanes=lanes))
+
+
+def _changes(names: list[str], before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Return what has changed, with the values where the state has one; see `in_short`."""
+    told = []
+    for name in names:
+        values = before[name], now.get(name, "")
+        was, new = ("unknown" if each.startswith("#") else each or "none" for each in values)
+        text = f"{'other' if name.endswith('s') else 'another'} {name}"
+        told.append(text if was == new else f"{text} ({was}, now {new})")
+    return " and ".join(told)
 
 
 def _require_trigger() -> None:
@@ -242,6 +253,12 @@ def end_others(operator: str, settings: str) -> None:
     for other in mine.parent.glob(f"{operator}-*"):
         if other != mine:
             end_host(HostFolder(other))
+
+
+def in_short(text: str) -> str:
+    """Return a setting as the state keeps it: a short text as it is, else `#` and a digest."""
+    is_short = len(text) < 16 and text.isprintable() and not text.startswith("#")  # noqa: PLR2004
+    return text if is_short else f"#{digest(text)[:8]}"
 
 
 def digest(text: str) -> str:

@@ -26,7 +26,9 @@ class StateHeld(Struct, frozen=True, array_like=True):
     """The value of a lane in the state.
 
     Args:
-        about: digests of the settings with which its rows were called, by name.
+        columns: of its rows, in words.
+        lane: as `asyncwait.spec.carry.encode_lane` writes it.
+        about: the settings with which its rows were called, by name; digests of long ones.
     """
 
     columns: str

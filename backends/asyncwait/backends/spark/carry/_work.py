@@ -28,8 +28,8 @@ class CarryWork(Struct, frozen=True, dict=True):
         lease: seconds that a host goes on without a visit.
         columns: of rows and of results, in words.
         operator: tells it from others of its query.
-        about: digests of all by which another call would be made, or its result be another one,
-            by the names of the settings.
+        about: all by which another call would be made, or its result be another one, by the
+            names of the settings; digests of long ones.
         lanes: the number of lanes; None for as many as the checkpoint has partitions.
         patience: seconds that a visit waits while the event loop of its host stands still.
     """

@@ -15,6 +15,7 @@ from asyncwait.backends.spark.frame._cache import Sharing
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._journal import Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
+from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
 from asyncwait.spec.texts import one_line, shown
@@ -36,6 +37,7 @@ class Results:
 
     Args:
         many: the function gives a collection for each row.
+        fold: how names of fields are compared.
         tells_errors: there is one column more, which is null for results.
         keeps: the rows keep what was given, for `on_result`.
     """
@@ -46,11 +48,13 @@ class Results:
         zone: tzinfo | None,
         *,
         many: bool,
+        fold: Fold = str.lower,
         tells_errors: bool = False,
         keeps: bool = False,
     ) -> None:
-        columns = [Column(field, zone) for field in schema]
+        columns = [Column(field, zone, fold) for field in schema]
         self._names = tuple(schema.names)
+        self._fold = fold
         self.many = many
         """Whether the function gives a collection for each row."""
         self._keeps = keeps
@@ -87,7 +91,7 @@ class Results:
 
     def _fields(self, result: Any) -> tuple[Any, ...]:
         try:
-            return fields_of(settled("fn", result), self._names)
+            return fields_of(settled("fn", result), self._names, self._fold)
         except WrongFunction:
             raise
         except (TypeError, ValueError) as error:

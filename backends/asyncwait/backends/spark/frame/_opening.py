@@ -94,6 +94,7 @@ class Opening:
             shape.results,
             zone,
             many=options.many,
+            fold=shape.fold,
             tells_errors=options.error_column is not None,
             keeps=options.retry is not None and options.retry.on_result is not None,
         )

@@ -76,7 +76,8 @@ class FramePlan:
         key = [asked.key] if isinstance(asked.key, str) else asked.key
         keys = () if key is None else names_of("key", key, names, fold=fold)
         schema, apart = arrow_schema(results), None if spelled == given else spelled
-        self._shape = Shape(given[0] if one else given, carried, schema, keys, spelled=apart)
+        only = given[0] if one else given
+        self._shape = Shape(only, carried, schema, keys, spelled=apart, fold=fold)
         if options.mode == "key-ordered" and not keys:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
         self.output = self._columns_out(options.error_column)

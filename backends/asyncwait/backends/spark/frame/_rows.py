@@ -11,6 +11,7 @@ from pyspark.sql import Row
 
 from asyncwait.backends.journal import Failure
 from asyncwait.backends.spark.frame._errors import UnreadableRow
+from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.spec import Record
 from asyncwait.spec.texts import shown
 
@@ -77,6 +78,7 @@ class Shape(Struct, frozen=True):
     Args:
         given: what the function is given: several as a Row, or a single one as it is.
         spelled: names of these columns in a Row, as the user spells them; None for the same.
+        fold: how names of fields of results are compared.
         carried: go out as they came, without becoming Python's.
         key: tells rows apart in errors; None for where they stand.
         partition: number of the partition, for that.
@@ -88,6 +90,7 @@ class Shape(Struct, frozen=True):
     key: tuple[str, ...] = ()
     partition: int = 0
     spelled: tuple[str, ...] | None = None
+    fold: Fold = str.lower
 
 
 class FrameRows:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
+from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.spec.texts import one_line, shown
 
 Taker: TypeAlias = Callable[[Any], Any]
@@ -24,14 +25,15 @@ class Column:
     Args:
         field: its name, type, and whether it may be null.
         zone: of timestamps that say none; None if they have to say it.
+        fold: how names of fields are compared.
     """
 
-    def __init__(self, field: pa.Field, zone: tzinfo | None) -> None:
+    def __init__(self, field: pa.Field, zone: tzinfo | None, fold: Fold = str.lower) -> None:
         self.name: str = field.name
         self.field = field
         self.fits = _fitting(field.type)
         """Tells of most values that fit, without more ado, that they do; of others it says no."""
-        self._take = _nullable(field, zone)
+        self._take = _nullable(field, zone, fold)
 
     def take(self, value: Any) -> Any:
         try:
@@ -69,8 +71,8 @@ _EXACT = {pa.bool_(): bool, pa.float64(): float, pa.binary(): bytes}
 """Types of which each value of one class fits."""
 
 
-def _nullable(field: pa.Field, zone: tzinfo | None) -> Taker:
-    take = _taker(field.type, zone)
+def _nullable(field: pa.Field, zone: tzinfo | None, fold: Fold) -> Taker:
+    take = _taker(field.type, zone, fold)
 
     def take_or_null(value: Any) -> Any:
         if value is None:
@@ -88,7 +90,7 @@ def _python_of(value: Any) -> Any:
     return value.tolist() if getattr(value, "ndim", 0) else value.item()
 
 
-def _taker(kind: pa.DataType, zone: tzinfo | None) -> Taker:
+def _taker(kind: pa.DataType, zone: tzinfo | None, fold: Fold) -> Taker:
     if types.is_integer(kind):
         return _whole(kind.bit_width)
     if types.is_floating(kind):
@@ -96,11 +98,11 @@ def _taker(kind: pa.DataType, zone: tzinfo | None) -> Taker:
     if types.is_timestamp(kind):
         return _instant(kind, zone)
     if types.is_list(kind) or types.is_large_list(kind):
-        return _list(kind, zone)
+        return _list(kind, zone, fold)
     if types.is_map(kind):
-        return _map(kind, zone)
+        return _map(kind, zone, fold)
     if types.is_struct(kind):
-        return _struct(kind, zone)
+        return _struct(kind, zone, fold)
     for is_kind, accepted, convert in _SIMPLE:
         if is_kind(kind):
             return _simple(accepted, convert, kind)
@@ -157,8 +159,8 @@ def _instant(kind: pa.TimestampType, zone: tzinfo | None) -> Taker:
     return take
 
 
-def _list(kind: pa.ListType, zone: tzinfo | None) -> Taker:
-    take_item = _nullable(kind.value_field, zone)
+def _list(kind: pa.ListType, zone: tzinfo | None, fold: Fold) -> Taker:
+    take_item = _nullable(kind.value_field, zone, fold)
 
     def take(value: Any) -> list[Any]:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
@@ -168,9 +170,9 @@ def _list(kind: pa.ListType, zone: tzinfo | None) -> Taker:
     return take
 
 
-def _map(kind: pa.MapType, zone: tzinfo | None) -> Taker:
-    take_key = _nullable(kind.key_field.with_nullable(False), zone)
-    take_item = _nullable(kind.item_field, zone)
+def _map(kind: pa.MapType, zone: tzinfo | None, fold: Fold) -> Taker:
+    take_key = _nullable(kind.key_field.with_nullable(False), zone, fold)
+    take_item = _nullable(kind.item_field, zone, fold)
 
     def take(value: Any) -> list[tuple[Any, Any]]:
         if not isinstance(value, Mapping):
@@ -180,12 +182,12 @@ def _map(kind: pa.MapType, zone: tzinfo | None) -> Taker:
     return take
 
 
-def _struct(kind: pa.StructType, zone: tzinfo | None) -> Taker:
+def _struct(kind: pa.StructType, zone: tzinfo | None, fold: Fold) -> Taker:
     fields = [kind.field(number) for number in range(kind.num_fields)]
-    takers = {field.name: _nullable(field, zone) for field in fields}
+    takers = {field.name: _nullable(field, zone, fold) for field in fields}
 
     def take(value: Any) -> dict[str, Any]:
-        given = fields_of(value, tuple(takers))
+        given = fields_of(value, tuple(takers), fold)
         return {
             name: take_field(each)
             for (name, take_field), each in zip(takers.items(), given, strict=True)
@@ -194,10 +196,10 @@ def _struct(kind: pa.StructType, zone: tzinfo | None) -> Taker:
     return take
 
 
-def fields_of(value: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+def fields_of(value: Any, names: tuple[str, ...], fold: Fold = str.lower) -> tuple[Any, ...]:
     """Return the values that a dict, tuple, Row, dataclass or Struct has for `names`.
 
-    A dict may leave fields out: they are null.
+    A dict may leave fields out: they are null. `fold` says how names are compared.
 
     Raises:
         ValueError: it has other fields, or not as many.
@@ -218,9 +220,23 @@ def fields_of(value: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
         given = {name: getattr(value, name) for name in value.__dataclass_fields__}
     else:
         raise TypeError("expected a dict, tuple, Row, dataclass or msgspec Struct")
-    if strange := [name for name in given if name not in names]:
-        raise ValueError(f"there is no field {strange[0]!r}, only {', '.join(names)}")
+    if any(name not in names for name in given):
+        given = _respelled(given, names, fold)
     return tuple([given.get(name) for name in names])
+
+
+def _respelled(given: Mapping[str, Any], names: tuple[str, ...], fold: Fold) -> dict[str, Any]:
+    """Return fields by the names of the schema."""
+    known = {fold(name): name for name in names} | {name: name for name in names}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        own = known.get(name) or (known.get(fold(name)) if isinstance(name, str) else None)
+        if own is None:
+            raise ValueError(f"there is no field {name!r}, only {', '.join(names)}")
+        if own in found:
+            raise ValueError(f"field {own!r} is there twice")
+        found[own] = value
+    return found
 
 
 def _simple(accepted: tuple[type, ...], convert: Callable[[Any, Any], Any], kind: Any) -> Taker:

@@ -99,16 +99,18 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     Args:
         df: the input; on any session, embedded, of a cluster, or Connect.
         fn: a coroutine function, or a plain function that may block, which is called in threads
-            then. It is given a Row, or the plain value where `columns` names one column. It
-            gives a dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to
-            import: it can't travel with a script. What a dict leaves out is null. It may be an
+            then. It is given a Row, or the plain value where `columns` is a text. It gives a
+            dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to import:
+            it can't travel with a script. Names of its fields follow
+            `spark.sql.caseSensitive`, and what a dict leaves out is null. It may be an
             object with `open()` and `close()`, or a class of them, of which each task makes
             one: a client that lives as long as its task. `timeout(value)` and
             `failure(value, error)` are asked as everywhere.
         schema: the columns that it gives: DDL, a StructType, or None for what its annotation
             says that it returns.
-        columns: what it is given of each row: a name for that value alone, or several for a
-            Row; None for all. Timestamps have a time zone, structs and maps are dicts.
+        columns: what it is given of each row: `"id"` for the plain value of that column,
+            `["id"]` or several names for a Row of these; None for a Row of all. Timestamps
+            have a time zone, structs and maps are dicts.
         keep: the columns that go out as they came, in front of the results, and never become
             Python's; None for all that `schema` does not name.
         key: column or columns by which errors name a row; None for its place in its partition.

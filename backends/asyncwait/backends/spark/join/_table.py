@@ -20,7 +20,7 @@ class RowFitter:
     """Makes tuples of what tables give for rows; nothing changes its type."""
 
     def __init__(self, schema: pa.Schema, zone: tzinfo | None, fold: Fold = str.lower) -> None:
-        columns = [Column(field, zone) for field in schema]
+        columns = [Column(field, zone, fold) for field in schema]
         self._columns = [(column.fits, column.take) for column in columns]
         self._names = tuple(schema.names)
         self._fold = fold
@@ -58,7 +58,7 @@ class RowFitter:
         if len(names) == 1 and not isinstance(row, tuple):
             return (row,)
         try:
-            return fields_of(row, names)
+            return fields_of(row, names, self._fold)
         except (TypeError, ValueError) as error:
             text = f"the row {shown(row)} ({type(row).__name__}) does not fit: {one_line(error)}"
             raise SchemaMismatch(text) from None
