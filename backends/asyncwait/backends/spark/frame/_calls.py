@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from asyncwait.backends.journal import EntryTooLarge, JournalError, KeptFailure
 from asyncwait.backends.services import Cost
 from asyncwait.backends.spark.frame._cache import Sharing
+from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._journal import Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
-from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.backends.spark.frame._values import Column, fields_of
 from asyncwait.spec import OperatorError, Retry
 from asyncwait.spec.texts import one_line, shown

@@ -10,8 +10,8 @@ from msgspec import Struct
 from pyspark.sql import Row
 
 from asyncwait.backends.journal import Failure
+from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._errors import UnreadableRow
-from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.spec import Record
 from asyncwait.spec.texts import shown
 

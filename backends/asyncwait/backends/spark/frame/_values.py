@@ -11,8 +11,8 @@ import msgspec
 import pyarrow as pa
 from pyarrow import types
 
+from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
-from asyncwait.backends.spark.frame._schema import Fold
 from asyncwait.spec.texts import one_line, shown
 
 Taker: TypeAlias = Callable[[Any], Any]
@@ -225,7 +225,7 @@ def fields_of(value: Any, names: tuple[str, ...], fold: Fold = str.lower) -> tup
     return tuple([given.get(name) for name in names])
 
 
-def _respelled(given: Mapping[str, Any], names: tuple[str, ...], fold: Fold) -> dict[str, Any]:
+def _respelled(given: Mapping[Any, Any], names: tuple[str, ...], fold: Fold) -> dict[str, Any]:
     """Return fields by the names of the schema."""
     known = {fold(name): name for name in names} | {name: name for name in names}
     found: dict[str, Any] = {}
