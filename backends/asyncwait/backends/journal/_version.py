@@ -104,6 +104,8 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _ID = re.compile(r"(?<=:)[0-9]{7,20}")
 """A number that may be an id, as in pydantic's name of a model, "module.Model:140234866534912"."""
 _LOADING = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+_FINDERS = {"builtins", "importlib", "sys"}
+"""Modules that code may name, but not pass on: then no name shows their use."""
 _COMPUTED = {"__dict__", "attrgetter", "dir", "getmembers", "vars"}
 """Names by which code may read any attribute of a module."""
 
@@ -226,6 +228,8 @@ class _Walk:
         if isinstance(thing, FunctionType | type):
             self._queue.append((thing, path))
         elif isinstance(thing, ModuleType):
+            if thing.__name__ in _FINDERS:
+                raise Undetermined(f"{path} is a module that finds code by a text")
             self._hold(thing)
         else:
             self._tag(kind.__name__)
@@ -237,7 +241,9 @@ class _Walk:
 
     def _add_bound(self, thing: Any, path: str) -> None:
         """Add a value that code binds, with an entry of its own."""
-        if isinstance(thing, FunctionType | type | ModuleType) or thing is None:
+        if isinstance(thing, ModuleType):
+            self._hold(thing)
+        elif isinstance(thing, FunctionType | type) or thing is None:
             self._add(thing, path)
         else:
             with self._entry("value", f"{path} ({type(thing).__name__})"):
