@@ -1,4 +1,4 @@
-"""Finds the evidence of all areas: in the folder that is named like the chapter."""
+"""Finds the evidence of all areas: each folder has the name of a chapter."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
