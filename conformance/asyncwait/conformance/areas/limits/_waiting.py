@@ -230,9 +230,9 @@ def pending_retry(leg: LegHistory, run: Run) -> Item | None:
 
 
 def long_waits(leg: LegHistory) -> Sequence[tuple[Item, float, float]]:
-    """Return each record that surely waits, with the start of its wait and the time until which.
+    """Return each record that surely waits, with the start and the end of its wait, in ms.
 
-    None with several limits, with retries, or with batches.
+    The result is empty with several limits, with retries, and with batches.
     """
     scenario = leg.scenario
     if scenario.retry is not None or scenario.batch is not None or len(scenario.limits) != 1:
