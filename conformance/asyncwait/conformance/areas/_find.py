@@ -11,7 +11,6 @@ from asyncwait.spec.rules import areas
 
 
 def _modules(kind: str) -> Iterator[ModuleType]:
-    """Import the module `kind` of each area."""
     for area in areas().values():
         yield import_module(f"asyncwait.conformance.areas.{area.folder}.{kind}")
 

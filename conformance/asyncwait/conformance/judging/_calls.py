@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 class Course(Struct, frozen=True, eq=False):
-    """The attempts of one record, and the outcome of the last one; None for no outcome."""
+    """Attempts of one record, and the outcome of the last attempt; None for no outcome."""
 
     attempts: tuple[Call, ...]
     outcome: Outcome | None

@@ -1,7 +1,7 @@
 """Decision on each record: by the outcome of its call, by its deadline, by its failure handler.
 
-An answer in the instant of its record's deadline ties with it, and so do both if one block of the
-loop covers them. A request to the handler shows that the deadline won. Without a handler the error
+An answer and the deadline of its record tie if they fall into one instant, or if one block of the
+loop covers both. A request to the handler shows that the deadline won. Without a handler the error
 of the leg may name the record. Where neither settles a tie, the decisions are open, and the checks
 abstain.
 """
@@ -262,7 +262,6 @@ def _depend_on_blocks(facts: Facts, calls: Calls, asked: Container[int]) -> bool
 def _decide(
     facts: Facts, course: Course, own: Outcome | None, request: Request | None, *, blamed: bool
 ) -> Decision:
-    """Return the decision on a record, by its last attempt or by its deadline."""
     in_time = own is not None and (own.at <= course.deadline or _is_tied(facts, course))
     if request is not None or (in_time and blamed):
         return decided_by_deadline(facts, course, request)

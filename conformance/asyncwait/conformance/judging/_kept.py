@@ -157,7 +157,6 @@ def _used(store: Store, key: str) -> Store:
 
 
 def _after_end(planned: PlannedCache, states: Iterable[State], end: _End) -> Iterator[State]:
-    """Yield the possible stores after a load gave results."""
     key, number = end.load.identity, end.load.number
     for store, gone in states:
         others = tuple(each for each in store if each[0] != key)

@@ -1,11 +1,12 @@
 """Facts of a leg: its events, sorted by their subject.
 
-Calls and inputs are read off the events once (`_read`); an `Item` is an input and what became of
-it, an `Output` what the consumer took.
-Calls and inputs are read off the events once (`_read`). An `Item` is an input with its decision and
-outputs, an `Output` an element that the consumer took.
-elements by `==`. It compares and counts them by their identity: canonical JSON, the same text by
-which plans are looked up.
+`_read` reads calls and inputs off the events once. An `Item` is an input with its decision and its
+outputs, an `Output` is an element that the consumer took.
+
+Two values, or two elements, are the same if they are equal and have the same types at every depth.
+For Python 1, 1.0 and True are equal, unhashable values can't be counted, and the reprs of equal
+dicts differ if their keys have different orders. So the judge never compares values or elements by
+`==`. It compares and counts their identities: canonical JSON, by which plans are looked up, too.
 """
 
 from collections import defaultdict

@@ -107,7 +107,7 @@ def raises(call: Call) -> bool:
 
 
 def _admitted(leg: LegHistory) -> dict[Item, float]:
-    """Return when each record surely had room, in ms: a moment of rest, so not the earliest time.
+    """Return the first moment of rest, in ms, at which each record surely had room.
 
     Records get room in their order, until `capacity` records have room.
     """

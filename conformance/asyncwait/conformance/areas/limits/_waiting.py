@@ -164,7 +164,6 @@ class _Room:
 
 
 def _may_count(window: Window, run: Run, rest: Rest, until: float) -> bool:
-    """Whether a window may count a call until the next instant."""
     if window.per is None:
         return not -1 < run.calls[0].ended_seq <= rest.seq
     return window.until(run) >= until - ROUNDING
@@ -230,7 +229,7 @@ def pending_retry(leg: LegHistory, run: Run) -> Item | None:
 
 
 def long_waits(leg: LegHistory) -> Sequence[tuple[Item, float, float]]:
-    """Return each record that surely waits, with the start and the end of its wait, in ms.
+    """Return each record that surely waits, since when, and until when at least, in ms.
 
     The result is empty with several limits, with retries, and with batches.
     """
