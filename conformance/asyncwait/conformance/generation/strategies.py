@@ -84,8 +84,6 @@ def _scenarios(draw: Draw) -> Scenario:
 
 
 class _Drawn:
-    """Chance whose decisions hypothesis takes."""
-
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
 

@@ -231,7 +231,6 @@ def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], 
 
 
 def _is_named(facts: Facts, pos: int, course: Course) -> bool:
-    """Whether the error of a leg may mean a record."""
     ending = facts.leg.ending
     if ending.number is not None and course.first.record is not None:
         return ending.number == course.first.record

@@ -205,7 +205,6 @@ def _one_after_the_other(before: Item, item: Item) -> Iterator[Finding]:
 
 
 def _is_decided(before: Item, item: Item) -> bool:
-    """Whether a record may be decided when another record is called."""
     assert item.call is not None
     if before.decided_seq >= 0:
         return before.decided_seq < item.call.seq

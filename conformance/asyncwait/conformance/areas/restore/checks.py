@@ -167,8 +167,6 @@ def the_kept_outputs_are_one_legal_output(history: History) -> Judgement:
 
 
 class _Kept(Struct, frozen=True):
-    """An output that stays, of a record or a fence."""
-
     leg: int
     item: Item
     output: Output

@@ -123,7 +123,6 @@ def _run_ahead(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]
 
 
 def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
-    """Compare the elements of `kind` in the output with the input, in order."""
     came = [output for output in leg.outputs if isinstance(output.element, kind)]
     for output, item in zip_longest(came, leg.of(kind)):
         if output is None:
