@@ -1,6 +1,6 @@
-"""One folder for each area of rules: its checks, its examples, its witnesses.
+"""Evidence of all rules: one folder for each area, with its checks, examples and witnesses.
 
-The areas are those of the chapters of the specification, in their order; nothing lists them here.
+The specification's chapters define the areas and their order; nothing lists them here.
 """
 
 from asyncwait.conformance.areas._find import CHECKS, EXAMPLES, all_near_misses, all_witnesses

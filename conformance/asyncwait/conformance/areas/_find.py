@@ -1,4 +1,4 @@
-"""Finds the evidence of all areas: in the folder that is named like the chapter."""
+"""Finds the evidence of all areas: each folder has the name of a chapter."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -11,7 +11,6 @@ from asyncwait.spec.rules import areas
 
 
 def _modules(kind: str) -> Iterator[ModuleType]:
-    """Import the module `kind` of each area."""
     for area in areas().values():
         yield import_module(f"asyncwait.conformance.areas.{area.folder}.{kind}")
 

@@ -1,7 +1,7 @@
-"""What the evidence of an area is made of: examples, witnesses, and the words they are written in.
+"""Evidence of an area: examples, witnesses, and the notation of both.
 
-`_examples` and `_witness` show how they stand in a text, `_scenarios` how a scenario is told in it,
-`_notation` what happened in a run, and `_words` what both have in common.
+`_examples` and `_witness` read their texts, `_scenarios` the scenario in such a text, `_notation`
+the events of a run, and `_words` the words that both use.
 """
 
 from asyncwait.conformance.evidence._entries import entries

@@ -1,4 +1,4 @@
-"""How a text of many examples or witnesses is taken apart."""
+"""Splits a text of many examples or witnesses into entries."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from textwrap import dedent
 
 
 def entries(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each line at the margin, and the lines below it.
+    """Yield each line at the margin, with the lines below it.
 
-    A line further in continues the one before. A line at the margin that begins with `#` is a
+    An indented line continues the line before it. A line at the margin that begins with `#` is a
     remark.
     """
     for entry in re.split(r"\n(?=\S)", dedent(text).strip()):

@@ -1,13 +1,13 @@
-"""How examples are written: a name with its rules, below it a sentence, and then the scenario.
+"""Format of examples: a name with its rules, below it a sentence, and then the scenario.
 
     name-of-one: RULE-1, RULE-2
-        A sentence, or several: what stands behind the last full stop is the scenario.
+        A sentence, or several: the text after the last full stop is the scenario.
         capacity 2; 0: a b; a: 40 gives a1
     name-of-the-next: RULE-3 in both modes
-        That makes an ordered example and an unordered one.
+        This entry makes an ordered example and an unordered one.
         0: a
 
-`_scenarios` explains how a scenario is told.
+`_scenarios` explains the notation of a scenario.
 """
 
 from typing import Any
@@ -32,10 +32,10 @@ class Example(Struct, frozen=True):
 
 
 def example(about: str, sentence: str, told: str = "", /, **fields: Any) -> Example:
-    """Return an example of "name: RULE-1, RULE-2", a sentence, and a scenario, told as that is.
+    """Return an example of "name: RULE-1, RULE-2", a sentence, and the text of a scenario.
 
     Raises:
-        ValueError: there is no such scenario; the text names the example.
+        ValueError: the scenario is not in its notation; the message names the example.
     """
     name, _, rules = about.partition(": ")
     try:
@@ -45,10 +45,10 @@ def example(about: str, sentence: str, told: str = "", /, **fields: Any) -> Exam
 
 
 def examples(text: str) -> tuple[Example, ...]:
-    """Return the examples that `text` tells, as the docstring of this module shows.
+    """Return the examples in `text`, in the format of this module's docstring.
 
     Raises:
-        ValueError: it has none, or one has no sentence or no such scenario.
+        ValueError: `text` has no example, or an example has no sentence or no valid scenario.
     """
     return tuple(each for about, below in entries(text) for each in _read(about, below))
 

@@ -1,35 +1,36 @@
-"""What happens in a leg, in few words, for witnesses.
+"""Notation of the events of a leg in few words, for witnesses.
 
-What happens at one time stands behind it, apart by commas; times are apart by semicolons:
+Events follow their time, separated by commas; semicolons separate times:
 
     0: waits, takes 0 1, calls a b; 40: #0 gives x y, #1 raises, out x y
 
-    waits, left, left raising  the consumer waits; it leaves, by an error
+    waits, left, left raising  the consumer waits; it leaves; it leaves by an error
     gives up, intrudes stop    it stops waiting; another task reads, and gets that
     out a ~9                   it gets these elements, and waits again after each; see `_words`
-    gets a                     it gets it, and does not wait again
+    gets a                     it gets the element, and does not wait again
     wants 7                    it asks for a snapshot
     figures held=1 calls=2     it reads the statistics
     takes 0 1                  the operator takes inputs
-    reads, end, end raised     the source is asked, has ended, has raised its error
-    closes, closed             the source is closed, the operator has been left
-    calls a b, calls a#1       the function is called for each; calls are numbered from 0 on, and
-                               so are the records, where they are told apart
-    batch a b                  it is called for both together; each is a call
-    load a#0, joins 0 a#1      a call begins a load, which are numbered from 0 on; one is of load 0
+    reads, end, end raised     the operator asks the source; the source ends, or raises its error
+    closes, closed             the source is closed; the operator has been left
+    calls a b, calls a#1       the operator calls the function for each value; calls are numbered
+                               from 0 on, and so are records, where records are told apart
+    batch a b                  the operator calls the function for both together; each is a call
+    load a#0, joins 0 a#1      a call begins a load (loads are numbered from 0 on); a call joins
+                               load 0
     ahead a                    a load begins for no record
-    #0 gives x y               a call returns these results
-    #0 raises, #0 misreturns   it raises; it gives what is no collection
-    #0 told, #0 ends           it is cancelled; it ends by that
-    #0 cancelled               it is cancelled, and ends by it at once
-    asks a, asks a#1           the timeout handler is asked
-    asks a about CallFailed cause=ValueError        the failure handler is asked
+    #0 gives x y               call 0 returns these results
+    #0 raises, #0 misreturns   it raises; it gives a result that is no collection
+    #0 told, #0 ends           it is cancelled; it ends because of that
+    #0 cancelled               it is cancelled, and ends at once
+    asks a, asks a#1           the operator asks the timeout handler
+    asks a about CallFailed cause=ValueError        the operator asks the failure handler
     hook open                  a hook of the function runs
     blocked 40                 the loop is blocked until then
-    misuse swallowed ...       the operator does that, in these words
+    misuse swallowed ...       a misuse by the operator, with its detail
 
-A leg may also say how it ended, with further fields of `Ending` and `Leg`; one that does not has
-come to its end, and so has its input:
+A leg may also tell its ending, with further fields of `Ending` and `Leg`. A leg without an ending
+has come to its end, and so has its input:
 
     40: ends failed CallFailed record=a cause=ValueError abandoned=1
 """
@@ -78,19 +79,19 @@ _ENDS_OF_CALLS: Mapping[str, Literal["raised", "misreturned", "cancelled"]] = {
 
 
 def told(text: str) -> tuple[Event, ...]:
-    """Return the events that `text` tells.
+    """Return the events in `text`.
 
     Raises:
-        ValueError: it holds something else than the notation above.
+        ValueError: `text` is not in the notation above.
     """
     return tuple(_read(text)[0])
 
 
 def leg_of(text: str) -> Leg:
-    """Return the leg that `text` tells.
+    """Return the leg in `text`.
 
     Raises:
-        ValueError: it holds something else than the notation above.
+        ValueError: `text` is not in the notation above.
     """
     events, ending, fields = _read(text)
     if ending is None:
@@ -101,7 +102,7 @@ def leg_of(text: str) -> Leg:
 
 
 def _read(text: str) -> tuple[list[Event], Ending | None, dict[str, Any]]:
-    """Return what happened, how the leg ended if that is told, and what else is known of it."""
+    """Return the events, the ending if `text` has one, and further fields of the leg."""
     events: list[Event] = []
     ending: Ending | None = None
     fields: dict[str, Any] = {}
@@ -177,7 +178,7 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
 
 
 def _figures(options: Sequence[str]) -> dict[str, Any]:
-    """Return the figures that `options` tell; those of limits are apart by `+`."""
+    """Return the figures in `options`; `+` separates the figures of several limits."""
     figures = options_of(options)
     if "waiting_for_permits" in figures:
         figures["waiting_for_permits"] = figures["waiting_for_permits"].split("+")

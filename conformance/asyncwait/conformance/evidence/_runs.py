@@ -1,4 +1,4 @@
-"""Runs that nobody played: a scenario, and what happened in it, as a text tells it."""
+"""Hand-written runs: a scenario, and the text of its events."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -8,19 +8,19 @@ from asyncwait.spec.scenario import Scenario, Trace
 
 
 class Run(Struct, frozen=True):
-    """A scenario, and a trace of it."""
+    """A scenario, and a trace of the scenario."""
 
     scenario: Scenario
     trace: Trace
 
 
 def run_of(scenario: Scenario, text: str) -> Run:
-    """Return a run of `scenario` whose legs `text` tells; `then` stands between two of them.
+    """Return a run of `scenario` whose legs are in `text`; `then` separates two legs.
 
-    All have its mode and capacity; the first restores its snapshot.
+    All legs have its mode and capacity; the first restores its snapshot.
 
     Raises:
-        ValueError: a leg is not told in the words of `_notation`.
+        ValueError: a leg is not in the notation of `_notation`.
     """
     legs = [
         replace(leg_of(told), mode=scenario.mode, capacity=scenario.capacity)

@@ -1,27 +1,27 @@
-"""Scenarios in few words: in examples and witnesses, and wherever a scenario is shown.
+"""Notation of scenarios in few words, for examples and witnesses, and wherever a scenario is shown.
 
-Statements are apart by semicolons; what comes in stands behind its time, a plan behind its value:
+Semicolons separate statements. Elements follow their time, a plan follows its value:
 
     unordered; capacity 2; 0: a b@5/k ~9; 40: ^1; a: 80 gives a1; b: never, late gives b?; handled
 
     0: a b 9*c d%40            these elements come in at 0, see `_words`; before d comes in, the
                                source blocks the loop for 40 ms
     a: 40 gives x y            each call of a gives these results, 40 ms after it began
-    a: 40 raises, raises own   the first raises a ValueError then, all others an error of the
-                               harness's own, and at once
-    a: 3 times raises, gives x as many raise, then one gives a result
-    a: misreturns text         they give what is no collection
-    a: never                   they never answer
-    a: outlives 80 x           they swallow their cancellation, and give x 80 ms later
+    a: 40 raises, raises own   the first call raises a ValueError then, all others raise an error
+                               of the harness's own at once
+    a: 3 times raises, gives x three calls raise, then one gives a result
+    a: misreturns text         the calls give a result that is no collection
+    a: never                   the calls never answer
+    a: outlives 80 x           the calls swallow their cancellation, and give x 80 ms later
     a: gives x with thread blocks=40       with further fields of `Step`
-    a: never, late gives y, failed none    what its timeout and its failure handler do
-    a: 40 gives x, costs 3, of h           what a call costs, and the key of the value for limits
-    a b c: 40 gives *1         the plans of several; the star stands for their value
+    a: never, late gives y, failed none    results of its timeout and its failure handler
+    a: 40 gives x, costs 3, of h           cost of a call, and the key of the value for limits
+    a b c: 40 gives *1         the plans of several values; the star stands for their value
     plan 1 null: gives x       the plans of values that are no texts
 
-What else there is to say of a scenario has the name of its field: `timeout 80`, `figures_at 0 40`;
-`handled` alone is true, and a mode stands for itself. A snapshot is an element, and the parts of
-others stand in their order, or by name:
+Each further field of a scenario has its own name: `timeout 80`, `figures_at 0 40`; `handled` alone
+is true, and a mode needs no name. A snapshot is an element. The parts of other fields follow in
+their order, or by name:
 
     restore |1(a+b); retry; retry max_attempts=5 cap=160; requests 40 1, 80 2
     crashes 80, 40 mode=unordered; sink read 1, give_up 40 turns=3, leave
@@ -64,10 +64,10 @@ _HANDLERS = {"late": "handler", "failed": "failure"}
 
 
 def scenario_of(text: str = "", /, **fields: Any) -> Scenario:
-    """Return the scenario that `text` tells; `fields` are those that it does not.
+    """Return the scenario that `text` describes; `fields` holds the fields missing in `text`.
 
     Raises:
-        ValueError: a statement is none of the notation above, or breaks a limit.
+        ValueError: a statement is not in the notation above, or breaks a limit.
     """
     told: dict[str, Any] = defaultdict(tuple)
     for statement in filter(None, map(str.strip, text.split(";"))):
@@ -155,7 +155,7 @@ def _steps(words: list[str]) -> list[Step]:
 
 
 def _act(words: list[str]) -> dict[str, Any]:
-    """Return what a step or a handler does, and whatever stands behind `with`."""
+    """Return the fields of a step or a handler, including the options after `with`."""
     place = words.index("with") if "with" in words else len(words)
     verb, *rest = words[:place]
     values = [value_of(word) for word in rest]
@@ -180,7 +180,7 @@ def _act(words: list[str]) -> dict[str, Any]:
 
 
 LONGEST = 1_000
-"""Characters of a line."""
+"""Largest number of characters of a line."""
 
 
 def describe_scenario(scenario: Scenario) -> list[str]:

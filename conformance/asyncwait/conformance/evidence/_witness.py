@@ -1,6 +1,6 @@
-"""What witnesses are: hand-written runs that show what a check can see and what it must not.
+"""Witnesses: hand-written runs that show what a check can see and what it must not.
 
-Below the rule and what its check says stand a scenario, and two runs of it:
+A witness is a rule with the text of its violation, a scenario, and two runs of the scenario:
 
     RULE-1: what the check says
         plan: 0: a; a: 40 gives a1
@@ -8,9 +8,9 @@ Below the rule and what its check says stand a scenario, and two runs of it:
         # Why this is legal.
         keeps: 0: waits, takes 0, calls a; 40: #0 gives a1, out a1, end
 
-A near miss has one run: one that `breaks` the rule, one that `keeps` it, or one that `escapes` it,
-to which it does not apply; its plan is that of the one before if it does not say its own. `also`
-tells which further rules the run breaks. `_scenarios` and `_notation` explain the words.
+A near miss has a single run, which `breaks` the rule, `keeps` it, or `escapes` it because the rule
+does not apply. Its plan is the plan of the entry before, unless it has its own. `also` lists
+further rules that the run breaks. `_scenarios` and `_notation` explain the words.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Witness(Struct, frozen=True):
         rule: id of the rule.
         violating: a minimal run that breaks it.
         legal: a run as close to it as possible that keeps it, and in which the rule applies.
-        text: what the check says of the violating run, whole.
+        text: the whole text of the check's violation on the violating run.
     """
 
     rule: str
@@ -45,10 +45,10 @@ class NearMiss(Struct, frozen=True):
 
     Args:
         rule: id of the rule.
-        run: what happened.
-        text: what the check says of it, whole; nothing where the rule is not broken.
+        run: its scenario and trace.
+        text: the whole text of the check's violation; empty where the rule is not broken.
         applies: whether the rule applies in a run that does not break it.
-        also: ids of the other rules that it breaks, apart by blanks.
+        also: ids of the other rules that it breaks, separated by blanks.
     """
 
     rule: str
@@ -59,10 +59,10 @@ class NearMiss(Struct, frozen=True):
 
 
 def witnesses(text: str) -> tuple[Witness, ...]:
-    """Return the witnesses that `text` tells, as the docstring of this module shows.
+    """Return the witnesses in `text`, in the format of this module's docstring.
 
     Raises:
-        ValueError: it tells something else.
+        ValueError: `text` has another format.
     """
     found = []
     for rule, said, runs, _ in _read(text):
@@ -73,10 +73,10 @@ def witnesses(text: str) -> tuple[Witness, ...]:
 
 
 def near_misses(text: str) -> tuple[NearMiss, ...]:
-    """Return the near misses that `text` tells, as the docstring of this module shows.
+    """Return the near misses in `text`, in the format of this module's docstring.
 
     Raises:
-        ValueError: it tells something else.
+        ValueError: `text` has another format.
     """
     return tuple(
         NearMiss(rule, run, said, kind != "escapes", also)

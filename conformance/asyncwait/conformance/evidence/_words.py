@@ -1,15 +1,15 @@
-"""Words of which scenarios and traces are told: elements of a stream, values, and options.
+"""Words of scenarios and traces: elements of a stream, values, and options.
 
     a  a@5  a/k  a@5/k     a record, with its timestamp and its key
-    1  null/["k"]          values and keys that are no texts stand there as JSON
+    1  null/["k"]          values and keys that are no texts are written as JSON
     ~9  ~idle  ~active     a watermark, a status
     !3  !3/s               a latency marker, of a source
     ^1                     a barrier
-    |1(a+~9+b@5/k)=2       a snapshot of these, with what was read
-    |1(a)<|1(b)            one that carries another, of the operator upstream
+    |1(a+~9+b@5/k)=2       a snapshot of these elements, with the number of elements read
+    |1(a)<|1(b)            a snapshot with another snapshot, of the operator upstream
 
-An option is `name=value`, in which `_` stands for a blank, or a name alone, which is true. Where a
-scenario is shown, JSON writes the signs above as numbers, such as 002f for a slash.
+An option is `name=value`, in which `_` stands for a blank, or a name alone, which is true. A shown
+scenario has JSON escapes for the signs above, such as 002f for a slash.
 """
 
 import json
@@ -39,13 +39,13 @@ _JSON = frozenset('"[{-0123456789')
 
 
 def options_of(words: Iterable[str]) -> dict[str, Any]:
-    """Return by their names the options that `words` tell."""
+    """Return the options in `words`, by their names."""
     found = (word.partition("=") for word in words)
     return {name: value.replace("_", " ") if equals else True for name, equals, value in found}
 
 
 def options_in(part: Struct, names: Iterable[str]) -> Iterator[str]:
-    """Yield the options that say in what `part` differs from its defaults."""
+    """Yield the fields of `part` that differ from their defaults, as options."""
     defaults = {each.name: each.default for each in fields(part)}
     for name in names:
         value = getattr(part, name)
@@ -54,7 +54,7 @@ def options_in(part: Struct, names: Iterable[str]) -> Iterator[str]:
 
 
 def value_of(word: str) -> Any:
-    """Return what `word` is as JSON, or else the text that it is."""
+    """Return the JSON value of `word`, or `word` itself if it is no JSON."""
     if word[0] not in _JSON and word not in {"null", "true", "false"}:
         return word
     try:
@@ -97,10 +97,10 @@ def word_for(element: Element) -> str:
 
 
 def element_of(word: str) -> Element:
-    """Return the element that `word` tells.
+    """Return the element for a word.
 
     Raises:
-        ValueError: it tells none.
+        ValueError: `word` is no element.
     """
     if word in _STATUSES:
         return WatermarkStatus(_STATUSES[word])

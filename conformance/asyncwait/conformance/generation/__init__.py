@@ -1,4 +1,4 @@
-"""Scenarios that nobody wrote: random ones, large ones of known shapes, all the small ones."""
+"""Generated scenarios: random ones, large ones of known shapes, and all the small ones."""
 
 from asyncwait.conformance.generation._exhaustive import small_scenarios
 from asyncwait.conformance.generation._generate import FULL, QUICK, generate

@@ -1,7 +1,7 @@
-"""Every scenario of a small scope, none left out: most slips show in three elements already.
+"""Every scenario of a small scope: most defects show in three elements already.
 
-The scope has five parts: calls that answer, the same with two keys, calls that may fail and are
-repeated once, and, where two records share a call, calls that answer, and that may fail.
+The scope has five parts: calls that answer; such calls with two keys; calls that may fail and are
+repeated once; and, with two records in a batch, calls that answer, and calls that may fail.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,23 +23,23 @@ from asyncwait.spec.scenario import (
 )
 
 MOST_INPUTS = 3
-"""Elements of input: records, equal or not, watermarks and barriers."""
+"""Largest number of input elements: records, equal or not, watermarks and barriers."""
 
 CAPACITIES = (1, 2)
 DURATIONS = (0, GRID, 2 * GRID)
-"""Of each call by itself, in ms."""
+"""Durations of each call, in ms."""
 
 GAPS = (0, GRID)
-"""Before each element but the first, in ms."""
+"""Gaps before each element except the first, in ms."""
 
 DEADLINES = (None, GRID + GRID // 2)
-"""With the second, a call answers before its deadline, or too late."""
+"""Timeouts in ms; with the second, a call may answer before its deadline, or too late."""
 
 KEYS = ("x", "y")
-"""Of records in key-ordered mode; the first record has the first one."""
+"""Keys of records in key-ordered mode; the first record has the first key."""
 
 LATE: tuple[SinkStep, ...] = (SinkStep("pause", 3 * GRID),)
-"""A consumer that comes when everything has been decided; the other one waits from the start."""
+"""Script of a consumer that reads after everything was decided; the empty script reads at once."""
 
 ONCE_MORE = PlannedRetry(max_attempts=2, initial=GRID)
 
@@ -47,7 +47,7 @@ PAIRS = tuple(PlannedBatch(max_size=2, max_wait=GRID, in_flight=most) for most i
 HALVED = PlannedBatch(max_size=2, max_wait=GRID, in_flight=2, split=True)
 
 _Way = tuple[tuple[Step, ...], int]
-"""What the calls of a record do: those that raise, and after how many ms the next one answers."""
+"""Calls of a record: the steps that raise, and the duration of the next call, in ms."""
 
 ANSWERS: tuple[_Way, ...] = tuple(((), after) for after in DURATIONS)
 _RAISES, _RAISES_LATE = (Step("raise", after, error="ValueError") for after in GAPS)
@@ -58,13 +58,13 @@ SLIPS: tuple[_Way, ...] = (
     ((_RAISES_LATE,), 0),
     ((_RAISES, _RAISES), 0),
 )
-"""Of the last there is no answer: a record may be called twice."""
+"""Calls that may fail; the last entry never answers, as a record is called twice at most."""
 
 _Stream = tuple[tuple[Timed, ...], tuple[Plan, ...]]
 
 
 def small_scenarios() -> Iterator[Scenario]:
-    """Yield every scenario of the scope, each once, the smaller ones of each part first."""
+    """Yield every scenario of the scope, each once, the smaller scenarios of each part first."""
     for inputs, plans in _streams(ANSWERS):
         yield from _set_up(("ordered", "unordered"), inputs, plans)
     for inputs, plans in _streams(ANSWERS):
@@ -112,7 +112,7 @@ def _streams(ways: Sequence[_Way]) -> Iterator[_Stream]:
 
 
 def _words(length: int) -> Iterator[str]:
-    """Yield the kinds of the elements: a letter of its own for each value, in order of use."""
+    """Yield the kinds of elements as words, in which each value has a letter, in order of use."""
     for word in product("abcWB", repeat=length):
         letters = [kind for kind in dict.fromkeys(word) if kind in "abc"]
         if letters == list("abc")[: len(letters)]:
@@ -128,7 +128,7 @@ def _timed(kinds: str, gaps: tuple[int, ...]) -> tuple[Timed, ...]:
 
 
 def _element(kind: str, number: int) -> Element:
-    """Return an element; records are equal if their values are."""
+    """Return an element; two records are equal if their values are."""
     match kind:
         case "W":
             return Watermark(number)
@@ -151,7 +151,7 @@ def _with_keys(inputs: tuple[Timed, ...]) -> Iterator[tuple[Timed, ...]]:
 
 
 def _plans(kinds: str, values: list[str], calls: Sequence[_Way]) -> tuple[Plan, ...]:
-    """Return a plan for each value: each of its calls takes its own time and gives its own."""
+    """Return a plan for each value, in which each call has its own duration and result."""
     rest = iter(calls)
     return tuple(
         Plan(

@@ -1,6 +1,6 @@
-"""Seeded scenarios: random ones, and layers of profiles on them, so that any two profiles meet.
+"""Seeded scenarios: random ones, with layers of profiles on them, so that any two profiles meet.
 
-A layer draws from a chance of its own, so that whatever is drawn for it changes nothing elsewhere.
+Each layer draws from its own random generator, so its draws change nothing in other layers.
 """
 
 from collections import Counter
@@ -42,20 +42,20 @@ _RARELY = [False] * 5 + [True]
 
 
 def has_failing_calls(scenario: Scenario) -> bool:
-    """Whether a call raises or misreturns: what becomes of that is seen best without retries."""
+    """Whether a call raises or misreturns; scenarios show its consequences best without retries."""
     steps = (step for plan in scenario.plans for step in plan.steps)
     return any(step.does in {"raise", "misreturn"} for step in steps)
 
 
 def with_retries(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return a scenario in which the calls of another one fail first, and are repeated."""
+    """Return `scenario` with calls that fail first and are repeated."""
     limit, jitter = chance.choice(_LIMITS), chance.choice(_JITTER)
     retry = PlannedRetry(
         max_attempts=chance.choice(_ATTEMPTS),
         initial=chance.choice(_PAUSES) * TICK,
         multiplier=chance.choice([1, 2, 2, 3]),
         cap=chance.choice(_CAPS),
-        # Whether a back-off would outlast the deadline is no matter of chance.
+        # No random jitter decides whether a back-off outlasts the deadline.
         jitter=jitter if scenario.timeout is None else 0,
         attempt_timeout=None if limit is None else limit * TICK,
         on_error=chance.choice(_ON_ERROR),
@@ -120,13 +120,13 @@ _LATE = [None] * 4 + [
     *(Handler("none"), Handler("none")),
     *(Handler("raise", error="ValueError"), Handler("misreturn", error="text")),
 ]
-"""What a timeout handler does instead, so that the failure handler is asked."""
+"""Timeout handlers that give no results, so that the operator asks the failure handler."""
 
 
 def with_failure_handlers(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return a scenario in which calls of another one fail, and somebody has results instead."""
+    """Return `scenario` with failing calls, and with failure handlers that often have results."""
     kinds = [kind for kind in _HANDLED if kind != "never" or scenario.timeout is not None]
-    # What is completed and then raises is a failure of its own: no attempt follows.
+    # A call that completes its record and then raises fails at once: no attempt follows.
     throws = _RARELY if scenario.form == "callback" and scenario.retry is None else [False]
     plans = tuple(_spared_plan(chance, plan, kinds, throws) for plan in scenario.plans)
     handled = scenario.handled and chance.choice([True, True, False])
@@ -150,7 +150,7 @@ def _spared_plan(chance: Chance, plan: Plan, kinds: Sequence[str], throws: Seque
 
 
 def _step(chance: Chance, step: Step, kinds: Sequence[str], throws: Sequence[bool]) -> Step:
-    """Return what a call does instead, or all the same; what it gave, it completes with."""
+    """Return the step, or a failing step instead; a step that throws keeps its results."""
     match chance.choice(kinds):
         case "raise":
             at_once = step.after == 0 and not step.thread and chance.choice(throws)
@@ -173,14 +173,14 @@ KEYS: tuple[tuple[Any, ...], ...] = (
     (None, "x", None, ""),
     (["x", 1], ["x", 1.0], {"id": 1}, 7),
 )
-"""Of these one is chosen, and from it the key of each record; the first are the simplest."""
+"""Sets of keys, the simplest first; a scenario draws one set, and each record a key of it."""
 
 _MODES: Sequence[Any] = ["key-ordered"] * 5 + ["ordered", "unordered"]
 _NEXT: Sequence[Any] = [None, None, "key-ordered", "ordered", "unordered"]
 
 
 def with_keys(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return another scenario with new keys, in key-ordered mode if only after a crash."""
+    """Return `scenario` with new keys, in key-ordered mode at once or after a crash."""
     keys = chance.choice(KEYS)
     crashes = tuple(replace(crash, mode=chance.choice(_NEXT)) for crash in scenario.crashes)
     mode = chance.choice(_MODES) if crashes else "key-ordered"
@@ -203,25 +203,25 @@ def _keyed(chance: Chance, element: Element, keys: Sequence[Any]) -> Element:
 _READINGS = (3, 4, 5, 6)
 _TICKS = range(16)
 _OFF = TICK // 2
-"""Milliseconds behind a tick at which figures are read: no event counts, or not, just then."""
+"""Milliseconds between a tick and a reading of figures: no other event happens at a reading."""
 
 _ROOMS = (1, 2, 3, 1, 2, 6)
 
 
 def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return a scenario in which the statistics are read now and then."""
+    """Return `scenario` with a few readings of the statistics."""
     drawn = {chance.choice(_TICKS) * TICK + _OFF for _ in range(chance.choice(_READINGS))}
     return replace(scenario, figures_at=tuple(sorted(drawn)))
 
 
 def _uncopied(step: Step) -> Step:
-    """Have a call that raises at once do so as there is no copy for it."""
+    """Have a call that raises at once raise because its value can't be copied."""
     is_so = step.does == "raise" and not (step.after or step.thread or step.twice)
     return replace(step, uncopied=True) if is_so else step
 
 
 def with_copies(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return a scenario with copies; there is none for some values or calls."""
+    """Return `scenario` with copies; some values or calls can't be copied."""
     plans = list(scenario.plans)
     if plans and scenario.retry is None and chance.choice(_SOMETIMES):
         number = chance.randint(0, len(plans) - 1)
@@ -232,12 +232,12 @@ def with_copies(chance: Chance, scenario: Scenario) -> Scenario:
 
 
 def maybe(rng: Random, chance: float) -> bool:
-    """Return True with a probability."""
+    """Return True with the probability `chance`."""
     return rng.random() < chance
 
 
 def batch_of(rng: Random, base: Scenario) -> PlannedBatch:
-    """Return batches that fit the capacity and the retries of a scenario."""
+    """Return the configuration of batches that fits the capacity and the retries of `base`."""
     return PlannedBatch(
         max_size=rng.randint(1, min(4, base.capacity)),
         max_wait=rng.choice([0, 1, 1, 2, 5, 100]) * GRID,
@@ -248,7 +248,7 @@ def batch_of(rng: Random, base: Scenario) -> PlannedBatch:
 
 
 def with_batches(rng: Random, scenario: Scenario) -> Scenario:
-    """Return a scenario with batches, some of which fail or answer as a whole."""
+    """Return `scenario` with batches, some of which fail or answer as a whole."""
     plans = tuple(_shared(rng, plan) for plan in scenario.plans)
     return replace(scenario, plans=plans, batch=batch_of(rng, scenario))
 
@@ -263,7 +263,7 @@ def _shared(rng: Random, plan: Plan) -> Plan:
 
 
 def cache_of(rng: Random, values: int) -> PlannedCache:
-    """Return a cache for the keys of some values; an entry ages half a step beside all calls."""
+    """Return a cache for `values` keys; its entries expire half a step after all calls."""
     refresh_ahead = rng.choice([None, None, None, 30, 50])
     stale_if_error = rng.choice([None, None, None, 2 * GRID, 20 * GRID])
     is_bounded = refresh_ahead is None and stale_if_error is None
@@ -277,7 +277,7 @@ def cache_of(rng: Random, values: int) -> PlannedCache:
 
 
 def with_limits(rng: Random, scenario: Scenario) -> Scenario:
-    """Return a scenario with one or two limits, and with costs of its values."""
+    """Return `scenario` with one or two limits, and with costs of its values."""
     number = rng.choice([1, 1, 2])
     limits = tuple(_limit(rng, keyed=scenario.batch is None) for _ in range(number))
     plans = tuple(_costing(rng, plan, limits) for plan in scenario.plans)
@@ -310,25 +310,25 @@ def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
     cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
     if maybe(rng, 0.04):
         cost = most + 1
-    # To be given no copy counts as a call, which no limit counts.
+    # A failed copy counts as a call, but not for a limit.
     steps = tuple(replace(step, uncopied=False) for step in plan.steps)
     changes = {"steps": steps, "uncopied": False, "handler": handler}
     return replace(plan, cost=cost, group=group, **changes)
 
 
 QUICK, FULL = 700, 10_000
-"""How many scenarios a quick and a full run generate."""
+"""Numbers of scenarios that a quick and a full run generate."""
 
 
 class Layer(NamedTuple):
-    """What is put on a random scenario now and then."""
+    """Change that some random scenarios get."""
 
     share: float
-    """Of the scenarios that are drawn; those in which few pairs have met have it more often."""
+    """Share of the drawn scenarios; scenarios in which rare pairs meet get it more often."""
 
     put_on: Callable[[Chance, Scenario], Scenario]
     fails: bool = False
-    """Whether calls fail by it: it is not for scenarios in which some do so already."""
+    """Whether the layer makes calls fail: it skips scenarios in which calls fail already."""
 
 
 def _with(name: str) -> Callable[[Chance, Scenario], Scenario]:
@@ -346,7 +346,7 @@ LAYERS: Mapping[str, Layer] = {
     "unshielded": Layer(0.3, _with("unshielded")),
     "reuses": Layer(0.2, _with("reuses")),
 }
-"""In the order in which they are put on: what is repeated at last fails, and is copied."""
+"""Layers in the order of their use: failures follow retries, and copies follow failures."""
 
 _TRAITS: Mapping[str, Callable[[Scenario], object]] = {
     "ordered": lambda base: base.mode == "ordered",
@@ -359,13 +359,13 @@ _TRAITS: Mapping[str, Callable[[Scenario], object]] = {
     "pauses": lambda base: _does(base, "pause"),
     "leaves": lambda base: base.cancel_at is not None or _does(base, "give_up", "leave", "raise"),
 }
-"""What of a scenario each layer is to meet, too."""
+"""Traits of a scenario that each layer shall meet, too."""
 
 _SETS = 3
-"""Of so many sets of layers, that is put on whose pairs have met least."""
+"""Number of sets of layers drawn for a scenario; the set whose pairs occurred least is used."""
 
 _RARE = 1_000_000
-"""What a pair counts that has never met; one that has, so many times less."""
+"""Weight of a pair that has never met; n earlier meetings divide it by n + 1."""
 
 
 def generate(count: int, seed: int) -> tuple[Scenario, ...]:
@@ -389,9 +389,9 @@ def _different(seed: int) -> Iterator[Scenario]:
 
 
 def _chosen(chance: Random, base: Scenario, met: Counter[tuple[str, str]]) -> Sequence[str]:
-    """Return the layers to put on `base`, and count which pairs have `met` then.
+    """Return the layers for `base`, and count their pairs in `met`.
 
-    Weights are whole numbers, so that every Python adds them up to the same.
+    Weights are whole numbers, so that their sum is the same in every Python.
     """
     traits = [name for name, is_there in _TRAITS.items() if is_there(base)]
     has_failed = has_failing_calls(base)

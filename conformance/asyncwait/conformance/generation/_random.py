@@ -37,10 +37,10 @@ T = TypeVar("T")
 
 
 class Chance(Protocol):
-    """Where decisions come from: `random.Random`, or a test tool that shrinks."""
+    """Source of random decisions: `random.Random`, or a test tool that shrinks."""
 
     def choice(self, options: Sequence[T], /) -> T:
-        """Return one of `options`, each as likely as another."""
+        """Return one of `options`, all with the same probability."""
         ...
 
     def randint(self, least: int, most: int, /) -> int:
@@ -49,7 +49,7 @@ class Chance(Protocol):
 
 
 TICK = GRID
-"""Milliseconds between two times before they are taken apart."""
+"""Milliseconds between two drawn times, before `apart` adds offsets."""
 
 _OFFSETS = {
     "Scenario.timeout": 6,
@@ -65,17 +65,17 @@ _OFFSETS = {
     "Crash.at": 16,
     "Scenario.source_ends_at": 17,
 }
-"""Milliseconds that each kind of time lies behind a tick; inputs come on ticks.
+"""Milliseconds between a tick and each kind of time; inputs come on ticks.
 
-With the least offsets that differ, many attempts are needed until their sum makes another offset.
+These are the smallest different offsets: only many attempts add up to another offset.
 """
 
 _OF_CALLS = 5
-"""Milliseconds that a call lasts longer than whole ticks at most; values differ in them."""
+"""Largest offset of a call's duration, in ms; values differ in this offset."""
 
 
 def apart(scenario: Scenario) -> Scenario:
-    """Return a scenario whose kinds of times have different offsets to the ticks."""
+    """Return a scenario in which each kind of time has its own offset to the ticks."""
 
     def offset(own: int) -> Callable[[str, int], int]:
         def move(kind: str, ms: int) -> int:
@@ -92,10 +92,10 @@ def apart(scenario: Scenario) -> Scenario:
 
 
 VALUES: tuple[Any, ...] = ("a", "b", "c", 1, "d")
-"""Few, so that equal payloads are common."""
+"""A few values, so that equal payloads are common."""
 
 ODD_VALUES: tuple[Any, ...] = (True, ["x"], {"k": 1}, None, "", 0, 1.0)
-"""Equal across types, falsy, unhashable: what an opaque value may be, too."""
+"""Values that are equal across types, falsy or unhashable: opaque values may be all of these."""
 
 _KINDS = ["record"] * 14 + ["watermark"] * 3 + ["barrier"] * 2 + ["status", "marker"] * 3
 _RECORD = ["record"]
@@ -116,7 +116,7 @@ _CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause",
 _FLAVOURS = ["crash", "failing"] * 4 + ["abandoning", "leaving", "calm"] * 2
 _KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None, ["k"]]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
-"""What event time begins with, in ms."""
+"""First timestamps of event time, in ms."""
 _STAMPS = [None, 0, 1, 1, 2]
 _TICKS = range(13)
 _CAPACITY = [1, 2, 2, 3, 3, 4, 6] * 3 + [12]
@@ -129,13 +129,13 @@ def scenario(chance: Chance) -> Scenario:
     timeouts: list[int | None] = [1, 2] if flavour == "abandoning" else [None, None, 2, 3, 5]
     timeout = chance.choice(timeouts)
     handled = timeout is not None and (flavour != "failing" or chance.choice(_EITHER))
-    # A consumer may stop amid the results of a record.
+    # A consumer may stop in the middle of a record's results.
     stops = flavour != "crash" and chance.choice(_RARELY)
-    # What comes in at once runs at once, and then several calls can fail.
+    # Elements that come at once are called at once, so that several calls can fail.
     gaps = _AT_ONCE if flavour == "failing" else _GAPS
     inputs = _inputs(chance, gaps, _RECORD if stops else _KINDS)
     restore = _restore(chance) if not stops and chance.choice(_RARELY) else None
-    # Made whether they are used or not: what comes later must not change when inputs go.
+    # All plans are drawn, used or not: later draws must not change when inputs are removed.
     made = [
         _plan(
             chance,
@@ -149,7 +149,7 @@ def scenario(chance: Chance) -> Scenario:
     used = _values(inputs, restore)
     plans = tuple(plan for plan in made if identity(plan.value) in used)
     if not handled and flavour != "failing":
-        timeout = None  # Without a handler a deadline is a failure, which calm ones are spared.
+        timeout = None  # Without a handler a deadline is a failure.
     plain = Scenario(
         mode=chance.choice(["unordered", "ordered"]),
         capacity=chance.choice(_CAPACITIES.get(flavour, _CAPACITY)),
@@ -171,7 +171,7 @@ def scenario(chance: Chance) -> Scenario:
 
 
 def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
-    """Dress a scenario up, now and then: what surrounds an operator is not always plain."""
+    """Return `scenario` with rare variants of its function, source, hooks and consumer."""
     failing, coroutine = flavour == "failing", scenario.hooks == "coroutine"
     changes: dict[str, Any] = {
         "function": chance.choice(["function"] * 6 + ["partial", "object", "awaitable"]),
@@ -197,7 +197,7 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
 
 
 def _values(inputs: tuple[Timed, ...], restore: Snapshot | None) -> set[str]:
-    """Return the identities of what is called: only these values are worth a plan."""
+    """Return the identities of the called values: other values need no plan."""
     elements = [timed.element for timed in inputs] + list(restore.in_flight if restore else ())
     return {identity(element.value) for element in elements if isinstance(element, Record)}
 
@@ -288,7 +288,7 @@ def _sink(chance: Chance, flavour: str, *, stops: bool) -> tuple[SinkStep, ...]:
     if stops:
         steps += (SinkStep("read", chance.choice([1, 1, 2])), SinkStep("pause", 12 * TICK))
     elif flavour == "failing" and not chance.choice(_SOMETIMES):
-        # Long enough for a second failure behind the first.
+        # The pause is long enough for a second failure after the first.
         steps.append(SinkStep("pause", 12 * TICK))
     for _ in range(chance.choice([0, 0, 1, 2, 3, 5])):
         does, n = chance.choice(_CONSUMERS), chance.randint(1, 6)

@@ -1,4 +1,4 @@
-"""Scenarios of other shapes than the small ones: what begins beyond a few elements, or between.
+"""Large scenarios of known shapes, for defects that small scenarios can't show.
 
 wide    many records in flight at once, many results, long segments, large snapshots
 long    thousands of records through a small operator, with objects that are counted
@@ -7,13 +7,13 @@ dense   everything in few instants
 sparse  long silences, and deadlines from milliseconds to years
 fine    instants a millisecond apart, hundreds of deadlines among them
 flaky   calls that fail or hang, and are repeated after milliseconds, before they have cleaned up
-spared  calls that fail or are late, and handlers that have results all the same, or mostly
-lines   long lines of records that wait for few keys, and now and then one of a key of its own
+spared  calls that fail or are late, and handlers that mostly have results for them
+lines   long lines of records that wait for few keys, and a few records with a key of their own
 batched records that share calls, with all that other profiles bring
 limited records that wait for permits, without budgets, which end streams in the middle
 cached  records of few keys, whose results are kept, with nearly all that other profiles bring
 
-A shape is drawn from its size and a seed alone, so that a smaller size is a smaller scenario.
+The size and a seed alone determine a shape, so that a smaller size gives a smaller scenario.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ from asyncwait.spec.scenario import (
 from asyncwait.spec.snapshots import Stored
 
 DAY = 86_400_000
-"""Milliseconds."""
+"""Milliseconds of a day."""
 
 Durations = Callable[[Random], int]
 
@@ -68,7 +68,7 @@ def _stream(
     fence: float = 0.05,
     barrier: float = 0.05,
 ) -> tuple[Timed, ...]:
-    """Return `size` elements: records of so many values, and fences and barriers among them."""
+    """Return `size` elements: records of `values` values, with fences and barriers among them."""
     inputs: list[Timed] = []
     at = 0
     for number in range(size):
@@ -83,7 +83,7 @@ def _element(rng: Random, number: int, values: int, fence: float, barrier: float
         return Barrier(number)
     if chance < barrier + fence:
         return WatermarkStatus(maybe(rng, 0.5)) if maybe(rng, 0.2) else Watermark(number)
-    # Some are equal to one that came before, key and time included.
+    # Some records equal an earlier record, key and time included.
     return Record(f"v{rng.randrange(values)}", number // 8, rng.choice([None, "k", number]))
 
 
@@ -219,7 +219,7 @@ def _flaky(rng: Random, size: int) -> Scenario:
         initial=rng.choice([1, 2, 5]),
         multiplier=rng.choice([1, 2]),
         cap=rng.choice([3, 60_000]),
-        # Whether a back-off would outlast the deadline is no matter of chance.
+        # No random jitter decides whether a back-off outlasts the deadline.
         jitter=rng.choice([0, 0, 100]) if timeout is None else 0,
         attempt_timeout=limit,
         on_result=rng.choice(["never", "pair"]),
@@ -373,7 +373,7 @@ _ALIKE: Sequence[Mapping[str, Any]] = [
     {"v0": 1, "v1": 1.0, "v2": True},
     {"v0": ["v0", 1], "v1": ["v0", None]},
 ]
-"""What values are in place of the first: null, or alike."""
+"""Values that replace the first ones: null, or values that look alike."""
 
 
 def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
@@ -429,7 +429,7 @@ def _of_a_line(rng: Random, element: Element, keys: Sequence[Any], number: int) 
 
 
 def _failing(rng: Random, step: Step, *, late: bool) -> Step:
-    """Return a call that often fails: it raises, gives no results, or none in time."""
+    """Return a call that often fails: it raises, misreturns, or never answers."""
     kind = rng.choice(["reply", "raise", "misreturn", "never" if late else "raise"])
     if kind == "raise":
         return Step("raise", step.after, error=rng.choice(["ValueError", "", "StopIteration"]))
@@ -467,11 +467,11 @@ SHAPES: Mapping[str, tuple[Callable[[Random, int], Scenario], int]] = {
 """Function that draws each shape, and its number among the scenarios of a quick run, by name."""
 
 LARGEST = 100
-"""Size at which each shape is as large as it gets."""
+"""Largest size of a shape."""
 
 
 def shape(name: str, size: int, seed: int) -> Scenario:
-    """Return the scenario of a shape that belongs to `size` (1 to `LARGEST`) and `seed`."""
+    """Return the scenario of a shape with `size` (1 to `LARGEST`) and `seed`."""
     draw, _ = SHAPES[name]
     scenario = draw(Random(f"{name} {seed}"), size)
     called = {identity(each.value) for each in scenario.elements if isinstance(each, Record)}
@@ -480,9 +480,10 @@ def shape(name: str, size: int, seed: int) -> Scenario:
 
 
 def shapes(count: int, seed: int) -> Iterator[tuple[str, Scenario]]:
-    """Yield the shapes that go with `count` small scenarios, each with a name.
+    """Yield the shapes that accompany `count` small scenarios, each with a name.
 
-    They depend on both, as those do. A long one is a third as long in a quick run.
+    Both arguments determine them, like the small scenarios. In a quick run a long shape has a third
+    of its length.
     """
     for name, (_, share) in SHAPES.items():
         size = LARGEST if name != "long" or count > QUICK else LARGEST // 3

@@ -1,4 +1,4 @@
-"""Random scenarios for property tests: hypothesis draws them, and shrinks those that fail.
+"""Random scenarios for property tests: hypothesis draws them, and shrinks failing scenarios.
 
     BACKEND = stream_backend(open_operator, profiles=["ordered", "timeouts"])
 
@@ -32,10 +32,11 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 def scenarios(backend: Backend | None = None) -> st.SearchStrategy[Scenario]:
-    """Return scenarios of every kind.
+    """Return a strategy for scenarios of every kind.
 
     Args:
-        backend: adapts each scenario to the capabilities of this backend; None for no change.
+        backend: the strategy adapts each scenario to the capabilities of this backend; None for no
+            change.
     """
     if backend is None:
         return _scenarios()
@@ -46,8 +47,8 @@ def check(backend: Backend, scenario: Scenario) -> None:
     """Play a scenario on a backend in this process, and judge the run by all rules.
 
     Args:
-        backend: as `stream_backend` returns it; its expected failures may be broken.
-        scenario: is adapted to the capabilities of the backend.
+        backend: the result of `stream_backend`; the run may break its expected failures.
+        scenario: the check adapts it to the capabilities of the backend.
 
     Raises:
         AssertionError: the run breaks a MUST, or the backend gave no run. The message names the
@@ -83,8 +84,6 @@ def _scenarios(draw: Draw) -> Scenario:
 
 
 class _Drawn:
-    """Decisions that hypothesis takes."""
-
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
 

@@ -1,4 +1,4 @@
-"""From a trace to a judgement: histories of legs, moments of rest, checks; README.md tells how."""
+"""Judgement of a trace: histories of legs, moments of rest, checks; see README.md."""
 
 from asyncwait.conformance.judging._calls import TURN, Outcome, running_at
 from asyncwait.conformance.judging._check import (

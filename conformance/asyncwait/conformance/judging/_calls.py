@@ -52,24 +52,24 @@ class Outcome(NamedTuple):
 
 
 class Course(Struct, frozen=True, eq=False):
-    """The attempts of one record, and the outcome of the last one; None for no outcome."""
+    """Attempts of one record, and the outcome of the last attempt; None for no outcome."""
 
     attempts: tuple[Call, ...]
     outcome: Outcome | None
 
     @property
     def first(self) -> Call:
-        """The call with which its time begins."""
+        """The call with which the record's time begins."""
         return self.attempts[0]
 
     @property
     def last(self) -> Call:
-        """The call that counts."""
+        """The call whose outcome counts."""
         return self.attempts[-1]
 
     @property
     def deadline(self) -> float:
-        """The end of its time, in ms."""
+        """The end of the record's time, in ms."""
         return self.first.deadline
 
 
@@ -155,14 +155,14 @@ def _outcome(facts: Facts, call: Call, at: float, pause: _Pause | None) -> Outco
 
 
 class Calls(Struct, frozen=True, eq=False):
-    """Calls and the records that they belong to."""
+    """Calls by the places of their records, and calls without a record or a reason."""
 
     of: dict[int, Course]
     extra: tuple[Call, ...]
 
 
 def link_calls(facts: Facts) -> Calls:
-    """Find out which record each call is for."""
+    """Return the calls with their records."""
     return _as_told(facts) if facts.scenario.tells_apart else _in_order(facts)
 
 
@@ -181,7 +181,7 @@ def _as_told(facts: Facts) -> Calls:
 
 
 def _in_order(facts: Facts) -> Calls:
-    """Give each call the first record with its value that has none yet."""
+    """Give each call the first record with its value that has no call yet."""
     waiting: dict[str, deque[int]] = defaultdict(deque)
     for given in facts.inputs:
         if isinstance(given.element, Record):
@@ -198,11 +198,11 @@ def _in_order(facts: Facts) -> Calls:
 
 
 _Span: TypeAlias = tuple[float, float]
-"""From when until when something runs, in ms."""
+"""Begin and end of a run, in ms."""
 
 
 def running_at(times: Iterable[_Span]) -> Iterator[tuple[float, int]]:
-    """Yield each time at which something begins, in order, and how many things run then."""
+    """Yield each time at which a run begins, in order, and the number of runs at that time."""
     spans = list(times)
     begun = sorted(since for since, _ in spans)
     over = sorted(max(since, until) for since, until in spans)
@@ -211,10 +211,10 @@ def running_at(times: Iterable[_Span]) -> Iterator[tuple[float, int]]:
 
 
 def overloaded_at(facts: Facts) -> float:
-    """Return when the call was late after which too many late calls ran on.
+    """Return when the call timed out with which too many abandoned calls ran; NEVER for none.
 
-    NEVER if the leg did not fail by them. Calls that end soon after their deadlines may have been
-    too many, too.
+    The result is NEVER if the leg did not fail for this reason. Calls that end soon after their
+    deadlines may have counted, too.
     """
     ending, most, calls = facts.leg.ending, facts.most_calls, facts.runs
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
@@ -226,14 +226,14 @@ def overloaded_at(facts: Facts) -> float:
 
 
 def may_be_overloaded_at(facts: Facts) -> float:
-    """Return when the first call was late after which too many may have run on; NEVER for none."""
+    """Return when the first call timed out with which too many may have run on; NEVER for none."""
     return next((at for at, _ in _perhaps_above(facts)), NEVER)
 
 
 def _perhaps_above(facts: Facts) -> Iterator[_Span]:
     """Yield the spans in which more late calls than allowed may seem to run on.
 
-    An operator may count in the instant in which a call ends.
+    An operator may still count a call in the instant in which it ends.
     """
     late = [call for call in facts.runs if call.ended_at > call.until]
     return _above(facts.most_calls, [(c.until, nextafter(c.ended_at, NEVER)) for c in late])

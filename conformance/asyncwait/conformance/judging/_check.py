@@ -1,6 +1,6 @@
-"""What a check is, what it yields, and what checks of several areas ask of a leg.
+"""Checks and their findings, and questions about a leg that checks of several areas share.
 
-A check is a pure function from a history to what held and what did not.
+A check is a pure function from a history to its findings.
 """
 
 from bisect import bisect_right
@@ -17,11 +17,11 @@ from asyncwait.spec import Record
 from asyncwait.spec.scenario import PLANNED_ERRORS, FailureAsked, identity
 
 LONGEST = 1_000
-"""Characters of what is said of a violation."""
+"""Largest number of characters in the text of a violation."""
 
 
 class Violation(Struct, frozen=True):
-    """One spot where a rule is broken.
+    """One place where a rule is broken.
 
     Args:
         at: ms since the leg began.
@@ -32,16 +32,17 @@ class Violation(Struct, frozen=True):
     leg: int = 0
 
     def __post_init__(self) -> None:
-        # It may quote what a foreign program has told, of any length.
+        # The text may quote a foreign program, at any length.
         if len(self.text) > LONGEST:
             force_setattr(self, "text", f"{self.text[:LONGEST]}...")
 
 
 class Judgement(Struct, frozen=True):
-    """What a check says of one trace.
+    """Result of one check on one trace.
 
     Args:
-        error: why the check broke on this trace, so that it has not judged; empty if it has.
+        applied: number of places where the rule applied.
+        error: why the check itself failed on this trace; empty if it judged.
     """
 
     applied: int = 0
@@ -50,7 +51,7 @@ class Judgement(Struct, frozen=True):
 
 
 _NOTHING = Judgement()
-"""Most rules don't apply to most traces."""
+"""Result of most checks: most rules don't apply to most traces."""
 
 Finding: TypeAlias = tuple[str, float] | None
 """One place where a rule applied: None where it held, else what is wrong and when."""
@@ -60,7 +61,7 @@ WholeCheck: TypeAlias = Callable[[History], Judgement]
 
 
 class Check(Struct, frozen=True):
-    """What judges by one rule: a function of a history, without any effect."""
+    """Check of one rule: a function of a history, without side effects."""
 
     rule: str
     function: WholeCheck
@@ -73,7 +74,7 @@ class Check(Struct, frozen=True):
 def leg_check(
     rule: str, *, needs_times: bool = True, judges_wrong_arguments: bool = False
 ) -> Callable[[LegCheck], Check]:
-    """Make a check of a function that looks at one leg at a time.
+    """Make a check of a function that judges one leg at a time.
 
     Args:
         rule: id of the rule.
@@ -101,12 +102,12 @@ def leg_check(
 
 
 def check(rule: str) -> Callable[[WholeCheck], Check]:
-    """Make a check of a function that looks at a whole trace; see `leg_check`."""
+    """Make a check of a function that judges a whole trace; see `leg_check`."""
     return lambda function: Check(rule, function)
 
 
 def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
-    """The leg fails with the error `name` if a record that was decided first has it coming."""
+    """Judge that the leg fails with the error `name` if this error decided a record first."""
     blamed = first_failures(leg)
     ending = leg.ending
     if not blamed or any(item.wrong != name for item in blamed):
@@ -127,9 +128,10 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
 
 
 def first_failures(leg: LegHistory) -> list[Item]:
-    """Return the records that failed first; several if it was in one instant.
+    """Return the records that failed first; several if they failed in one instant.
 
-    None where the consumer had left: closing is what fails then, and no earlier failure is told.
+    The list is empty if the consumer had left: then the leg fails by closing, and no earlier
+    failure comes out.
     """
     if leg.ending.how == "failed" and leg.left_at < NEVER:
         return []
@@ -145,7 +147,7 @@ def item_of(leg: LegHistory, call: Call) -> Item | None:
 def lost_failure(
     leg: LegHistory, item: Item, call: Call, what: str, asked: Container[Item]
 ) -> Finding:
-    """Say how the failure of a call that several records share was lost for one of them."""
+    """Return how the failure of a call that several records share was lost for `item`."""
     if item.last is not call or leg.ending.how in {"failed", "left", "crashed", "interrupted"}:
         return None
     is_lost = bool(item.wrong) or (item.failure != "" and item not in asked)
@@ -157,7 +159,7 @@ def lost_failure(
 
 
 def failures_asked(leg: LegHistory) -> Mapping[Item, FailureAsked]:
-    """Return what the failure handler was asked first, by the record that it was about."""
+    """Return the first request to the failure handler about each record."""
     found: dict[Item, FailureAsked] = {}
     for _, event in leg.seen(FailureAsked):
         number = leg.facts.numbers.of(event, identity(event.value))
@@ -167,17 +169,17 @@ def failures_asked(leg: LegHistory) -> Mapping[Item, FailureAsked]:
 
 
 _NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}
-"""What plans call an error by the name of its class; all others are of the harness's own."""
+"""Errors that plans name by their class; all other errors are the harness's own."""
 
 
 def causes_of(item: Item, failure: str, cause: str) -> set[str]:
-    """Return the class names that the cause of a record's failure may have; none if any may.
+    """Return the class names that the cause of a record's failure may have; empty for any.
 
-    Where it may have no cause, "" is among them.
+    The set contains "" if the failure may have no cause.
     """
     if cause:
         return {cause}
-    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 says what is the cause.
+    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 defines the cause.
         is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
         return {"", "TimeoutError"} if is_first else set()
     if failure != "CallFailed" or item.last is None:
@@ -185,17 +187,17 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     error = item.last.step.error
     if item.timed_out or error not in _NAMED:
         return {"Planned"}
-    # The language itself turns the one into the other where it leaves a coroutine.
+    # Python itself raises RuntimeError for a StopIteration that leaves a coroutine.
     return {error, "RuntimeError"} if error == "StopIteration" else {error}
 
 
 def either(names: Iterable[str]) -> str:
-    """Return names of errors as a sentence has them; "" is the name of none."""
+    """Join names of errors for a sentence; "" stands for no error."""
     return " or ".join(sorted(name or "none" for name in names))
 
 
 class FirstBehind:
-    """Finds when something first came out that was read behind some place."""
+    """Finds when the first element that was read behind some place came out."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         began = [item.first_seq if item.given else NEVER for item in items]
@@ -203,12 +205,12 @@ class FirstBehind:
         self._earliest = [*accumulate(reversed([*began, NEVER]), min)][::-1]
 
     def __call__(self, pos: int) -> float:
-        """Return the number of the first event at which something behind `pos` came out."""
+        """Return the number of the first event with which an element behind `pos` came out."""
         return self._earliest[bisect_right(self._places, pos)]
 
 
 def first_stray(leg: LegHistory, values: Iterable[Any], *, after: int = -1) -> Output | None:
-    """Return the first record that came out with one of `values` and that no record gave."""
+    """Return the first record that came out with one of `values` though no record gave it."""
     found: list[Output] = []
     for value in values:
         strays = leg.strays.get(identity(value), ())
@@ -221,7 +223,7 @@ def untimely_request(leg: LegHistory, item: Item, *, after: float, before: float
     """Return when the handler was asked for the value of `item` though no such record was due.
 
     Args:
-        leg: of which it is.
+        leg: the leg of `item`.
         item: a record.
         after: ms; only later requests count.
         before: ms; only earlier requests count.
@@ -233,7 +235,7 @@ def untimely_request(leg: LegHistory, item: Item, *, after: float, before: float
 
 
 def blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
-    """Return the records whose timeout the error may mean; if one of them did, it means that."""
+    """Return the records whose timeout the error may mean; empty if several timed out."""
     if leg.ending.error != "CallTimedOut":
         return frozenset()
     timed_out = frozenset(item for item in leg.named if item.timed_out)
@@ -243,7 +245,7 @@ def blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
 
 
 def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float | None:
-    """Return when `item` was decided by time although it had not had its full time; None if not."""
+    """Return when `item` was decided by time before its deadline; None if it was not."""
     undecided_until = min(leg.deadline(item), item.decided_at)
     early = untimely_request(leg, item, after=item.at, before=undecided_until)
     if early is None and item in blamed and leg.end_at < leg.deadline(item):

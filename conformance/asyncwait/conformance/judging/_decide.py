@@ -1,7 +1,7 @@
 """Decision on each record: by the outcome of its call, by its deadline, by its failure handler.
 
-An answer in the instant of its record's deadline ties with it, and so do both if one block of the
-loop covers them. A request to the handler shows that the deadline won. Without a handler the error
+An answer and the deadline of its record tie if they fall into one instant, or if one block of the
+loop covers both. A request to the handler shows that the deadline won. Without a handler the error
 of the leg may name the record. Where neither settles a tie, the decisions are open, and the checks
 abstain.
 """
@@ -39,7 +39,7 @@ Request: TypeAlias = tuple[int, Asked]
 
 
 class Decision(Struct, frozen=True, eq=False):
-    """How a record was decided; the fields are those of `Item`."""
+    """Decision on one record; the fields are the fields of `Item`."""
 
     asked_at: float = NEVER
     decided_at: float = NEVER
@@ -63,26 +63,26 @@ def expected_error(does: str, error: str) -> str:
 
 
 def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> Decision:
-    """Return a decision as it is when the failure handler was asked, if it has to be.
+    """Return the decision after the failure handler ran, if the operator must ask it.
 
-    It is not asked about what the function raises that has completed its record, nor about what is
-    raised for the whole program.
+    The handler does not run for an error that the function raises after it completed its record,
+    nor for an error that ends the program.
     """
     handler = facts.scenario.failure_handler(course.first.value)
     if facts.scenario.is_uncopied(course.first.value):
-        return decision  # The handler could not be given a copy either.
+        return decision  # The operator could not copy the value for the handler either.
     is_none = not decision.wrong or decision.results is not None
     if handler is None or is_none or _ends_the_program(facts, course, decision):
         return decision
     failed = replace(decision, failure=decision.wrong, failure_cause=decision.cause)
     request = facts.despite.get(-1 if course.first.record is None else course.first.record)
-    if request is not None:  # It tells when the failure was noticed, unless that was too late.
+    if request is not None:  # The request tells when the operator noticed it, unless too late.
         seq, event = request
         at = min(event.at, failed.decided_at)
         failed = replace(failed, decided_at=at, decided_seq=seq)
     match handler.does:
         case "reply" if course.last.step.throws and not decision.timed_out:
-            # It has completed its record, and raises besides: no handler is asked about that.
+            # The call completed its record and then raised: no handler runs for the error.
             return replace(failed, results=handler.results, cause="")
         case "reply":
             return replace(failed, results=handler.results, wrong="", cause="")
@@ -97,7 +97,7 @@ def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> De
 
 
 def _ends_the_program(facts: Facts, course: Course, decision: Decision) -> bool:
-    """Whether what was raised passes: a KeyboardInterrupt, say."""
+    """Whether the error passes through the operator, such as a KeyboardInterrupt."""
     if not decision.timed_out:
         last = course.last
         is_own = last.ended_at <= last.limit and decision.cause != "TimeoutError"
@@ -109,8 +109,8 @@ def _ends_the_program(facts: Facts, course: Course, decision: Decision) -> bool:
 def is_raised(facts: Facts, call: Call, *, is_late: bool = False) -> bool:
     """Whether a call raised in the operator's own task.
 
-    A completion with an error does not, nor does its supplier if the completion was late: nobody
-    asks it.
+    A completion with an error does not. A supplier that raises does, unless its completion was
+    late: then the operator does not call the supplier.
     """
     if call.ended is None or call.ended.how != "raised":
         return False
@@ -120,7 +120,7 @@ def is_raised(facts: Facts, call: Call, *, is_late: bool = False) -> bool:
 
 
 PLANNED = "Planned"
-"""Class of the errors that are the harness's own."""
+"""Class name of the harness's own errors."""
 
 
 class Decisions(Struct, frozen=True, eq=False):
@@ -143,14 +143,14 @@ def decide(facts: Facts, calls: Calls) -> Decisions:
     tied = [pos for pos, each in calls.of.items() if pos not in asked and _is_tied(facts, each)]
     blamed, are_unknown = _blamed(facts, calls, tied)
     overloaded = overloaded_at(facts)
-    # An operator may go on until the turn of the cancelled calls is over.
+    # An operator may go on for one TURN after it cancelled the calls.
     known = overloaded + TURN
     decisions = {}
     for pos, course in calls.of.items():
         own = course.outcome if course.outcome is not None and course.outcome.stands else None
         decision = _decide(facts, course, own, asked.get(pos), blamed=pos in blamed)
         at = min(course.deadline, NEVER if own is None else own.at)
-        # A failure in that very instant may have come later, and is none then.
+        # A failure in the very instant of the overload may have come later: it does not count.
         if pos in asked or (at < overloaded if decision.wrong else at <= known):
             decisions[pos] = decision
     are_open = is_either or are_unknown or _loads.is_open(facts) or _has_open_attempts(facts, calls)
@@ -158,10 +158,10 @@ def decide(facts: Facts, calls: Calls) -> Decisions:
 
 
 def _asked(facts: Facts, calls: Calls) -> tuple[dict[int, Request], tuple[Asked, ...], bool]:
-    """Return the requests by the places of their records, those that were untimely, and ties.
+    """Return the requests by the places of their records, untimely requests, and any tie.
 
-    Of records with equal values that are due together, surely late ones come first. It is a tie if
-    one of the others was asked for, and another one was not.
+    Of records with equal values that are due together, surely late records come first. A tie exists
+    if the handler was asked for some of these records but not for all.
     """
     by_name: dict[str, list[int]] = defaultdict(list)
     for pos, course in sorted(calls.of.items(), key=lambda each: (each[1].deadline, each[0])):
@@ -183,7 +183,7 @@ def _asked(facts: Facts, calls: Calls) -> tuple[dict[int, Request], tuple[Asked,
         is_either |= len(due) > 1 and (not late or bool(facts.blocks))
         pos = (late or due)[0]
         by_name[name].remove(pos)
-        # Any of the records may be the first that was asked for, and be out before the next.
+        # The operator may have asked for this record first, and put it out before the next request.
         asked[pos] = first_seq.setdefault((name, event.at), seq), event
     return asked, tuple(untimely), is_either
 
@@ -195,7 +195,7 @@ def _asked_at_deadlines(facts: Facts) -> Sequence[Request]:
 
 
 def _name_of(facts: Facts, event: Asked) -> str:
-    """Return the number of the record of a request, or at least its value."""
+    """Return a name for the record of a request: its number, else its value."""
     value = identity(event.value)
     record = facts.numbers.of(event, value)
     return value if record is None else f"record {record}"
@@ -219,7 +219,7 @@ def _is_in_time(facts: Facts, course: Course) -> bool:
 
 
 def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], bool]:
-    """Return the tied records that failed by their deadlines, and whether the trace hides it."""
+    """Return the tied records that failed by their deadlines, and whether the trace hides them."""
     ending, scenario = facts.leg.ending, facts.scenario
     if not tied or scenario.handled or scenario.failures_handled:
         return set(), False
@@ -231,7 +231,6 @@ def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], 
 
 
 def _is_named(facts: Facts, pos: int, course: Course) -> bool:
-    """Whether the error of a leg may mean a record."""
     ending = facts.leg.ending
     if ending.number is not None and course.first.record is not None:
         return ending.number == course.first.record
@@ -262,7 +261,6 @@ def _depend_on_blocks(facts: Facts, calls: Calls, asked: Container[int]) -> bool
 def _decide(
     facts: Facts, course: Course, own: Outcome | None, request: Request | None, *, blamed: bool
 ) -> Decision:
-    """Return the outcome of a record: that of its last attempt, or of its deadline."""
     in_time = own is not None and (own.at <= course.deadline or _is_tied(facts, course))
     if request is not None or (in_time and blamed):
         return decided_by_deadline(facts, course, request)
@@ -272,7 +270,7 @@ def _decide(
 
 
 def decided_by_call(facts: Facts, course: Course, own: Outcome | None) -> Decision:
-    """Return the decision that an outcome of a record's last attempt is; none if it is none."""
+    """Return the decision by the outcome of a record's last attempt; undecided if it is None."""
     if own is None:
         return UNDECIDED
     return with_failure_handler(facts, course, _own_decision(facts, course, own))
@@ -290,7 +288,7 @@ def _own_decision(facts: Facts, course: Course, own: Outcome) -> Decision:
     if ended.how == "returned":
         return replace(decided, results=ended.results)
     wrong = expected_error(call.step.does, call.step.error)
-    # Of a call that completes its record and then raises, either may be noticed first.
+    # The call completes its record and then raises: the operator may notice either first.
     completes = call.step.throws and facts.scenario.form == "callback"
     results = ended.results if completes else None
     return replace(decided, results=results, wrong=wrong)
@@ -311,7 +309,7 @@ def _asks_what_breaks(facts: Facts, course: Course, *, by_limit: bool) -> bool:
 
 
 def decided_by_deadline(facts: Facts, course: Course, request: Request | None) -> Decision:
-    """Return the decision that a record's deadline is; `request` is the one to its handler."""
+    """Return the decision by a record's deadline; `request` is the request to its handler."""
     return with_failure_handler(facts, course, _late_decision(facts, course, request))
 
 
@@ -325,7 +323,7 @@ def _late_decision(facts: Facts, course: Course, request: Request | None) -> Dec
     is_raised = handler is not None and handler.does == "raise"
     cause = (handler.error or PLANNED) if handler is not None and is_raised else ""
     if not facts.scenario.handled:
-        asked_at = NEVER  # It was the failure handler that was asked.
+        asked_at = NEVER  # The operator asked the failure handler.
     return Decision(asked_at, decided_at, seq, True, results, wrong, cause)
 
 

@@ -1,7 +1,7 @@
-"""What the figures of an operator may be when they are read.
+"""Bounds of an operator's figures at each reading.
 
-A figure counts what has happened, and what happens in the very instant of a reading may be counted
-or not. So each is judged by the least and the most that it can be.
+A figure counts past events; events in the very instant of a reading may count or not. So the checks
+compare each figure with the least and the most that it can be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,11 +22,11 @@ Bounds: TypeAlias = tuple[float, float]
 
 
 class Reading(Struct, frozen=True, eq=False):
-    """The figures that were read at one moment, and what they may be.
+    """The figures that were read at one moment, and their bounds.
 
     Args:
-        oldest_since: of the records that may be in flight, when the first was called, in ms; and
-            when the first was that must be. NEVER for none.
+        oldest_since: when the first of the records that may be in flight was called, in ms, and
+            when the first of the records that must be in flight was. NEVER for none.
     """
 
     figures: FiguresRead
@@ -34,7 +34,7 @@ class Reading(Struct, frozen=True, eq=False):
     oldest_since: Bounds
 
     def wrong(self, *names: str) -> str:
-        """Return which of some figures is first beyond its bounds; nothing if none is."""
+        """Return what is wrong with the first of some figures beyond its bounds; "" if none is."""
         for name in names:
             figure, (least, most) = getattr(self.figures, name), self.bounds[name]
             if not least <= figure <= most:
@@ -43,14 +43,14 @@ class Reading(Struct, frozen=True, eq=False):
 
 
 def span(least: float, most: float) -> str:
-    """Return bounds in words; one number where there is no choice."""
+    """Return bounds in words; one number if they are equal."""
     return f"{least:g}" if least >= most else f"{least:g} to {most:g}"
 
 
 def readings(leg: LegHistory) -> tuple[Reading, ...]:
-    """Return what was read of a leg while its operator worked, in order.
+    """Return the readings of a leg while its operator worked, in order.
 
-    Of a stream that has ended also what was read when it was left.
+    If the stream has ended, the reading after the operator was left is included.
     """
     if not leg.seen(FiguresRead):
         return ()
@@ -80,31 +80,31 @@ def figures_read(leg: LegHistory) -> list[FiguresRead]:
 
 
 def figures_at_the_end(leg: LegHistory) -> list[FiguresRead]:
-    """Return the figures that were read when the operator had been left, if they were."""
+    """Return the figures that were read after the operator had been left, if any."""
     return [event for _, event in leg.seen(FiguresRead)[len(figures_read(leg)) :]]
 
 
 class _Line:
-    """Moments, in order, and from which of them on something is known."""
+    """Moments in order; finds the first moment at which an event may or must count."""
 
     def __init__(self, ats: Sequence[float]) -> None:
         self.ats = ats
         self.never = len(ats)
 
     def maybe(self, at: float) -> int:
-        """Return the first moment at which something may count that happens at `at` ms."""
+        """Return the first moment at which an event at `at` ms may count."""
         return bisect_left(self.ats, at)
 
     def surely(self, at: float) -> int:
-        """Return the first moment at which it must."""
+        """Return the first moment at which it must count."""
         return bisect_right(self.ats, at)
 
     def bounds(self, least: Iterable[Span], most: Iterable[Span]) -> list[Bounds]:
-        """Return how many of some spans surely hold at each moment, and how many may."""
+        """Return the number of spans that surely contain each moment, and the number that may."""
         return list(zip(count(least, self.never), count(most, self.never), strict=True))
 
     def total(self, times: Iterable[Bounds]) -> list[Bounds]:
-        """Return how much has happened by each moment."""
+        """Return the bounds of the number of events up to each moment."""
         every = [(self.maybe(may), self.surely(must)) for may, must in times]
         return self.bounds(
             ((must, self.never) for _, must in every), ((may, self.never) for may, _ in every)
@@ -112,9 +112,9 @@ class _Line:
 
 
 class _Stay(NamedTuple):
-    """A record that may be in flight, and when it may, and must, count as that and the rest, in ms.
+    """A record that may be in flight: when it may and must be admitted, decided, gone, in ms.
 
-    That is one with a call; in key-ordered mode also one that may wait for its key.
+    The record has a call; in key-ordered mode it may wait for its key instead.
     """
 
     item: Item
@@ -124,10 +124,10 @@ class _Stay(NamedTuple):
 
 
 def _stays(leg: LegHistory) -> Iterator[_Stay]:
-    """Yield what becomes of each record that is in flight at some time, in input order.
+    """Yield the stay of each record that is in flight at some time, in input order.
 
-    One without results may go from its decision on, in ordered mode from its turn on, and must
-    be gone when it is its turn and the consumer has waited.
+    A record without results may go from its decision on, in ordered mode from its turn on. It must
+    be gone when its turn has come and the consumer has waited.
     """
     waits = [rest.at for rest in leg.rests if rest.waiting]
     turn = (-NEVER, -NEVER)
@@ -151,10 +151,11 @@ def _stays(leg: LegHistory) -> Iterator[_Stay]:
 
 
 def _admitted(leg: LegHistory, item: Item) -> Bounds:
-    """Return from when on a record may be admitted, and must, in ms.
+    """Return when a record may be admitted at the earliest, and when it must be, in ms.
 
-    No event shows from when on it waits: in key-ordered mode for its key, in a batch for others,
-    with limits for its permit. If all is over in the instant of its arrival, no call follows.
+    No event shows when it begins to wait: for its key in key-ordered mode, for other records in a
+    batch, for its permit with limits. If the operator is over when the record arrives, no call
+    follows.
     """
     called_at = NEVER if item.call is None else item.call.at
     waits = leg.key_ordered or leg.scenario.batch is not None or leg.scenario.limits
@@ -182,7 +183,8 @@ def _present(
 def _waiting(leg: LegHistory, line: _Line) -> Iterator[tuple[Span, Span]]:
     """Yield when elements of the source surely wait for room, and when they may.
 
-    Nobody sees when a fence finds room: at the latest when it is out, or the next one is read.
+    No event shows when a fence finds room: it has found room when it is out, or when the next
+    element is read.
     """
     nowhere = (0, 0)
     yield nowhere, nowhere
@@ -211,7 +213,7 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
     def decided(items: Iterable[Item]) -> list[Bounds]:
         return [(item.decided_at, item.decided_at) for item in items]
 
-    # Calls that nobody had a reason for may be taken for repeated ones.
+    # Calls without a reason may count as retries.
     needless = [(call.at, NEVER) for call in leg.extra_calls]
     return {
         "calls": line.total((call.at, call.at) for call in leg.calls),
@@ -225,9 +227,10 @@ def _totals(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
 
 
 def _kept(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
-    """Count what became of calls where results are kept; of those given old ones, that alone.
+    """Count the calls with a cache by kind; a call with stale results counts only as stale.
 
-    One in the very instant in which a load of its key has ended may share it, or be given that.
+    A call in the very instant in which a load of its key ended may share the load, or get its
+    results from the cache.
     """
     if leg.scenario.cache is None:
         return dict.fromkeys(_OF_A_CACHE, [(0, 0)] * line.never)
@@ -243,7 +246,7 @@ def _kept(leg: LegHistory, line: _Line) -> Mapping[str, Sequence[Bounds]]:
                 given = load.ended_at, load.ended_at if left_at > load.ended_at else NEVER
                 times["stale"].append(given)
                 times[f"old {kinds[0]}"].append(given)
-            if call.at >= leg.end_at:  # A load ahead of time may not have had its turn.
+            if call.at >= leg.end_at:  # A load ahead of time may not have started.
                 times["refreshes"].append((call.at, NEVER))
     times["hits"] += [(call.at, call.at) for call in leg.calls if call.batch is None]
     totals = {name: line.total(each) for name, each in times.items()}
@@ -264,7 +267,7 @@ def _kinds(load: Load, call: Call) -> Sequence[str]:
     if call.at == load.ended_at and load.results is not None:
         return "shared", "hits"
     if call.at > load.ended_at and call.at >= call.deadline:
-        return "hits", "loads"  # Its own load may never have had its turn.
+        return "hits", "loads"  # The operator may be left before the call's own load starts.
     return ("hits",) if call.at > load.ended_at else ("shared",)
 
 
@@ -273,17 +276,17 @@ def _abandoned(leg: LegHistory) -> Iterator[Bounds]:
     for call in leg.runs:
         if call.ended_at > call.cancelled_at:
             known = min(call.cancelled_at + TURN, leg.overtaken.get(call, NEVER))
-            # Who has seen the end of the stream only waits for what still cleans up.
+            # A consumer that has seen the end of the stream only waits for clean-ups.
             yield call.cancelled_at, known if known < min(call.ended_at, leg.end_at) else NEVER
 
 
 def _highest(
     leg: LegHistory, stays: Sequence[_Stay], figures: Sequence[FiguresRead], name: str
 ) -> list[Bounds]:
-    """Return what the high-water mark of a figure may be at each reading.
+    """Return the bounds of a figure's high-water mark at each reading.
 
-    It is no lower than at any rest before, or than the figure itself was read; and no higher than
-    if in each instant all that comes came before anything that goes.
+    The mark is not lower than the figure at any earlier rest or reading. It is not higher than if
+    in each instant all arrivals came before all departures.
     """
     rests = _Line([rest.at for rest in leg.rests])
     at_rests = [least for least, _ in _present(leg, stays, rests)[name]]
@@ -303,7 +306,7 @@ def _highest(
 
 
 def _oldest(stays: Sequence[_Stay], line: _Line) -> Iterator[Bounds]:
-    """Yield since when the oldest record may be in flight, and since when one must be."""
+    """Yield when the oldest record that may be in flight began, and the oldest that must be."""
     called = sorted((stay.admitted[1], *stay.gone) for stay in stays)
     may = [((line.maybe(at), line.surely(must)), at) for at, _, must in called]
     must = [((line.surely(at), line.maybe(may)), at) for at, may, _ in called]

@@ -1,4 +1,4 @@
-"""Histories that the checks receive: of a leg, and of all legs of a trace."""
+"""Histories that the checks read: of one leg, and of all legs of a trace."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -46,10 +46,10 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     """One leg, indexed.
 
     Args:
-        outputs: what the consumer took, in order, and what each belongs to.
-        overloaded_at: ms, when there were too many abandoned calls; NEVER if the leg did not fail
-            by them.
-        tells_what: the trace determines what became of each record.
+        outputs: the elements that the consumer took, in order, each with its input.
+        overloaded_at: ms, when too many calls were abandoned; NEVER if the leg did not fail for
+            this reason.
+        tells_what: the trace determines the decision on each record.
     """
 
     facts: Facts
@@ -67,7 +67,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def scenario(self) -> Scenario:
-        """Whose leg it is."""
+        """The scenario of the leg."""
         return self.facts.scenario
 
     @property
@@ -77,17 +77,17 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def observed(self) -> Leg:
-        """All that the trace says of it: what is kept or left, for example."""
+        """The trace of the leg, with all its fields."""
         return self.facts.leg
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Everything that happened."""
+        """All events of the leg, in order."""
         return self.facts.leg.events
 
     @property
     def seen(self) -> Seen:
-        """The events of a kind, each with its number: `leg.seen(Closed)`."""
+        """The events by their kind, each with its number: `leg.seen(Closed)`."""
         return self.facts.seen
 
     @property
@@ -97,7 +97,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def batches(self) -> Sequence[Sequence[Call]]:
-        """The calls that share one of the function, in the order of their start."""
+        """The batches, each with its calls, in the order of their start."""
         if self.scenario.batch is None:
             return []
         shared = groupby(self.calls, key=lambda call: call.batch)
@@ -105,32 +105,32 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def runs(self) -> Sequence[Call]:
-        """One call for each that the function runs: the first of a batch or load for all of it."""
+        """First call of each run of the function: the calls of a batch or load share one run."""
         return self.facts.runs
 
     @property
     def loads(self) -> Sequence[Load]:
-        """The calls of the function where results are kept, in the order of their start."""
+        """The calls of the function of an operator with a cache, in the order of their start."""
         return self.facts.loads
 
     @cached_property
     def kept(self) -> Kept:
-        """What may be kept, where results are."""
+        """Possible contents of the cache at each moment."""
         return kept(self.facts)
 
     @property
     def started(self) -> Sequence[Call]:
-        """All calls, and loads that are for no record."""
+        """All calls of records, and loads for no record."""
         return (*self.calls, *self.facts.background)
 
     @property
     def ending(self) -> Ending:
-        """How the leg ended."""
+        """The end of the leg."""
         return self.facts.leg.ending
 
     @property
     def end_at(self) -> float:
-        """When it ended, in ms."""
+        """When the leg ended, in ms."""
         return self.facts.leg.ending.at
 
     @property
@@ -140,17 +140,17 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_shielded(self) -> bool:
-        """Whether the consumer goes on waiting where it was to leave."""
+        """Whether the consumer goes on waiting after the moment at which it was to leave."""
         stays = self.ending.how in {"left", "crashed", "hung"} or self.left_at < NEVER
         return self.scenario.shields and stays
 
     @property
     def may_stop(self) -> bool:
-        """Whether a budget may end the stream before its input."""
+        """Whether a budget may end the stream before the end of its input."""
         return any(each.kind == "budget" for each in self.scenario.limits)
 
     def may_be_left_out(self, item: Item) -> bool:
-        """Whether a record may stand behind those that a budget leaves out, without a call."""
+        """Whether a spent budget may leave out a record, so that it has no call."""
         return self.may_stop and item.call is None
 
     @property
@@ -160,49 +160,49 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def key_ordered(self) -> bool:
-        """Whether it is in key-ordered mode."""
+        """Whether the operator is in key-ordered mode."""
         return self.facts.leg.mode == "key-ordered"
 
     @property
     def went_on_wrongly(self) -> bool:
-        """Whether it was opened with an argument that is none, and that was not refused."""
+        """Whether the operator was opened with an invalid argument and accepted it."""
         if not self.facts.scenario.wrong_argument:
             return False
         return (self.ending.how, self.ending.error) != ("failed", InvalidConfig.__name__)
 
     @property
     def was_refused(self) -> bool:
-        """Whether the operator was to refuse an argument, or has refused an option, before all."""
+        """Whether the operator was to refuse an argument, or refused an option before any work."""
         is_refused = (self.ending.how, self.ending.error) == ("failed", InvalidConfig.__name__)
         is_first = not (self.calls or self.seen(SourceAsked) or self.ending.unchanged)
         return bool(self.scenario.wrong_argument) or (is_refused and is_first)
 
     @property
     def capacity(self) -> int:
-        """The operator's own in this leg."""
+        """The operator's capacity in this leg."""
         return self.facts.leg.capacity
 
     @property
     def most_calls(self) -> int:
-        """How many calls of the function may run at a time: a batch is one."""
+        """Largest number of calls of the function that may run at a time; a batch counts once."""
         return self.facts.most_calls
 
     @property
     def room(self) -> int:
-        """How many elements may be in flight: finished ones may need no room."""
+        """Largest number of elements in flight: `max_held` finished ones need no room."""
         return self.capacity + (self.scenario.max_held or 0)
 
     @property
     def timeout(self) -> float:
-        """The operator's own, in ms; NEVER for none."""
+        """The operator's timeout, in ms; NEVER for none."""
         return NEVER if self.scenario.timeout is None else self.scenario.timeout
 
     @cached_property
     def overtaken(self) -> Mapping[Call, float]:
-        """The calls that ran when the next attempt at their record began, and when that was, in ms.
+        """Calls that still ran when the next attempt at their record began, with that time in ms.
 
-        So they were abandoned by then: their operator knows, however soon it is. In callback form
-        nothing can end a call.
+        The operator abandoned these calls by then, and knows it at once. In callback form nothing
+        can end a call.
         """
         if self.scenario.retry is None or self.scenario.form == "callback":
             return {}
@@ -214,12 +214,12 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         }
 
     def has_left(self, before: Call, call: Call) -> bool:
-        """Whether a record has left the load of one call when the next began: it may run on."""
+        """Whether a record had left the load of `before` when `call` began: the load may run on."""
         is_cancelled = -1 < before.cancelled_seq < call.seq
         return self.scenario.cache is not None and before.limit <= call.at and not is_cancelled
 
     def deadline(self, item: Item) -> float:
-        """Return when the time of `item` is over, in ms."""
+        """Return the deadline of `item`, in ms."""
         return NEVER if item.call is None else item.call.deadline
 
     def due(self, item: Item) -> float:
@@ -248,7 +248,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def pairs_of_keys(self) -> Sequence[tuple[Item, Item]]:
-        """Each record behind the one before it that has the same key; in key-ordered mode."""
+        """Pairs of consecutive records that have the same key; empty unless in key-ordered mode."""
         last: dict[Hashable, Item] = {}
         pairs = []
         for item in self.records if self.key_ordered else ():
@@ -260,7 +260,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def behind_of_key(self) -> frozenset[Item]:
-        """The records that have one with the same key before them; in key-ordered mode."""
+        """Records behind another record with the same key; empty unless in key-ordered mode."""
         return frozenset(item for _, item in self.pairs_of_keys)
 
     @cached_property
@@ -269,7 +269,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return [item.pos for item in fences], fences
 
     def fence_before(self, item: Item) -> Item | None:
-        """Return the last fence before `item`; None for none."""
+        """Return the last fence before `item`; None if no fence is."""
         places, fences = self._fences
         number = bisect_left(places, item.pos)
         return fences[number - 1] if number else None
@@ -281,7 +281,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def named(self) -> frozenset[Item]:
-        """The records that the leg's error may mean: all that are the same as the one it names."""
+        """Records that the leg's error may mean: all records with the identity of the named one."""
         if self.ending.record is None:
             return frozenset()
         named, number = identity_of(self.ending.record), self.ending.number
@@ -296,14 +296,14 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def left_at(self) -> float:
-        """When the consumer left before the end, whatever leaving came to; NEVER if it did not."""
+        """When the consumer left before the end, in ms, also if closing failed; NEVER otherwise."""
         return min((event.at for _, event in self.seen(SinkLeft)), default=NEVER)
 
     @cached_property
     def over_at(self) -> float:
-        """When the operator was through: it failed, or its consumer left. NEVER if it was not.
+        """When the operator was over: it failed, or its consumer left; NEVER if neither happened.
 
-        In that very instant everything else may have happened, or not.
+        In that very instant other events may have happened or not.
         """
         gone = self.ending.how in {"failed", "left", "crashed"}
         gone_at = self.end_at if gone else self.interrupted_at
@@ -311,10 +311,10 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def interrupted_at(self) -> float:
-        """When something was raised that ended the program, in ms; NEVER if nothing was.
+        """When an error that ends the program was raised, in ms; NEVER without one.
 
-        A call may do that long after its record was decided, if it is a coroutine; what completes
-        a record late raises nothing. All that follows is clean-up.
+        A coroutine may raise it long after its record was decided; a late completion of a record
+        raises nothing. All later events are clean-up.
         """
         if self.ending.how != "interrupted":
             return NEVER
@@ -329,7 +329,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def may_be_over_at(self) -> float:
-        """When it may have been through at the earliest.
+        """When the operator may have been over at the earliest.
 
         It may notice that too many calls run on while its consumer does something else.
         """
@@ -340,7 +340,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return min(self.over_at, *refused, NEVER if is_told else overloaded)
 
     def _may_be_refused(self, item: Item) -> bool:
-        """Whether a record may have failed by a limit, at any time since it was read."""
+        """Whether a limit may have failed a record, at any time since it was read."""
         if item.wrong:
             return item.cause in REFUSALS
         is_untold = self.ending.how in {"left", "crashed"} and bool(self.scenario.limits)
@@ -348,12 +348,12 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def source_ended(self) -> SourceEnded | None:
-        """How and when the source ended, if it did."""
+        """The end of the source; None if it did not end."""
         return next((event for _, event in reversed(self.seen(SourceEnded))), None)
 
     @cached_property
     def strays(self) -> Mapping[str, Sequence[Output]]:
-        """The records that came out and that no record gave, by the identity of their value."""
+        """Records that came out though no record gave them, by the identity of their value."""
         strays: dict[str, list[Output]] = defaultdict(list)
         for output in self.outputs:
             if output.item is None and isinstance(output.element, Record):
@@ -375,7 +375,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def lost(self) -> frozenset[int]:
-        """The places of records that were never called, though one behind them was."""
+        """Places of records that were never called although a later record was."""
         return lost(self.facts, self.items)
 
     @cached_property
@@ -389,7 +389,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     def once(self, question: "Callable[[LegHistory], _T]") -> _T:
-        """Return what a function says of the leg, which it is asked once, by whichever check."""
+        """Return `question(leg)`, computed once for all checks."""
         if question not in self._answers:
             self._answers[question] = question(self)
         return self._answers[question]  # type: ignore[no-any-return]

@@ -24,7 +24,7 @@ from asyncwait.spec.scenario import Leg, Scenario, Trace
 
 
 def history_of(scenario: Scenario, trace: Trace) -> History:
-    """Return a trace as checks see it; each leg begins when the leg before it was to crash."""
+    """Return a trace as checks see it; each leg begins at the crash planned for the last one."""
     begin = [0, *accumulate(crash.at for crash in scenario.crashes)]
     legs = zip(trace.legs, chain(begin, repeat(begin[-1])), strict=False)
     return History(scenario, trace, tuple(_leg(scenario, leg, at) for leg, at in legs))
@@ -56,7 +56,7 @@ def _leg(scenario: Scenario, leg: Leg, began_at: float) -> LegHistory:
 
 
 def _item(given: Input, course: Course | None, decision: Decision, took: Sequence[Took]) -> Item:
-    """Put together what became of an input; `took` are its outputs."""
+    """Return an input with its calls, its decision and its outputs `took`."""
     owed = max(1, len(decision.results or ()))
     first, last = took[:1], took[owed - 1 : owed]
     fields: tuple[Any, ...] = (
@@ -82,7 +82,7 @@ Checks = Mapping[str, Check]
 
 
 class Judged(Struct, frozen=True):
-    """What all checks say of one trace."""
+    """Judgements of all checks on one trace."""
 
     by_rule: Mapping[str, Judgement] = {}
     error: str = ""
@@ -97,13 +97,14 @@ class Judged(Struct, frozen=True):
 def judge(
     scenario: Scenario, trace: Trace, checks: Checks, only: Collection[str] | None = None
 ) -> Judged:
-    """Judge `trace` by all `checks`; never raise, whatever is in it.
+    """Judge `trace` by all `checks`; never raise, for any content of the trace.
 
     Args:
         scenario: the plan.
         trace: the run.
         checks: the checks, by the ids of their rules.
-        only: ids of rules; a trace that breaks none of them is not judged by others. None for all.
+        only: ids of rules; the other rules judge the trace only if it breaks one of these. None for
+            all rules.
     """
     try:
         history = history_of(scenario, trace)
@@ -117,7 +118,7 @@ def judge(
 
 
 def _judgement(check: Check, history: History) -> Judgement:
-    """Judge by one rule; a broken check must not pass for a pass."""
+    """Judge by one rule; an error of the check is no pass."""
     try:
         return check(history)
     except Exception as error:

@@ -1,9 +1,9 @@
-"""What an operator with a cache may keep at each moment, and what its figures may be.
+"""Results that an operator with a cache may hold at each moment, and the evictions it may count.
 
-What is kept changes when a load ends; and when a key is asked for, it is the one that was used
-last. Within an instant nobody sees when the operator takes note of the end of a load, so that there
-may be several stores that it has: all of them are gone through. Where there are too many, nothing
-is known of what is kept from then on.
+A cache changes when a load ends; and a request for a key makes that key the most recently used. The
+trace does not show when, within an instant, the operator notices the end of a load. Several stores
+may therefore be possible: this module follows all of them. If they become too many, the contents of
+the cache are unknown from then on.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,16 +17,16 @@ from asyncwait.conformance.judging._observe import NEVER, ROUNDING, Call, Facts,
 from asyncwait.spec.scenario import PlannedCache
 
 MOST_STORES = 200
-"""So many different stores are gone through at most."""
+"""Largest number of possible stores that this module follows."""
 
 MOST_ENDS = 5
-"""So many loads that end in one instant are, in any order."""
+"""Largest number of loads ending in one instant whose orders this module tries."""
 
 Store: TypeAlias = tuple[tuple[str, int], ...]
-"""Keys, each with the load that gave its results; the one that was used last is the last."""
+"""Keys in order of use, the most recently used last, each with the load that gave its results."""
 
 State: TypeAlias = tuple[Store, int]
-"""A store, and how many keys had to go by then."""
+"""A store, and the number of keys evicted by then."""
 
 
 class _Ask(Struct, frozen=True, eq=False):
@@ -34,20 +34,20 @@ class _Ask(Struct, frozen=True, eq=False):
 
 
 class _End(Struct, frozen=True, eq=False):
-    """The end of a load, and whether its results are kept: yes, no, or maybe."""
+    """End of a load; its results are kept, not kept, or either."""
 
     load: Load
     are_kept: Sequence[bool]
 
 
 class Kept(Struct, frozen=True, eq=False):
-    """What may be kept in a leg.
+    """Possible contents of the cache of a leg.
 
     Args:
-        known: by the number of a call, what its key had when it was asked for: numbers of loads,
-            and None for nothing. Calls of which nothing is known are not there.
-        ats: the instants at which something has changed, in ms, in order.
-        gone: the least and the most keys that had to go by the end of each; the most may be NEVER.
+        known: by the number of a call, what the cache may have had for its key: numbers of loads,
+            and None for no entry. Calls whose lookup is unknown are missing.
+        ats: the instants at which the cache changed, in ms, in order.
+        gone: the least and the most evictions by the end of each instant; the most may be NEVER.
     """
 
     known: Mapping[int, frozenset[int | None]]
@@ -55,14 +55,14 @@ class Kept(Struct, frozen=True, eq=False):
     gone: Sequence[tuple[float, float]]
 
     def evictions(self, at: float) -> tuple[float, float]:
-        """Return the least and the most keys that had to go, at `at` ms."""
+        """Return the least and the most evictions by `at` ms."""
         before, by_then = bisect_left(self.ats, at), bisect_right(self.ats, at)
         least = self.gone[before - 1][0] if before else 0
         return least, self.gone[by_then - 1][1] if by_then else 0
 
 
 def kept(facts: Facts) -> Kept:
-    """Return what may be kept in a leg."""
+    """Return the possible contents of the cache of a leg."""
     planned = facts.scenario.cache
     if planned is None:
         return Kept({}, (), ())
@@ -114,7 +114,7 @@ def _instant(
     actions: Sequence[_Ask | _End],
     known: dict[int, frozenset[int | None]],
 ) -> frozenset[State]:
-    """Return what may be kept behind an instant; note what each call in it may have met."""
+    """Return the possible stores after an instant; record in `known` what each lookup may find."""
     asks = [action for action in actions if isinstance(action, _Ask)]
     ends = [action for action in actions if isinstance(action, _End)]
     if len(ends) > MOST_ENDS or not states:
@@ -157,12 +157,11 @@ def _used(store: Store, key: str) -> Store:
 
 
 def _after_end(planned: PlannedCache, states: Iterable[State], end: _End) -> Iterator[State]:
-    """Yield what may be kept when a load has given results."""
     key, number = end.load.identity, end.load.number
     for store, gone in states:
         others = tuple(each for each in store if each[0] != key)
         may_be_left = end.load.ended_at >= end.load.calls[0].left_at
-        if may_be_left:  # Nobody may have waited for it any more.
+        if may_be_left:  # The last call may have stopped waiting for the load before.
             yield store, gone
         for is_kept in end.are_kept:
             if not is_kept:

@@ -1,9 +1,9 @@
-"""Which output belongs to which input, and what each Snapshot among them has to account for.
+"""The input of each output, and the contents that each Snapshot must have.
 
-Results carry the timestamp and key of their record. Records that are alike in all of this are
-interchangeable, and the earliest takes the earliest output: any legal trace allows that assignment.
-But one that a later Snapshot holds has given nothing yet, if another with the same results may
-have.
+Results carry the timestamp and key of their record. Records that are equal in all of this are
+interchangeable, and the earliest takes the earliest output: any legal trace allows this assignment.
+There is one exception: a record that a later Snapshot holds has given nothing yet, so another
+record with the same results takes the output if it may.
 """
 
 from bisect import bisect_left
@@ -31,14 +31,14 @@ from asyncwait.spec import Snapshot
 from asyncwait.spec.scenario import identity
 
 Rank: TypeAlias = tuple[int, bool, int]
-"""Order in which outputs begin candidates: by turn, those in no later Snapshot first, by place."""
+"""Order of candidates: by turn, then those that no later Snapshot holds, then by place."""
 
 _Entry: TypeAlias = tuple[Rank, int]
-"""The rank of a candidate, and its number."""
+"""Rank of a candidate, and its number."""
 
 
 class Candidate(NamedTuple):
-    """What may come out of a record."""
+    """Results that may come out of a record."""
 
     pos: int
     decided_seq: int
@@ -46,16 +46,16 @@ class Candidate(NamedTuple):
 
     @classmethod
     def of(cls, facts: Facts, pos: int, decision: Decision) -> "Candidate":
-        """Return what `decision` brings out of the record at `pos`."""
+        """Return the candidate for the record at `pos` with this `decision`."""
         results = tuple(map(identity, decision.results or ()))
         seq = decision.decided_seq
-        if seq < 0 and results:  # Its time is up, and no handler was asked any more.
+        if seq < 0 and results:  # The deadline decided it, without a request to a handler.
             seq = bisect_left(facts.leg.events, decision.decided_at, key=attrgetter("at")) - 1
         return cls(pos, seq, results)
 
 
 def turns(facts: Facts) -> Callable[[Candidate], int]:
-    """Return what tells a candidate's turn: its place in ordered mode, else its segment."""
+    """Return a function that gives a candidate's turn: place in ordered mode, else segment."""
     if facts.leg.mode == "ordered":
         return lambda each: each.pos
     fences = [given.pos for given in facts.inputs if given.is_fence]
@@ -63,10 +63,10 @@ def turns(facts: Facts) -> Callable[[Candidate], int]:
 
 
 def held_until(facts: Facts) -> Mapping[int, int]:
-    """Return, for the place of each record that a Snapshot holds, the number of the last such.
+    """Return the number of the last Snapshot that holds each record, by the record's place.
 
-    Nothing has come out of it before. Of records that are the same the last ones are held: the
-    earliest takes the earliest output.
+    No result of the record has come out before that Snapshot. Of equal records the last ones are
+    held: the earliest takes the earliest output.
     """
     until: dict[int, int] = {}
     for took in facts.took:
@@ -82,8 +82,8 @@ def held_until(facts: Facts) -> Mapping[int, int]:
 class Candidates:
     """Finds the record that an output begins.
 
-    Its results are this output and those that follow, and it has their timestamp and key. Where
-    there is no such record, one will do whose first result is this one.
+    The results of that record are this output and the following ones, and it has their timestamp
+    and key. If no record fits so well, a record whose first result is this output fits.
     """
 
     def __init__(self, facts: Facts, candidates: Iterable[Candidate]) -> None:
@@ -93,19 +93,19 @@ class Candidates:
         self._all.sort(key=lambda each: (each.decided_seq, each.pos))
         held = held_until(facts)
         self._held = [held.get(each.pos, -1) for each in self._all]
-        """For each of them, the number of the last Snapshot that holds it."""
+        """Number of the last Snapshot that holds each candidate; -1 for none."""
         self._released = sorted((seq, number) for number, seq in enumerate(self._held) if seq >= 0)
         self._free = 0
-        """How many of these Snapshots are out by now."""
+        """Number of these Snapshots that are out by now."""
         self._decided = 0
-        """How many of them are decided by now."""
+        """Number of candidates that are decided by now."""
         self._waiting: dict[Identity, list[_Entry]] = defaultdict(list)
         self._lengths: dict[Identity, set[int]] = defaultdict(set)
-        """How many results those have that begin with a record."""
+        """Numbers of results of the candidates whose first output is this record."""
         self._taken: set[int] = set()
 
     def take(self, number: int) -> Candidate | None:
-        """Return the record that the output `number` begins; it was decided before."""
+        """Return the record that the output `number` begins; None if no decided record fits."""
         took = self._facts.took[number]
         assert isinstance(took.identity, RecordIdentity)
         self._decide_until(took.seq)
@@ -121,12 +121,12 @@ class Candidates:
         return candidate
 
     def is_known(self, value: str) -> bool:
-        """Whether it is a result of any record."""
+        """Whether `value` is a result of any record."""
         return value in self._results
 
     @cached_property
     def _values(self) -> tuple[str, ...]:
-        """The identities of the values that came out; an empty one where it was no record."""
+        """Identities of the values that came out; empty for an output that is not a record."""
         took = (each.identity for each in self._facts.took)
         return tuple(each.value if isinstance(each, RecordIdentity) else "" for each in took)
 
@@ -145,9 +145,9 @@ class Candidates:
             self._free += 1
 
     def _add(self, number: int, *, is_held: bool) -> None:
-        """Have an output begin the candidate `number`; one of its turn that is not held goes first.
+        """Add the candidate `number`; within a turn, candidates that no Snapshot holds go first.
 
-        What was added while a Snapshot held it is added again when that is out.
+        A candidate that was added while a Snapshot held it is added again when the Snapshot is out.
         """
         candidate = self._all[number]
         record = self._facts.inputs[candidate.pos].identity
@@ -170,12 +170,12 @@ class Candidates:
                 yield from self._cut_off(first, self._values[number:])
 
     def _length_first(self, entry: _Entry) -> tuple[tuple[int, bool], int, _Entry]:
-        """Rank one of those that may all be meant: the longest takes what else nobody gave."""
+        """Rank candidates that all fit: the longest explains outputs of no other record."""
         rank, number = entry
         return rank[:2], -len(self._all[number].results), entry
 
     def _cut_off(self, first: RecordIdentity, values: tuple[str, ...]) -> Iterator[_Entry]:
-        """Yield those whose results begin with `values`: nobody took the rest."""
+        """Yield the candidates whose results begin with `values`, if the rest was not taken."""
         for entry in self._waiting[first]:
             candidate = self._all[entry[1]]
             if candidate.pos not in self._taken and candidate.results[: len(values)] == values:
@@ -189,7 +189,7 @@ class Candidates:
 
 
 class Link(Struct, frozen=True):
-    """What an output is: `part` of the input at `pos`, or of none; see `Output`."""
+    """Origin of an output: `part` of the input at `pos`, or no input; see `Output`."""
 
     pos: int | None = None
     part: int = 0
@@ -197,13 +197,13 @@ class Link(Struct, frozen=True):
 
 
 def link_outputs(facts: Facts, decisions: Mapping[int, Decision]) -> list[Link]:
-    """Return for each output what it belongs to."""
+    """Return the link of each output, in order."""
     candidates = [Candidate.of(facts, pos, decision) for pos, decision in decisions.items()]
     return _Linker(facts, candidates).link_all()
 
 
 class _Linker:
-    """Goes through the outputs once, in order, and keeps what is still to come."""
+    """Goes through the outputs once, in order, and stores the results that must follow."""
 
     def __init__(self, facts: Facts, candidates: Iterable[Candidate]) -> None:
         self._begun: dict[int, Candidate] = {}
@@ -215,12 +215,12 @@ class _Linker:
             if not given.is_record:
                 self._passed_on[given.identity].append(given.pos)
         self._given: dict[int, int] = {}
-        """How many of its results came out, of each record that has begun."""
+        """Number of results that came out, for each record that has begun."""
         self._open: int | None = None
-        """The record that is being handed out: the next output has to be its next result."""
+        """The record whose results are coming out: the next output must be its next result."""
 
     def link_all(self) -> list[Link]:
-        """Return for each output what it belongs to."""
+        """Return the link of each output, in order."""
         return [self._link(number, took) for number, took in enumerate(self._facts.took)]
 
     def _link(self, number: int, took: Took) -> Link:
@@ -258,7 +258,7 @@ class _Linker:
         return self._attach(pos, trouble)
 
     def _pass(self, took: Took, trouble: str) -> Link:
-        """Link a watermark, status, marker or barrier with the first equal one that is not out."""
+        """Link a watermark, status, marker or barrier with the first equal input not yet out."""
         if took.identity not in self._passed_on:
             return Link(trouble=trouble or "invented")
         same = self._passed_on[took.identity]
@@ -266,7 +266,7 @@ class _Linker:
 
 
 class _Torn:
-    """Records whose results were broken off: what follows still belongs to them."""
+    """Records whose results were interrupted: later results still belong to them."""
 
     def __init__(self) -> None:
         self._order: dict[int, int] = {}
@@ -277,7 +277,7 @@ class _Torn:
         heappush(self._waiting[value], (order, pos))
 
     def take(self, value: str) -> int | None:
-        """Return the record that was broken off first, of those whose next result is `value`."""
+        """Return the first interrupted record whose next result is `value`."""
         waiting = self._waiting.get(value)
         return heappop(waiting)[1] if waiting else None
 
@@ -286,7 +286,8 @@ class SnapshotOut(Struct, frozen=True, eq=False):
     """One Snapshot that the consumer took.
 
     Args:
-        barrier: the input that asked for it; None for one on request.
+        barrier: the input that asked for the Snapshot; None for a Snapshot on request.
+        bound: number of inputs that come before the Snapshot.
     """
 
     output: Output
@@ -297,22 +298,22 @@ class SnapshotOut(Struct, frozen=True, eq=False):
 
     @property
     def checkpoint_id(self) -> int:
-        """The id that it was asked for with."""
+        """The id of the request for the Snapshot."""
         return self.element.checkpoint_id
 
     @property
     def at(self) -> float:
-        """When it came out, in ms since the leg began."""
+        """When the Snapshot came out, in ms since the leg began."""
         return self.output.at
 
     @property
     def seq(self) -> int:
-        """The number of that event."""
+        """The number of the event with which it came out."""
         return self.output.seq
 
 
 def snapshots_out(items: Sequence[Item], outputs: Sequence[Output]) -> tuple[SnapshotOut, ...]:
-    """Return the Snapshots among `outputs`, each with what it has to account for."""
+    """Return the Snapshots among `outputs`, each with the inputs it must account for."""
     asked_by = {item.checkpoint_id: item for item in reversed(items)}
     restored = sum(item.index is None for item in items)
     found = []
@@ -328,10 +329,10 @@ def snapshots_out(items: Sequence[Item], outputs: Sequence[Output]) -> tuple[Sna
 
 
 class Held:
-    """What a Snapshot has to hold, and what it may: moved on from each Snapshot to the next.
+    """Contents that a Snapshot must have and may have; `move_to` goes on to the next Snapshot.
 
-    Each answer comes element by element, so that who stops at the first that is wrong has looked
-    at no more elements than the Snapshot holds.
+    Each answer is an iterator, so that a caller that stops at the first wrong element has looked at
+    no more elements than the Snapshot holds.
     """
 
     def __init__(self, items: Sequence[Item]) -> None:
@@ -347,7 +348,7 @@ class Held:
         self._silent = deque(sorted(silent, key=lambda item: item.decided_at))
 
     def move_to(self, snapshot: SnapshotOut) -> None:
-        """Take away what is gone by the time at which `snapshot` comes out."""
+        """Remove the elements that are gone when `snapshot` comes out."""
         self._bound = snapshot.bound
         while self._out and self._out[0].is_out_before(snapshot.seq):
             item = self._out.popleft()
@@ -357,11 +358,11 @@ class Held:
             self._must.pop(self._silent.popleft().pos, None)
 
     def must(self) -> Iterator[Item]:
-        """Yield what it must hold: all that was read before it and is not gone."""
+        """Yield the elements that it must hold: read before the Snapshot, and not gone."""
         return takewhile(self._is_read, self._must.values())
 
     def may(self, identity: Identity) -> Iterator[Item]:
-        """Yield what it may hold of one identity: records without results need not be gone."""
+        """Yield the elements of an identity that it may hold, records without results included."""
         return takewhile(self._is_read, self._may.get(identity, {}).values())
 
     def _is_read(self, item: Item) -> bool:
@@ -371,7 +372,7 @@ class Held:
 def held_at(
     snapshots: Sequence[SnapshotOut], items: Sequence[Item]
 ) -> Iterator[tuple[SnapshotOut, Held]]:
-    """Yield each Snapshot with what it has to hold; see `Held`."""
+    """Yield each Snapshot with the contents that it must have; see `Held`."""
     if not snapshots:
         return
     held = Held(items)

@@ -1,4 +1,4 @@
-"""The loads of a leg whose operator keeps results: who shares them, and who is given old ones."""
+"""Loads of a leg whose operator has a cache: the calls that share a load or get stale results."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ from asyncwait.spec.scenario import (
 
 
 def steps_of_loads(scenario: Scenario, started: Iterable[CallStarted]) -> Mapping[int, Step]:
-    """Return what each load does: the k-th of a value does what step k of its plan says.
+    """Return the step of each load: the k-th load of a value does what step k of its plan says.
 
-    They are numbered as the function was called. Without a cache there are none.
+    Loads are numbered in the order of the function's calls. Without a cache the result is empty.
     """
     if scenario.cache is None:
         return {}
@@ -46,10 +46,10 @@ def is_ahead_of_time(scenario: Scenario, event: CallStarted) -> bool:
 def with_loads(
     scenario: Scenario, calls: Sequence[Call]
 ) -> tuple[tuple[Call, ...], tuple[Load, ...]]:
-    """Return calls as their loads have them, and the loads, in the order of their start.
+    """Return calls with the ends of their loads, and the loads, in the order of their start.
 
-    Where one has failed, and there are old results that may still be given, those that wait for it
-    have these as their end.
+    If a load failed and stale results may replace it, the calls that wait for the load end with
+    these results.
     """
     assert scenario.cache is not None
     shared: dict[int, list[Call]] = defaultdict(list)
@@ -63,7 +63,7 @@ def with_loads(
 
 
 def is_open(facts: Facts) -> bool:
-    """Whether a call asks for a key as a load ahead of time ends, and may get either results."""
+    """Whether a call asks for a key just as a load ahead of time ends, and may get either."""
     planned = facts.scenario.cache
     if planned is None or planned.refresh_ahead is None:
         return False
@@ -119,7 +119,7 @@ def _load(planned: PlannedCache, number: int, calls: Sequence[Call]) -> Load:
 
 
 def _old_results(planned: PlannedCache, old: Load, at: float) -> tuple[Any, ...] | None:
-    """Return what may be given although a load has failed at `at` ms; None for nothing."""
+    """Return the stale results that may replace a load which failed at `at` ms; None for none."""
     if planned.stale_if_error is None or not old.results:
         return None
     return old.results if at < planned.stale_until(old.at, old.results) else None

@@ -1,12 +1,12 @@
 """Facts of a leg: its events, sorted by their subject.
 
-Calls and inputs are read off the events once (`_read`); an `Item` is an input and what became of
-it, an `Output` what the consumer took.
+`_read` reads calls and inputs off the events once. An `Item` is an input with its decision and its
+outputs, an `Output` is an element that the consumer took.
 
-Two values, or two elements, are the same if they are equal, and of one type however deep. To Python
-1, 1.0 and True are equal, and what is unhashable can't be counted; a repr differs where the keys of
-a dict only stand in another order. So the judge never compares values or elements by `==`, and
-counts them by their identity: canonical JSON, as plans are looked up.
+Two values, or two elements, are the same if they are equal and have the same types at every depth.
+For Python 1, 1.0 and True are equal, unhashable values can't be counted, and the reprs of equal
+dicts differ if their keys have different orders. So the judge never compares values or elements by
+`==`. It compares and counts their identities: canonical JSON, by which plans are looked up, too.
 """
 
 from collections import defaultdict
@@ -34,29 +34,29 @@ Identity: TypeAlias = Hashable
 
 
 class RecordIdentity(NamedTuple):
-    """What tells a record from others: the identities of its value, its timestamp and its key."""
+    """Identity of a record: the identities of its value, its timestamp and its key."""
 
     value: str
     timestamp: str
     key: str
 
     def result(self, value: str) -> "RecordIdentity":
-        """Return the identity of the record that comes out with `value` as a result of this one."""
+        """Return the identity of the output that has `value` as a result of this record."""
         return RecordIdentity(value, self.timestamp, self.key)
 
 
 def is_same(value: Any, other: Any) -> bool:
-    """Whether two values are equal and of the same type, and all in them: 1 is not True."""
+    """Whether two values are equal and have the same types at every depth: 1 is not True."""
     return value is other or identity(value) == identity(other)
 
 
 def is_same_element(element: Any, other: Any) -> bool:
-    """Whether two elements are of the same kind and hold the same."""
+    """Whether two elements are of the same kind and have the same contents."""
     return identity_of(element) == identity_of(other)
 
 
 def identity_of(element: Any) -> Identity:
-    """Return what tells an element from others; an operator may hand out what is none."""
+    """Return the identity of an element, or of any other object that an operator puts out."""
     match element:
         case Record():
             return RecordIdentity(*map(identity, (element.value, element.timestamp, element.key)))
@@ -78,7 +78,7 @@ def identity_of(element: Any) -> Identity:
 NEVER = float("inf")
 
 ROUNDING = 0.002
-"""Milliseconds by which a sum of times may be off: each is written with three decimals."""
+"""Milliseconds by which a sum of times may be off: traces have three decimals."""
 
 _FENCES = (Watermark, WatermarkStatus)
 _STORED = (Record, *_FENCES)
@@ -91,14 +91,14 @@ class Call(Struct, frozen=True, eq=False):
     Args:
         at: ms since the leg began.
         record: number of its record; None where the trace does not tell it.
-        deadline: of its record, in ms.
-        limit: of itself as one attempt, in ms.
+        deadline: deadline of its record, in ms.
+        limit: end of its time as one attempt, in ms.
         cancelled_at: ms, when a cancellation reached it.
-        ended: how it ended; None if it did not.
+        ended: its end; None if it did not end.
         ended_at: ms.
-        batch: number of the call that it shares with others, or of its load; None for none.
-        left_at: ms, when the last of those had left it at the latest; as `until` for none.
-        is_stale: its load has failed, and it is given old results: they are its own end then.
+        batch: number of its batch or its load; None for none.
+        left_at: ms, when all calls of its batch or load had left it at the latest; -NEVER for none.
+        is_stale: its load failed, and the call ended with stale results.
     """
 
     number: int
@@ -121,7 +121,7 @@ class Call(Struct, frozen=True, eq=False):
 
     @property
     def until(self) -> float:
-        """When it is cancelled at the latest, unless the operator is over, in ms."""
+        """When it is cancelled at the latest, in ms, unless the operator is over."""
         return max(min(self.deadline, self.limit), self.left_at)
 
     def runs_before(self, seq: int) -> bool:
@@ -130,15 +130,15 @@ class Call(Struct, frozen=True, eq=False):
 
 
 class Load(Struct, frozen=True, eq=False):
-    """One call of the function where results are kept, and all that belong to it.
+    """One call of the function of an operator with a cache, and the calls that belong to it.
 
     Args:
-        calls: those that have begun it, have joined it, or were given later what it gave.
+        calls: the calls that began the load, joined it, or got its results from the cache.
         at: ms since the leg began, when it began.
-        is_null: nobody is to share it, as its key is null.
+        is_null: its key is null, so no other call may share it.
         is_background: it began ahead of time, for no record.
         cancelled_at: ms, when a cancellation reached it.
-        ended: how it ended; None if it did not.
+        ended: its end; None if it did not end.
         ended_at: ms.
     """
 
@@ -158,27 +158,27 @@ class Load(Struct, frozen=True, eq=False):
 
     @property
     def waiting(self) -> Sequence[Call]:
-        """The calls that were there before it had ended."""
+        """The calls that began before the load had ended."""
         return [call for call in self.calls if not -1 < self.ended_seq < call.seq]
 
     @property
     def given_later(self) -> Sequence[Call]:
-        """The calls that were given what it had given."""
+        """The calls that began after the load had ended, and got its results from the cache."""
         return [call for call in self.calls if -1 < self.ended_seq < call.seq]
 
     @property
     def results(self) -> tuple[Any, ...] | None:
-        """What it gave; None for no results, and for one that was cancelled before."""
+        """Results of the load; None without results, or if it was cancelled before."""
         ended, is_cancelled = self.ended, self.cancelled_seq >= 0
         return ended.results if ended and ended.how == "returned" and not is_cancelled else None
 
 
 class Input(Struct, frozen=True, eq=False):
-    """One element that the operator had to deal with: restored, or taken from the source.
+    """One element that the operator restored, or took from the source.
 
     Args:
-        index: in the scenario's inputs; None for a restored element.
-        at: ms since the leg began, when it was taken; 0 for a restored element.
+        index: number among the scenario's inputs; None for a restored element.
+        at: ms since the leg began, when the operator took it; 0 for a restored element.
     """
 
     pos: int
@@ -190,22 +190,22 @@ class Input(Struct, frozen=True, eq=False):
 
     @property
     def is_record(self) -> bool:
-        """Whether it is a record."""
+        """Whether the element is a record."""
         return isinstance(self.element, Record)
 
     @property
     def is_fence(self) -> bool:
-        """Whether it is a watermark or a status."""
+        """Whether the element is a watermark or a status."""
         return isinstance(self.element, _FENCES)
 
     @property
     def is_stored(self) -> bool:
-        """Whether it is a record or a fence: what a snapshot holds until it is gone."""
+        """Whether the element is a record or a fence: a snapshot stores it until it is gone."""
         return isinstance(self.element, _STORED)
 
     @property
     def checkpoint_id(self) -> int | None:
-        """The id of the Snapshot that it asks for; None if it asks for none."""
+        """The id of the Snapshot that the element asks for; None if it asks for none."""
         return self.element.checkpoint_id if isinstance(self.element, _BARRIERS) else None
 
     def __str__(self) -> str:
@@ -214,20 +214,20 @@ class Input(Struct, frozen=True, eq=False):
 
 
 class Item(Input, frozen=True, eq=False):
-    """An input, and what became of it.
+    """An input with its decision and its outputs.
 
     Args:
-        attempts: the calls of a record, in order; none as long as it waits for its first.
-        asked_at: ms, when the handler was asked for it.
+        attempts: the calls of a record, in order; empty before its first call.
+        asked_at: ms, when the operator asked the timeout handler for it.
         decided_at: ms.
-        decided_seq: number of the event that decided it; -1 if it was no event.
+        decided_seq: number of the event that decided it; -1 if no event did.
         timed_out: its deadline decided it.
-        results: what it has to put out once decided; None while undecided or failed.
-        wrong: name of the error that it was decided with; empty for none.
-        cause: class of the cause of that error, where it is not what its call has raised.
-        failure: name of the error that its failure handler was to be asked about; empty for none.
-        failure_cause: class of the cause of that, as `cause`.
-        given: how many of its outputs the consumer has taken.
+        results: the results to put out; None while undecided or failed.
+        wrong: name of the error that decided it; empty for none.
+        cause: class of the cause of that error, where it differs from the error of its call.
+        failure: name of the error for its failure handler; empty for none.
+        failure_cause: class of the cause of `failure`, like `cause`.
+        given: number of its outputs that the consumer took.
         first_at: ms, when the consumer took the first of them.
         first_seq: number of that event; -1 for none.
         emitted_at: ms, when the consumer took the last of them.
@@ -252,12 +252,12 @@ class Item(Input, frozen=True, eq=False):
 
     @property
     def call(self) -> Call | None:
-        """A record's first call; None as long as it has none."""
+        """The first call of a record; None before that call."""
         return self.attempts[0] if self.attempts else None
 
     @property
     def last(self) -> Call | None:
-        """A record's last call so far, whose outcome counts; None as long as it has none."""
+        """The last call of a record, whose outcome counts; None before the first call."""
         return self.attempts[-1] if self.attempts else None
 
     def is_begun_before(self, seq: float) -> bool:
@@ -274,8 +274,8 @@ class Output(Struct, frozen=True, eq=False):
 
     Args:
         at: ms since the leg began.
-        item: the input that it belongs to; None if there is none.
-        trouble: "invented", "repeated", "torn" (not the next result of its record), or nothing.
+        item: the input of the output; None without one.
+        trouble: "invented", "repeated", "torn" (not the next result of its record), or "".
     """
 
     element: Element
@@ -287,7 +287,7 @@ class Output(Struct, frozen=True, eq=False):
 
 
 def key_of(item: Input) -> Hashable:
-    """Return what is equal for records with the same key, and can be hashed."""
+    """Return a hashable object that is equal for records with equal keys."""
     assert isinstance(item.element, Record)
     return _hashable(item.element.key)
 
@@ -301,7 +301,7 @@ def _hashable(key: Any) -> Hashable:
 
 
 def has_plain_key(before: Input, item: Input) -> bool:
-    """Whether two records that have the same key have it in the same words, which can be hashed."""
+    """Whether two records with the same key have keys of one plain type: text, or integer."""
     assert isinstance(before.element, Record)
     assert isinstance(item.element, Record)
     one, other = before.element.key, item.element.key
@@ -312,25 +312,25 @@ _E = TypeVar("_E")
 
 
 class Seen(Struct, frozen=True, eq=False):
-    """The events of a leg by their kind, each with its number."""
+    """Events of a leg by their kind, each with its number."""
 
     by_kind: Mapping[type, Sequence[tuple[int, Any]]]
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> "Seen":
-        """Sort `events`."""
+        """Sort `events` by their kind."""
         by_kind: dict[type, list[tuple[int, Event]]] = defaultdict(list)
         for seq, event in enumerate(events):
             by_kind[type(event)].append((seq, event))
         return cls(by_kind)
 
     def __call__(self, kind: type[_E]) -> Sequence[tuple[int, _E]]:
-        """Return the events of `kind`, in order, each behind its number in the leg."""
+        """Return the events of `kind`, in order, each after its number in the leg."""
         return self.by_kind.get(kind, ())
 
 
 class Took(Struct, frozen=True, eq=False):
-    """One element that the consumer took: what, when, and the number of the event."""
+    """One element that the consumer took, with its time and the number of the event."""
 
     element: Element
     identity: Identity
@@ -339,14 +339,15 @@ class Took(Struct, frozen=True, eq=False):
 
 
 class Facts(Struct, frozen=True, eq=False):
-    """One leg as it was observed, sorted by what it speaks of.
+    """The facts of one leg, sorted by their subject.
 
     Args:
         began_at: ms of the scenario's time at which the leg begins.
-        took: what the consumer took, in order.
-        blocks: from when until when the loop was blocked, in ms.
-        loads: the calls of the function where results are kept, in the order of their start.
-        background: those of them that are for no record, as calls.
+        took: the elements that the consumer took, in order.
+        blocks: begin and end of each block of the loop, in ms.
+        despite: the first request to the failure handler about each record, by its number.
+        loads: the calls of the function of an operator with a cache, in the order of their start.
+        background: the calls among them that are for no record.
     """
 
     scenario: Scenario
@@ -364,12 +365,12 @@ class Facts(Struct, frozen=True, eq=False):
 
     @property
     def most_calls(self) -> int:
-        """How many calls of the function may run at a time: a batch is one."""
+        """Largest number of calls of the function that may run at a time; a batch counts once."""
         return self.leg.capacity if self.scenario.batch is None else self.scenario.batch.in_flight
 
     @property
     def runs(self) -> Sequence[Call]:
-        """One call for each that the function runs: the first of a batch or load for all of it."""
+        """First call of each run of the function: the calls of a batch or load share one run."""
         if self.loads:
             return [load.calls[0] for load in self.loads]
         shared = groupby(self.calls, key=lambda call: call.batch)
@@ -378,7 +379,7 @@ class Facts(Struct, frozen=True, eq=False):
         ]
 
     def noticed(self, at: float) -> float:
-        """Return when the loop notices at the latest what falls due at `at` ms: behind a block."""
+        """Return when the loop notices an event due at `at` ms at the latest: after a block."""
         for since, until in self.blocks:
             if since <= at <= until:
                 at = until
@@ -390,9 +391,9 @@ class Facts(Struct, frozen=True, eq=False):
 
 
 class Numbers:
-    """The numbers of records, where records are told apart.
+    """Numbers of the records of a leg, where the scenario tells records apart.
 
-    The trace tells them, or no two values are equal.
+    The trace has these numbers, or no two values are equal.
     """
 
     def __init__(self, scenario: Scenario, inputs: Sequence[Input]) -> None:
@@ -402,7 +403,7 @@ class Numbers:
         self._by_value = {value: number for number, value in enumerate(values)}
 
     def of(self, event: CallStarted | HandlerAsked | FailureAsked, value: str) -> int | None:
-        """Return the number of the record that an event is about; None where it is not told."""
+        """Return the number of the record that an event is about; None if the trace hides it."""
         if not self._are_told or event.record is not None:
             return event.record if self._are_told else None
         return self._by_value.get(value)

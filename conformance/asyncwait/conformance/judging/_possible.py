@@ -1,4 +1,4 @@
-"""Whether a trace can be what a run of its scenario gave, whoever wrote it."""
+"""Whether a trace can come from a run of its scenario."""
 
 from collections import Counter, defaultdict
 from functools import cached_property
@@ -39,7 +39,7 @@ from asyncwait.spec.scenario import (
 from asyncwait.spec.snapshots import SnapshotError
 
 _HOW = {"reply": "returned", "raise": "raised", "misreturn": "misreturned", "never": "returned"}
-"""How a call ends that does so; one that never answers only when it swallows its cancellation."""
+"""End of a call by its step; a "never" returns only after it swallowed its cancellation."""
 
 _RESOLUTION = 1.0
 """Milliseconds by which a timer of a real clock may come early."""
@@ -48,8 +48,8 @@ _RESOLUTION = 1.0
 def impossible(scenario: Scenario, trace: Trace) -> str | None:
     """Return why `trace` can't belong to `scenario`, or None.
 
-    An operator may be wrong in any way and its trace is still possible; impossible is what only
-    whoever writes the trace can get wrong: the plan's own doings.
+    A wrong operator still has a possible trace. A trace is impossible only if the program that
+    writes it reports the plan's own events wrongly.
     """
     if not trace.legs:
         return "it has no leg"
@@ -73,7 +73,7 @@ def impossible(scenario: Scenario, trace: Trace) -> str | None:
 
 
 def _impossible_setting(plan: LegStart, leg: Leg) -> str | None:
-    """Compare how the operator was opened with the plan; a leg without events tells nothing."""
+    """Compare how the operator was opened with the plan; a leg without events shows nothing."""
     if not leg.events:
         return None
     config = plan.config
@@ -92,13 +92,13 @@ class _Leg:
         self._plan = plan
         self._scenario = plan.scenario
         self._leg = leg
-        # A real clock's times are rounded to its grid: back by no more than it was late.
+        # Times of a real clock are rounded to its grid: back by no more than they were late.
         late_by = leg.late_by
         self._slack = ROUNDING + (late_by + _RESOLUTION if late_by else 0)
         self._inputs = plan.inputs
         stored = () if leg.restored is None else leg.restored.in_flight
         self._values = [identity(each.value) for each in stored if isinstance(each, Record)]
-        """Of the records that are known so far, by their numbers."""
+        """Values of the records read so far, by their numbers."""
         self._taken = 0
         self._is_closed = self._is_over = False
         self._waiting = False
@@ -112,14 +112,14 @@ class _Leg:
         self._cancelled: dict[int, float] = {}
         self._ended: set[int] = set()
         self._figures_at = sorted(self._scenario.figures_at, reverse=True)
-        """When they are to be read, in ms, the latest first."""
+        """Planned times of readings, in ms, the latest first."""
         self._requests: dict[int, list[int]] = defaultdict(list)
-        """When each Snapshot is to be asked for, in ms, the latest first."""
+        """Planned times of each request for a Snapshot, in ms, the latest first."""
         for request in sorted(plan.requests, key=lambda request: -request.at):
             self._requests[request.checkpoint_id].append(request.at)
 
     def impossible(self) -> str | None:
-        """Return the first thing that can't be."""
+        """Return the first impossible event or ending."""
         at = 0.0
         for event in self._leg.events:
             if event.at < at:
@@ -130,7 +130,7 @@ class _Leg:
         return self._impossible_ending()
 
     def _impossible(self, event: Event) -> str | None:
-        match event:  # what there is most of comes first
+        match event:  # The most frequent events come first.
             case SinkWaits() | SinkGaveUp():
                 self._waiting, self._took_at = isinstance(event, SinkWaits), None
             case SinkTook():
@@ -152,7 +152,7 @@ class _Leg:
                 return self._impossible_record(event)
             case HookRun() if self._scenario.hooks == "none":
                 return f"{event.hook} ran, no hook is planned"
-            case Closed():  # They are read once more then.
+            case Closed():  # The figures are read once more then.
                 self._is_over = True
                 self._figures_at = [0] if self._scenario.figures_at else []
             case FiguresRead():
@@ -166,7 +166,7 @@ class _Leg:
         return None
 
     def _is_early(self, at: float, planned: float | None) -> bool:
-        """Whether `at` is before what is planned; None is never."""
+        """Whether `at` is before the planned time; None is never planned."""
         return planned is None or at + self._slack < planned
 
     def _take(self, event: Taken) -> str | None:
@@ -227,7 +227,7 @@ class _Leg:
 
     @cached_property
     def _is_copied(self) -> bool:
-        """Whether the operator handed on a copy, so that nobody knows of which record."""
+        """Whether the operator passed a copy, so that the harness can't tell its record."""
         return any(isinstance(e, Misuse) and e.what == "copied" for e in self._leg.events)
 
     def _start_call(self, event: CallStarted) -> None:
@@ -255,7 +255,7 @@ class _Leg:
         began = started.at
         if self._scenario.cache is not None:
             if started.batch is None:
-                return None  # whatever it was given
+                return None  # It may have any results.
             began = self._loads_began[started.batch]
         due = None if step.does == "never" else began + step.after
         if step.swallow and event.call in self._cancelled:
@@ -282,7 +282,7 @@ class _Leg:
         return f"snapshot {event.checkpoint_id} was asked for, that is not planned, or not yet"
 
     def _sink_take(self, event: SinkTook) -> str | None:
-        """Compare with the wait before; an operator may hand out several elements at once."""
+        """Compare with the wait before; an operator may put out several elements at once."""
         if not self._waiting:
             return f"{_json(event.element)} was taken by a consumer that did not wait"
         if self._took_at is not None and self._took_at != event.at:
@@ -291,7 +291,7 @@ class _Leg:
         return None
 
     def _left_at(self) -> float | None:
-        """Return when the consumer leaves or is cancelled, at the earliest; None for never."""
+        """Return when the consumer may leave or be cancelled first, in ms; None for never."""
         if self._plan.number:
             return None
         scripted = any(step.does in {"leave", "raise"} for step in self._scenario.sink)
@@ -316,7 +316,7 @@ class _Leg:
 
 
 def _json(part: object) -> str:
-    """Return a part of a scenario or trace as its author wrote it: `1` and `1.0` differ."""
+    """Return a part of a scenario or trace as JSON, in which `1` and `1.0` differ."""
     try:
         return msgspec.json.encode(part).decode()
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Reads the events of a leg: what there is to know of it before anything is explained."""
+"""Reads the events of a leg: its inputs, calls and outputs, before any decision."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
 def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]:
     """Give each call its step: the k-th call of a value does what step k of its plan says.
 
-    Where results are kept, that is the k-th load of it.
+    With a cache, the k-th load of the value does.
     """
     cancelled = {event.call: (event.at, seq) for seq, event in seen(CallCancelled)}
     ended = {event.call: (seq, event) for seq, event in seen(CallEnded)}
@@ -96,7 +96,7 @@ def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]
         if scenario.cache is None:
             step = scenario.step(event.value, ordinals[key])
             ordinals[key] += 1
-        else:  # One that belongs to no load has results from nowhere.
+        else:  # A call without a load got its results from the cache.
             step = Step() if event.batch is None else loads[event.batch]
         record = None if is_ahead_of_time(scenario, event) else numbers.of(event, key)
         first = event.at if record is None else began.setdefault(record, event.at)
@@ -131,5 +131,5 @@ def _batched(scenario: Scenario, calls: Sequence[Call]) -> Iterator[Call]:
 
 
 def _after(began: float, timeout: float | None) -> float:
-    """Return when a time that began is over; rounded, as all times in a trace are."""
+    """Return the end of a period of `timeout` ms; rounded, like all times in a trace."""
     return NEVER if timeout is None else round(began + timeout, 3)

@@ -1,4 +1,4 @@
-"""Records whose call a limit prevented: they have failed without it."""
+"""Records whose call a limit prevented: they failed without the call."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ from asyncwait.conformance.judging._observe import NEVER, Facts
 from asyncwait.spec.scenario import Ending, Handler, HandlerAsked, identity
 
 REFUSALS = frozenset({"CostTooLarge", "CostUnknown", "PermitTimedOut", "BudgetSpent"})
-"""Class names of the causes of such a failure."""
+"""Class names of the causes of these failures."""
 
 
 def refused(
@@ -43,11 +43,7 @@ def _told(facts: Facts) -> Iterator[tuple[int, Decision]]:
 
 
 def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
-    """Yield records whose next call a budget may not have paid for, about which nothing is told.
-
-    The error of the leg names one record, which may have failed for another reason. A leg that
-    ends with `BudgetSpent` itself says that its budget failed no record that was called before.
-    """
+    """Yield records whose next call an exhausted budget may have prevented, without any event."""
     has_budget = any(each.kind == "budget" for each in facts.scenario.limits)
     ending = facts.leg.ending
     if not has_budget or ending.how == "finished" or ending.error == "BudgetSpent":
@@ -62,7 +58,7 @@ def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
 
 
 def _at_the_end(failed: Decision, ending: Ending, number: int) -> Decision:
-    """Return a failure by a spent budget: it ends the stream behind all results, or another did."""
+    """Return a failure by a spent budget; it ends the stream unless another failure did."""
     if ending.number == number and ending.how == "failed":
         return replace(failed, decided_at=ending.at)
     return replace(failed, results=(), wrong="", cause=failed.failure_cause)

@@ -1,12 +1,13 @@
-"""The state of a leg each time its clock is about to move: what is still open then is open.
+"""State of a leg each time its clock is about to move: work that is open then stays open.
 
-Within one instant things have no order but cause before effect, so nothing is judged there. When
-time goes on, everything that could be done in that instant has been done, or is being held back.
+Events of one instant have no order except cause before effect, so nothing is judged within an
+instant. When the clock moves, everything that could be done in that instant has been done, or is
+being held back.
 
-Whatever is asked of a moment of rest holds from one of them to another: a record is called and not
-gone, a marker has been taken and is not out. Moments are numbered; a span holds from `since` on and
-no longer at `until`. Each question is answered for all moments in one go, so that its cost grows
-with spans and moments and no faster, and no check has to go through the elements again at each.
+Each property of a rest holds from one moment to another: a record is called and not gone, a marker
+was taken and is not out. Moments are numbered; a span begins with moment `since` and ends before
+moment `until`. Each question is answered for all moments in one pass, so that its cost grows with
+spans and moments only, and no check goes through the elements again at each moment.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -34,11 +35,11 @@ from asyncwait.spec.scenario import (
 _T = TypeVar("_T")
 
 Span: TypeAlias = tuple[int, int]
-"""From when until when something is there; nowhere if it ends before it begins."""
+"""Moments from the first until before the second; empty unless the first is smaller."""
 
 
 def count(spans: Iterable[Span], moments: int) -> list[int]:
-    """Return how many of `spans` hold at each of so many moments."""
+    """Return the number of `spans` that contain each of `moments` moments."""
     changes = [0] * (moments + 1)
     for since, until in spans:
         if since < until:
@@ -48,7 +49,7 @@ def count(spans: Iterable[Span], moments: int) -> list[int]:
 
 
 def first(spans: Sequence[tuple[Span, _T]], moments: int) -> list[_T | None]:
-    """Return for each of so many moments the first of `spans`, as they stand, that holds."""
+    """Return the first of `spans`, in their order, that contains each of `moments` moments."""
     if not spans:
         return [None] * moments
     beginning: list[list[int]] = [[] for _ in range(moments + 1)]
@@ -67,15 +68,15 @@ def first(spans: Sequence[tuple[Span, _T]], moments: int) -> list[_T | None]:
 
 
 _WAITING = {SinkWaits, SinkTook, SinkGaveUp}
-"""What begins or ends a wait of the consumer."""
+"""Events that begin or end a wait of the consumer."""
 
 
 _OVER = {"failed", "hung", "livelock"}
-"""How a leg ends after which nothing is the operator's doing: it is through, or torn down."""
+"""Endings after which the operator does nothing more: it has closed, or is torn down."""
 
 
 class Moment(NamedTuple):
-    """An instant that ends, the number of its last event, and whether the consumer waits."""
+    """The end of an instant, the number of its last event, and whether the consumer waits."""
 
     at: float
     seq: int
@@ -83,7 +84,7 @@ class Moment(NamedTuple):
 
 
 class Moments:
-    """The moments at which the clock of a leg moved, until its consumer leaves, by number.
+    """Moments at which the clock of a leg moved, until its consumer leaves, by number.
 
     Attributes:
         all: in order.
@@ -96,15 +97,15 @@ class Moments:
         self._seqs = [moment.seq for moment in self.all]
 
     def at(self, at: float) -> int:
-        """Return the first moment at which so many ms have passed."""
+        """Return the first moment at or after `at` ms."""
         return bisect_left(self._ats, at)
 
     def after(self, seq: int) -> int:
-        """Return the first moment after an event; number -1 was before all others."""
+        """Return the first moment after an event; number -1 is before all events."""
         return bisect_left(self._seqs, seq)
 
     def after_output(self, seq: int) -> int:
-        """Return the first moment after an output; number -1 is none."""
+        """Return the first moment after an output; number -1 is no output."""
         return self.never if seq < 0 else self.after(seq)
 
 
@@ -119,16 +120,16 @@ def _moments(facts: Facts) -> Iterator[Moment]:
             return
         if kind in _WAITING:
             waiting = kind is SinkWaits
-        # A blocked loop is no rest: whatever is open in this instant may have had no turn yet.
+        # A blocked loop is no rest: it may not have run yet in this instant.
         if then > event.at and kind is not Blocked:
             yield Moment(event.at, seq, waiting and end_at > event.at)
 
 
 class Stay(NamedTuple):
-    """A record or fence, and the moments from which on it is there, called, decided and gone.
+    """A record or fence, and the moments from which on it is present, called, decided and gone.
 
-    In key-ordered mode also those from which on all before it that have its key are decided, and
-    are gone.
+    `is_free` and `is_next` are for key-ordered mode: the moments from which on all earlier records
+    with its key are decided, and are gone.
     """
 
     item: Item
@@ -143,8 +144,8 @@ class Stay(NamedTuple):
 def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Stay]:
     """Yield when each record and fence comes and goes, in input order.
 
-    Those without results go once they are decided and it is their turn: in ordered mode when
-    nothing stands before them any more, else when no fence does, and none that has their key.
+    An element without results goes when it is decided and its turn has come: in ordered mode when
+    nothing stands before it, else when no fence and no record with its key does.
     """
     turn, mode = 0, facts.leg.mode
     lines: dict[Hashable, tuple[int, int]] = {}
@@ -159,7 +160,7 @@ def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Sta
                 until = max(since, decided, turn, is_next)
             if item.is_fence or mode == "ordered":
                 turn = max(turn, until)
-            # A record that has failed without a call takes a slot, as if it had been called then.
+            # A record that failed without a call takes a slot as if it was called at that time.
             called = decided if item.call is None else moments.after(item.call.seq)
             yield Stay(item, since, called, decided, until, is_free, is_next)
             if is_keyed:
@@ -167,7 +168,7 @@ def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Sta
 
 
 class Slots(NamedTuple):
-    """What has a slot at one moment, but for records that are not called."""
+    """Elements that take slots at one moment, without records that are not called."""
 
     undecided: int
     finished: int
@@ -175,7 +176,7 @@ class Slots(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Who waits at one moment."""
+    """Records that wait for room at one moment."""
 
     has_room: bool
     for_room: Item | None
@@ -189,7 +190,7 @@ def waiting(
     capacity: int,
     free: int,
 ) -> Iterator[Waiting]:
-    """Yield for each moment who waits."""
+    """Yield the records that wait for room at each moment."""
     items = {stay.item.pos: stay.item for stay in there}
     changes = _changes(there, len(slots))
     places: list[int] = []
@@ -228,11 +229,12 @@ class Rest(Struct, frozen=True, eq=False):
     """One moment at which a leg's clock moved.
 
     An element is *present* if it was restored or taken, is a record or fence, and is not gone. A
-    record without results goes by itself once it is decided, in its turn at the latest.
+    record without results is gone once it is decided, in its turn at the latest.
 
     Args:
         at: the instant that ends, in ms.
-        in_flight: how many of those must count; in unordered mode silent ones may be gone already.
+        in_flight: number of present records that must count; in unordered mode records without
+            results may be gone already.
     """
 
     at: float
@@ -270,14 +272,14 @@ def rests(
 
     Args:
         facts: the leg.
-        items: what became of its inputs.
-        snapshots: those that came out.
+        items: the inputs with their decisions and outputs.
+        snapshots: the Snapshots that came out.
         fail_at: ms, when the first failure was decided.
     """
     moments = Moments(facts)
     there = tuple(stays(facts, items, moments))
     are_lost = lost(facts, items)
-    if facts.leg.ending.how == "finished":  # Whoever is never called did not wait for it.
+    if facts.leg.ending.how == "finished":  # A record that was never called did not wait.
         are_lost |= {item.pos for item in items if item.is_record and item.call is None}
     present = _present(facts, there, moments, are_lost)
     answers: _Answers = {
@@ -298,10 +300,10 @@ _LOSES = {"finished", "crashed", "left", "failed"}
 
 
 def lost(facts: Facts, items: Sequence[Item]) -> frozenset[int]:
-    """Return the places of records that were never called, though one behind them was.
+    """Return the places of records that were never called although a later record was.
 
-    They do not wait for anything, and nobody is called before them: ORD-5 says what is wrong. In
-    a leg that does not come to an end, such a record may be why.
+    These records do not count as waiting for their calls: ORD-5 reports them. In a leg that does
+    not come to its end they count, because such a record may be the reason.
     """
     waits_otherwise = facts.scenario.batch is not None or facts.scenario.limits
     if facts.leg.ending.how not in _LOSES or waits_otherwise:
@@ -322,7 +324,7 @@ def lost(facts: Facts, items: Sequence[Item]) -> frozenset[int]:
 def _present(
     facts: Facts, there: Sequence[Stay], moments: Moments, are_lost: frozenset[int]
 ) -> _Answers:
-    """Count what is there, and find the first that waits for its call."""
+    """Count the present elements, and find the first record that waits for its call."""
     counted = partial(count, moments=moments.never)
     records = [stay for stay in there if stay.item.is_record]
     wait = [s for s in records if s.item.pos not in are_lost]
@@ -336,7 +338,7 @@ def _present(
     finished = list(map(sub, in_flight, undecided))
     possible = list(map(sub, map(add, called, fences), undecided))
     slots = list(map(Slots, undecided, finished, possible))
-    # In batches a record waits for others, too, and for permits: rules of their own tell of calls.
+    # With batches and limits a record also waits for others or a permit; other rules judge that.
     waits_otherwise = facts.scenario.batch is not None or bool(facts.scenario.limits)
     first_uncalled = first([] if waits_otherwise else uncalled, moments.never)
     return {
@@ -373,9 +375,9 @@ def _room(
 
 
 def _emittable(facts: Facts, there: Sequence[Stay], moments: Moments) -> Iterator[Item | None]:
-    """Yield what could come out: in ordered mode the head, else what no fence stands before.
+    """Yield the element that could come out: the head in ordered mode, else one behind no fence.
 
-    In key-ordered mode nothing with its key does, either.
+    In key-ordered mode no record with its key stands before it, either.
     """
     heads = first([((s.since, s.until), s.item) for s in there], moments.never)
     fences = first([((s.since, s.until), s.item) for s in there if s.item.is_fence], moments.never)

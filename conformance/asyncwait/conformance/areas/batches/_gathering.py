@@ -1,4 +1,4 @@
-"""Which records gather at each moment, for their call together with others, and since when."""
+"""Records that gather for a batch at each moment, and the start of their waits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -10,13 +10,14 @@ from asyncwait.spec.scenario import HookRun
 
 
 class Wait(NamedTuple):
-    """One time for which a record gathers, before one of its attempts.
+    """One wait of a record for a batch, before one of its attempts.
 
     Args:
-        maybe: when that may have begun, in ms.
-        sure: when it surely had, in ms; NEVER if it is not known.
-        call: with which it ended; None for none.
-        most: how many records may share that call where batches are split; NEVER for no bound.
+        item: the record.
+        maybe: earliest start of the wait, in ms.
+        sure: latest start of the wait, in ms; NEVER if unknown.
+        call: the call that ended the wait; None for no call.
+        most: how many records may share that call if batches are split; NEVER for no bound.
     """
 
     item: Item
@@ -32,7 +33,7 @@ class Wait(NamedTuple):
 
 
 def moments(leg: LegHistory) -> Sequence[Rest]:
-    """Return the moments of rest at which a batch that has to go has gone."""
+    """Return the moments of rest at which a batch that was due has started."""
     opened = _opened(leg)
     return [
         rest
@@ -42,9 +43,9 @@ def moments(leg: LegHistory) -> Sequence[Rest]:
 
 
 def settled(leg: LegHistory) -> Sequence[Rest]:
-    """Return those moments, and between them the instants at which a record surely was back.
+    """Return these moments, and between them the instants at which a record surely gathers again.
 
-    Nothing tells of the end of a back-off; if no batch goes then, nothing moves.
+    No event shows the end of a back-off: if no batch starts then, the clock does not stop there.
     """
     back = {wait.sure for wait in leg.once(waits) if wait.sure < NEVER}
     times = [*(event.at for event in leg.events), leg.end_at]
@@ -63,7 +64,7 @@ def _opened(leg: LegHistory) -> tuple[float, int]:
 
 
 def waits(leg: LegHistory) -> Sequence[Wait]:
-    """Return all times for which a record of a leg gathers, in the order of its records."""
+    """Return all waits of a leg, in the order of its records."""
     admitted, opened = leg.once(_admitted), _opened(leg)[0]
     before = {item: earlier for earlier, item in leg.pairs_of_keys}
     found: list[Wait] = []
@@ -96,19 +97,19 @@ def _bound(leg: LegHistory, call: Call, number: int, *, by_limit: bool) -> float
 
 
 def batches(leg: LegHistory) -> Mapping[Call | None, Sequence[Call]]:
-    """Return the batch of each call that shares one."""
+    """Return the batch of each call that has one."""
     return {call: batch for batch in leg.batches for call in batch}
 
 
 def raises(call: Call) -> bool:
-    """Whether a call raises as one of a batch that does so as a whole."""
+    """Whether a call raises together with its whole batch."""
     return call.step.whole and (call.step.does == "raise" or call.step.error == "broken")
 
 
 def _admitted(leg: LegHistory) -> dict[Item, float]:
-    """Return when each record had found room for sure, in ms: at a moment of rest, so not before.
+    """Return the first moment of rest, in ms, at which each record surely had room.
 
-    What is there stands in line: the first have the room that there is.
+    Records get room in their order, until `capacity` records have room.
     """
     admitted: dict[Item, float] = {}
     for rest in moments(leg):
@@ -119,9 +120,9 @@ def _admitted(leg: LegHistory) -> dict[Item, float]:
 
 
 def present(leg: LegHistory, rest: Rest) -> Sequence[Item]:
-    """Return what may be in the operator at a moment of rest, but for what overtakes.
+    """Return the records and fences that may be in the operator at a moment of rest.
 
-    A record without results is gone for sure when all before it are.
+    A record without results is surely gone when all elements before it are.
     """
     there: list[Item] = []
     for item in leg.items:
@@ -134,25 +135,25 @@ def present(leg: LegHistory, rest: Rest) -> Sequence[Item]:
 
 
 def waits_for(leg: LegHistory, call: Call, at: float) -> bool:
-    """Whether the record of a call waits for it at some time, in ms."""
+    """Whether the record of a call still waits for it at `at` ms."""
     item = item_of(leg, call)
     is_left = min(call.deadline, call.limit) <= at
     return item is not None and item.decided_at > at and not is_left and call.ended_at > at
 
 
 def running(leg: LegHistory, rest: Rest) -> int:
-    """Return how many batches run at a moment of rest for which a record waits."""
+    """Return the number of batches that run at a moment of rest with a record that waits."""
     begun = (batch for batch in leg.batches if batch[0].seq <= rest.seq)
     return sum(any(waits_for(leg, call, rest.at) for call in batch) for batch in begun)
 
 
 def most_attempts(leg: LegHistory) -> int:
-    """Return how many attempts a record has at most."""
+    """Return the largest number of attempts at a record."""
     return 1 if leg.scenario.retry is None else leg.scenario.retry.max_attempts
 
 
 def some_may_come(leg: LegHistory, at: float) -> bool:
-    """Whether a record surely may gather once more, or one that waits for its key then."""
+    """Whether a record that runs or backs off, or its successor by key, may gather later."""
     admitted = leg.once(_admitted)
     behind = {before: item for before, item in leg.pairs_of_keys if admitted.get(item, NEVER) < at}
     for item in leg.records:
@@ -170,9 +171,10 @@ def some_may_come(leg: LegHistory, at: float) -> bool:
 
 
 def may_be_bounded(leg: LegHistory, batch: Sequence[Call]) -> bool:
-    """Whether a batch may have had to go with fewer than `max_size` (BAT-14).
+    """Whether a batch may have had to start with fewer than `max_size` records (BAT-14).
 
-    So it is where a record is in it, or gathers behind it, that may share a call with no more.
+    A batch had to if it contains a record that may share a call with no more records, or if such a
+    record gathers behind it.
     """
     bound = (wait for wait in leg.once(waits) if wait.most <= len(batch))
     return any(

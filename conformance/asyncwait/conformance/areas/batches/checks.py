@@ -1,4 +1,4 @@
-"""BAT: when a batch goes, what it holds, and what becomes of each of its records."""
+"""BAT: start and contents of batches, and the outcome of each of their records."""
 
 from collections.abc import Iterator, Sequence
 
@@ -38,7 +38,7 @@ from asyncwait.spec.scenario import Misuse
 
 def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
     planned = leg.scenario.batch
-    if planned is None or leg.scenario.limits:  # It may wait for its permit.
+    if planned is None or leg.scenario.limits:  # A full batch may wait for its permit.
         return
     every = leg.once(waits)
     for rest in leg.once(settled):
@@ -49,7 +49,7 @@ def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
 
 @leg_check("BAT-1")
 def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, fewer records gather than a batch may hold, or all places are taken."""
+    """When time goes on, fewer records gather than a batch may hold, or `in_flight` batches run."""
     planned = leg.scenario.batch
     for rest, gathering in _gathered(leg):
         bounds = (int(wait.most) for wait in gathering if wait.most < NEVER)
@@ -64,7 +64,7 @@ def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("BAT-2")
 def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, no record has gathered for `max_wait`, or all places are taken."""
+    """When time goes on, no record has gathered for `max_wait`, or `in_flight` batches run."""
     planned = leg.scenario.batch
     if planned is None:
         return
@@ -88,7 +88,7 @@ def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
 
 @leg_check("BAT-3")
 def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, no record gathers that no other can join."""
+    """When time goes on, no record gathers if no other record can join it."""
     for rest, gathering in _gathered(leg):
         if not _none_comes_back(leg, rest, gathering):
             continue
@@ -112,7 +112,7 @@ def _is_over(leg: LegHistory, rest: Rest) -> bool:
 
 
 def _is_full(leg: LegHistory, rest: Rest) -> bool:
-    """Whether there is no room before a batch goes: what is decided waits for its turn."""
+    """Whether no room gets free before a batch starts: decided records wait for their turn."""
     if leg.scenario.max_held is not None or running(leg, rest) > 0:
         return False
     inside = _inside(leg, rest)
@@ -121,16 +121,17 @@ def _is_full(leg: LegHistory, rest: Rest) -> bool:
 
 
 def _inside(leg: LegHistory, rest: Rest) -> Sequence[Item]:
-    """Return the records that have room; one without results is gone, but in ordered mode."""
+    """Return the records that have room; outside ordered mode a record without results is gone."""
     there = (item for item in present(leg, rest) if item.is_record)
     sure = [i for i in there if leg.ordered or i.results != () or i.decided_at > rest.at]
     return sure[: leg.capacity]
 
 
 def _none_comes_back(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> bool:
-    """Whether each undecided record gathers, waits for the key of one that does, or can't again.
+    """Whether no undecided record can gather later.
 
-    It can't in its last attempt.
+    A record can't if it gathers now, waits for the key of a gathering record, or had its last
+    attempt.
     """
     gather = {wait.item for wait in gathering}
     behind = {item: before for before, item in leg.pairs_of_keys}
@@ -145,9 +146,9 @@ def _none_comes_back(leg: LegHistory, rest: Rest, gathering: Sequence[Wait]) -> 
 
 @leg_check("BAT-4")
 def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
-    """A batch that is not full goes when its first record has waited, or nothing more can come.
+    """A batch that is not full starts when its first record has waited, or no record can join.
 
-    With limits it may be smaller, so as not to exceed one.
+    With limits a batch may be smaller, so that it exceeds none of them.
     """
     planned = leg.scenario.batch
     if planned is None or leg.scenario.limits:
@@ -166,12 +167,12 @@ def no_batch_goes_early(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _timed_out(leg: LegHistory, at: float) -> int:
-    """Return how many may have been in a batch as it went, and whose time was over as it began."""
+    """Return how many records timed out at `at`: each may have been in the batch that started."""
     return sum(item.timed_out and at == leg.deadline(item) for item in leg.records)
 
 
 def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:
-    """Whether the input has not ended, and there is room for sure, or may be as a batch runs."""
+    """Whether the input goes on and room is free, or may get free while the batch runs."""
     ended, at = leg.source_ended, batch[0].at
     if ended is not None and ended.at <= at:
         return False
@@ -184,7 +185,7 @@ def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:
 
 @leg_check("BAT-5")
 def a_batch_is_neither_empty_nor_too_large(leg: LegHistory) -> Iterator[Finding]:
-    """Each batch holds one record at least, and `max_size` at most."""
+    """Each batch holds at least one record, and at most `max_size`."""
     planned = leg.scenario.batch
     for _, event in leg.seen(Misuse):
         if event.what == "batch-empty":
@@ -198,7 +199,7 @@ def a_batch_is_neither_empty_nor_too_large(leg: LegHistory) -> Iterator[Finding]
 
 @leg_check("BAT-6")
 def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, at most `in_flight` batches run for which somebody waits."""
+    """When time goes on, at most `in_flight` batches run for which a record waits."""
     planned = leg.scenario.batch
     if planned is None:
         return
@@ -215,9 +216,9 @@ def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("BAT-7")
 def a_batch_leaves_nobody_behind(leg: LegHistory) -> Iterator[Finding]:
-    """A batch that is not full holds all that gathered when time moved on to it.
+    """A batch that is not full holds all records that gathered when time moved on to it.
 
-    With limits it may be smaller, so as not to exceed one.
+    With limits a batch may be smaller, so that it exceeds none of them.
     """
     planned = leg.scenario.batch
     if planned is None or leg.scenario.limits:
@@ -242,7 +243,7 @@ def _is_left_behind(wait: Wait, first: Call, last: Call) -> bool:
 
 @leg_check("BAT-8")
 def each_record_has_its_own_answer(leg: LegHistory) -> Iterator[Finding]:
-    """What a batch gave for a record comes out with the timestamp and the key of that."""
+    """The results of a batch for a record come out with the timestamp and key of that record."""
     shared = {call for batch in leg.batches if len(batch) > 1 for call in batch}
     for output in leg.outputs:
         item, element = output.item, output.element
@@ -258,7 +259,7 @@ def each_record_has_its_own_answer(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("BAT-9")
 def an_exception_fails_its_record_alone(leg: LegHistory) -> Iterator[Finding]:
-    """Where a batch gives an exception for one record, those that it answered are answered."""
+    """If a batch gives an exception for one record, its other records keep their answers."""
     asked = leg.once(failures_asked)
     for batch in leg.batches:
         ends = {call.ended.how for call in batch if call.ended is not None}
@@ -293,7 +294,7 @@ def _is_raised(batch: Sequence[Call]) -> bool:
 
 @leg_check("BAT-10")
 def what_a_batch_raises_is_of_all_its_records(leg: LegHistory) -> Iterator[Finding]:
-    """Each record that waited for a batch that raised is called again, or has failed."""
+    """Each record that waited for a batch which raised is called again, or has failed."""
     asked = leg.once(failures_asked)
     for batch in leg.batches:
         if not _is_raised(batch):
@@ -310,7 +311,7 @@ def what_a_batch_raises_is_of_all_its_records(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("BAT-11")
 def an_owed_answer_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
-    """What a batch owes an answer fails with `InvalidResult`, or is handled as that."""
+    """A missing answer of a batch fails its record, or goes to its handler, as `InvalidResult`."""
     owed = {call.number: call for call in leg.calls if call.batch is not None and call.step.whole}
     lasts = {item.last.number: item for item in leg.records if item.last is not None}
     items = [lasts[n] for n, call in owed.items() if call.step.does == "misreturn" and n in lasts]
@@ -334,7 +335,7 @@ _WITHOUT_AN_ERROR = {"finished", "hung", "livelock"}
 
 @leg_check("BAT-12")
 def a_record_leaves_its_batch_alone(leg: LegHistory) -> Iterator[Finding]:
-    """Where one record of a batch is late, and another waits, the call runs on."""
+    """If one record of a batch is late and another one waits, the call runs on."""
     over_at = min(leg.may_be_over_at, leg.end_at)
     for batch in leg.batches:
         first_left = min(min(call.deadline, call.limit) for call in batch)
@@ -352,7 +353,7 @@ def a_record_leaves_its_batch_alone(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("BAT-13")
 def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
-    """When the last of its records has left a batch that runs, it is cancelled."""
+    """When its last record has left a running batch, the batch is cancelled."""
     over_at = min(leg.may_be_over_at, leg.end_at)
     for batch in leg.batches:
         until = batch[0].until
@@ -367,7 +368,7 @@ def a_batch_that_nobody_waits_for_is_cancelled(leg: LegHistory) -> Iterator[Find
 
 @leg_check("BAT-14")
 def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
-    """Each batch holds no more records than any of them may share a call with."""
+    """Each batch holds no more records than each of its records may share a call with."""
     shared = leg.once(batches)
     for wait in leg.once(waits) if shared else ():
         call, size = wait.call, len(shared.get(wait.call, ()))
@@ -380,7 +381,7 @@ def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("BAT-15")
 def no_two_records_of_a_batch_have_one_key(leg: LegHistory) -> Iterator[Finding]:
-    """In key-ordered mode the keys of the records of a batch are different."""
+    """In key-ordered mode the records of a batch have different keys."""
     if not leg.key_ordered or leg.scenario.unequal_keys:
         return
     for batch in leg.batches:
@@ -393,7 +394,7 @@ def no_two_records_of_a_batch_have_one_key(leg: LegHistory) -> Iterator[Finding]
 
 @leg_check("BAT-16")
 def batches_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """The figure of batches is that of those that were called."""
+    """The figure `batches` equals the number of batches that were called."""
     for reading in leg.once(readings) if leg.scenario.batch is not None else ():
         if wrong := reading.wrong("batches"):
             yield wrong, reading.figures.at

@@ -1,4 +1,4 @@
-"""BAT: examples of functions that are called for several records at a time."""
+"""BAT: examples of functions that take several records per call."""
 
 from asyncwait.conformance.evidence import examples
 

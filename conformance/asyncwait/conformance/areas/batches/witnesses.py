@@ -1,4 +1,4 @@
-"""BAT: runs in which batches go, hold or give what they should not, and their legal neighbours."""
+"""BAT: runs in which batches start, hold or answer wrongly, and their legal neighbours."""
 
 from asyncwait.conformance.evidence import near_misses, witnesses
 

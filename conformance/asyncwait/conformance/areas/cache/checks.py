@@ -1,4 +1,4 @@
-"""CACHE: who shares a load, what is kept of it and for how long, and what each call is given."""
+"""CACHE: shared loads, the time for which results are kept, and the results of each call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -37,7 +37,7 @@ from asyncwait.conformance.judging import (
 
 @leg_check("CACHE-1")
 def a_null_key_is_nobody_elses(leg: LegHistory) -> Iterator[Finding]:
-    """Each load whose key is null is of one call."""
+    """Each load whose key is null belongs to one call."""
     for load in leg.loads:
         if not load.is_null:
             continue
@@ -50,7 +50,7 @@ def a_null_key_is_nobody_elses(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("CACHE-2")
 def one_load_of_a_key_runs(leg: LegHistory) -> Iterator[Finding]:
-    """No load begins while another one of its key runs, and equal keys of one type share it."""
+    """No load begins while another load of its key runs, and equal keys of one type share it."""
     for loads in loads_of_keys(leg).values():
         for number, load in enumerate(loads):
             running = next((each for each in loads[:number] if _is_open(each, load)), None)
@@ -67,16 +67,16 @@ def one_load_of_a_key_runs(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _is_open(load: Load, later: Load) -> bool:
-    """Whether a load runs for somebody, and is not over, when a later one begins."""
+    """Whether a call still waits for a running load when a later load begins."""
     until = min(load.ended_at, load.cancelled_at, load.calls[0].left_at)
     return until > later.at
 
 
 @leg_check("CACHE-3")
 def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
-    """It is cancelled in the instant in which the last has left, not before, and shared no more."""
+    """A load is cancelled in the instant in which its last call leaves, and is shared no more."""
     if leg.ending.how in {"hung", "livelock"}:
-        return  # It was torn down, and that is told of a little later.
+        return  # The harness tore the leg down, and shows that a little later.
     over_at = min(leg.may_be_over_at, leg.end_at)
     for load in leg.loads:
         left_at = load.calls[0].left_at
@@ -102,7 +102,7 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _behind_all(leg: LegHistory, load: Load) -> Call | None:
-    """Return a call that shares a load although the last that had waited for it was gone."""
+    """Return a call that joined a load after the last of its calls had left."""
     left_at = NEVER
     for call in load.waiting:
         if call.record is None:
@@ -116,7 +116,7 @@ def _behind_all(leg: LegHistory, load: Load) -> Call | None:
 
 @leg_check("CACHE-4")
 def a_failed_load_has_failed_for_all_that_wait(leg: LegHistory) -> Iterator[Finding]:
-    """Each of them has failed or is called again, and nobody later has what it came to."""
+    """Each waiting call fails or is repeated, and no later call gets the failure."""
     asked = leg.once(failures_asked)
     for load in failed_loads(leg):
         for call in load.given_later:
@@ -136,7 +136,7 @@ def a_failed_load_has_failed_for_all_that_wait(leg: LegHistory) -> Iterator[Find
 
 @leg_check("CACHE-5")
 def results_are_given_while_they_are_good(leg: LegHistory) -> Iterator[Finding]:
-    """No hit is on what is no longer good, and no load begins while something is."""
+    """No hit gets results that are no longer good, and no load begins while good results exist."""
     for load, call in hits(leg):
         if load.results:
             until = good_until(leg, load)
@@ -154,7 +154,7 @@ def results_are_given_while_they_are_good(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _needless(leg: LegHistory, *, has_results: bool) -> Iterator[Finding]:
-    """Find a load that has begun though what was kept was good: results, or an empty one."""
+    """Find a load that began though the cache had a good entry: results, or an empty one."""
     for load in leg.loads:
         kept = met(leg, load.calls[0])
         if load.is_null or load.is_background or not kept:
@@ -168,7 +168,7 @@ def _needless(leg: LegHistory, *, has_results: bool) -> Iterator[Finding]:
 
 @leg_check("CACHE-6")
 def the_least_recently_used_goes(leg: LegHistory) -> Iterator[Finding]:
-    """Where there is no room for all keys, what is given is kept, and what is loaded is not."""
+    """If not all keys fit, hits get results that are kept, and no kept key is loaded."""
     if leg.scenario.cache is None or has_room_for_all(leg):
         return
     for load, call in hits(leg):
@@ -190,7 +190,7 @@ def the_least_recently_used_goes(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("CACHE-7")
 def an_empty_result_has_its_own_time(leg: LegHistory) -> Iterator[Finding]:
-    """No hit is on an empty result that is not kept, or no longer, and no load begins meanwhile."""
+    """No hit gets an empty result that is not kept or has expired, and no load begins before."""
     if leg.scenario.cache is None:
         return
     for load, call in hits(leg):
@@ -210,13 +210,13 @@ def an_empty_result_has_its_own_time(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _of_its_key(leg: LegHistory, load: Load) -> Sequence[Load]:
-    """Return the loads of the same key; none where it is null."""
+    """Return the loads of the same key; empty if the key is null."""
     return loads_of_keys(leg).get(load.identity, ())
 
 
 @leg_check("CACHE-8")
 def what_will_be_old_is_loaded_ahead_once(leg: LegHistory) -> Iterator[Finding]:
-    """The first hit that is due has a load begin if there is room; the end waits for no load."""
+    """The first hit that is due begins a load if there is room; the end waits for no load."""
     if leg.scenario.cache is None or leg.scenario.cache.refresh_ahead is None:
         return
     ahead: dict[int, Load] = {}
@@ -263,7 +263,7 @@ def _holds_up(leg: LegHistory, load: Load) -> Finding:
 
 
 def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
-    """Find a hit that was due, and with which no load began, nor ran; not in the last instant."""
+    """Find a hit that was due although no load began or ran; the last instant is left out."""
     planned = leg.scenario.cache
     assert planned is not None
     for load, call in hits(leg):
@@ -271,7 +271,7 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
         if not (load.results and is_due and are_good(leg, load, call.at)):
             continue
         if sum(each.at <= call.at <= each.ended_at for each in leg.loads) >= leg.capacity:
-            continue  # No more may run.
+            continue  # The operator may run no more loads.
         begun = ahead.get(load.number)
         if begun is None or begun.at > call.at:
             text = f"call {call.number} of {call.value!r} was given what load {load.number} gave"
@@ -281,7 +281,7 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
 
 @leg_check("CACHE-9")
 def old_results_stand_in_for_a_failure(leg: LegHistory) -> Iterator[Finding]:
-    """A call whose load failed is given old results that there are, and nobody else is."""
+    """Stale results go to exactly the calls whose load failed."""
     asked = leg.once(failures_asked)
     for load in failed_loads(leg):
         for call in load.waiting:
@@ -306,7 +306,7 @@ def _is_spared(leg: LegHistory) -> bool:
 
 
 def _too_old(leg: LegHistory, load: Load) -> Finding:
-    """Tell of old results that came out when a load had failed, and were not to be given."""
+    """Report old results that came out after a load had failed, although they were too old."""
     old = _last_before(leg, load)
     stray = None if old is None else first_stray(leg, old.results or (), after=load.ended_seq)
     if stray is None or stray.at != load.ended_at:
@@ -315,7 +315,7 @@ def _too_old(leg: LegHistory, load: Load) -> Finding:
 
 
 def _not_spared(leg: LegHistory, item: Item, call: Call, *, is_asked: bool) -> Finding:
-    """Tell of a record that was not given the old results that there were."""
+    """Report a record that did not get the stale results although they existed."""
     text = f"there are old results for {item} when its load fails"
     again = [each for each in leg.extra_calls if each.record == call.record and each.seq > call.seq]
     if again:
@@ -330,7 +330,7 @@ def _not_spared(leg: LegHistory, item: Item, call: Call, *, is_asked: bool) -> F
 
 
 def _last_before(leg: LegHistory, load: Load) -> Load | None:
-    """Return the load of the same key that gave results last, before another one had ended."""
+    """Return the load that gave the last results of the same key before `load` ended."""
     same = _of_its_key(leg, load)
     given = [each for each in same if each.results and each.ended_seq < load.ended_seq]
     return max(given, key=lambda each: each.ended_seq, default=None)
@@ -352,7 +352,7 @@ def an_operator_begins_with_nothing_kept(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("CACHE-11")
 def the_figures_tell_what_became_of_each_call(leg: LegHistory) -> Iterator[Finding]:
-    """Calls are hits, shared, loads, stale or without a key, at each reading."""
+    """At each reading, calls are hits, shared, loads, stale or without a key."""
     if leg.scenario.cache is None:
         return
     for figures in figures_read(leg):

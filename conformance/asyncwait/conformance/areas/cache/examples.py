@@ -1,4 +1,4 @@
-"""CACHE: examples of results that are kept, and shared, by key."""
+"""CACHE: examples of results that are kept and shared by key."""
 
 from asyncwait.conformance.evidence import examples
 

@@ -1,4 +1,4 @@
-"""CACHE: runs in which results are shared, kept or given as they should not, and legal ones."""
+"""CACHE: runs in which results are shared, kept or given wrongly, and legal neighbours."""
 
 from asyncwait.conformance.evidence import witnesses
 

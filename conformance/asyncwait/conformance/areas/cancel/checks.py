@@ -1,4 +1,4 @@
-"""CANCEL: how calls are cancelled, and what they see of that."""
+"""CANCEL: the cancellation of calls, and its effects inside them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,7 +7,7 @@ from asyncwait.spec.scenario import Misuse, MisuseKind
 
 
 def _found(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterator[Finding]:
-    """Yield the first call that saw something out of place, else None for each look."""
+    """Yield the first misuse that a call found, or None for each look."""
     if not leg.scenario.unshielded or leg.scenario.form != "coroutine":
         return
     for _, event in leg.seen(Misuse):
@@ -20,18 +20,18 @@ def _found(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterat
 
 @leg_check("CANCEL-1", needs_times=False)
 def a_call_is_cancelled_as_its_loop_does_it(leg: LegHistory) -> Iterator[Finding]:
-    """No clean-up is cut short on asyncio, and each is on trio that is not shielded."""
+    """On asyncio no clean-up is cut short; on trio each clean-up without a shield is."""
     cancelled = [call for call in leg.calls if call.cancelled_at != NEVER]
     yield from _found(leg, "cancelled-otherwise", cancelled)
 
 
 @leg_check("CANCEL-2", needs_times=False)
 def the_task_of_a_call_is_its_own(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins in a task of somebody else's, or in one with a count that is not right."""
+    """Each call begins in a task of its own, whose count of cancellations is right."""
     yield from _found(leg, "task-of-others", leg.calls)
 
 
 @leg_check("CANCEL-3", needs_times=False)
 def a_call_sees_no_time_limit_of_the_operator_s(leg: LegHistory) -> Iterator[Finding]:
-    """No call sees a deadline that nobody outside has set."""
+    """No call sees a deadline that the operator set."""
     yield from _found(leg, "scope-seen", leg.calls)

@@ -1,4 +1,4 @@
-"""CAP: how much is taken in, and that it is made use of."""
+"""CAP: the elements that an operator takes in, and the use of its room."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -8,7 +8,7 @@ from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, leg_c
 
 @leg_check("CAP-1")
 def records_in_flight_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on, at most `capacity` records are called and not gone, and `max_held`."""
+    """When time goes on, at most `capacity` plus `max_held` records are called and not gone."""
     for rest in leg.rests:
         if rest.in_flight and not rest.failed:
             if rest.in_flight > leg.room:
@@ -30,7 +30,7 @@ def undecided_calls_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("CAP-3")
 def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
-    """While a record waits for room, no element of the source waits but that or one other."""
+    """While a record waits for room, at most one element of the source waits: it, or another."""
     out = {s.barrier.pos: s.seq for s in reversed(leg.snapshots) if s.barrier is not None}
     for rest in leg.rests:
         if rest.failed:
@@ -41,13 +41,13 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
                 return
             yield None
         elif not rest.has_room and rest.input_is_due:
-            yield None  # Nothing waits: an operator need not read ahead.
+            yield None  # No record waits: an operator need not read ahead.
 
 
 def _second_that_waits(
     leg: LegHistory, first: Item, rest: Rest, snapshots: Mapping[int, int]
 ) -> Item | None:
-    """Return the second element of the source that waits behind `first`, or with it."""
+    """Return the second element of the source that waits, counted from `first` on."""
     restored = 0 if leg.observed.restored is None else len(leg.observed.restored.in_flight)
     taken = (leg.items[pos] for pos in range(max(first.pos, restored), rest.known))
     out = ((item, snapshots.get(item.pos, item.emitted_seq)) for item in taken)
@@ -57,7 +57,7 @@ def _second_that_waits(
 
 @leg_check("CAP-4")
 def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on for a waiting consumer, there is no room or nothing to fill it."""
+    """When time goes on for a waiting consumer, room or elements to fill it are missing."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.has_room:
             unused = _unused(leg, rest)
@@ -68,11 +68,11 @@ def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
                 yield None
     for item in leg.records:
         if item.call is not None and item.call.at > item.at:
-            yield None  # It waited for room, and room came.
+            yield None  # It waited for room, and got it.
 
 
 def _unused(leg: LegHistory, rest: Rest) -> Finding:
-    """Return what could have been admitted; in key-ordered mode other rules tell of calls."""
+    """Return an element that could be admitted; in key-ordered mode other rules judge calls."""
     first = rest.first_uncalled
     if first is not None and not (leg.key_ordered and (rest.called or first in leg.behind_of_key)):
         return f"{first} is not called though there is room", rest.at
@@ -83,9 +83,9 @@ def _unused(leg: LegHistory, rest: Rest) -> Finding:
 
 @leg_check("CAP-5")
 def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
-    """Records and fences inside are `capacity` at most, and one more that waits for room."""
+    """Records and fences inside are at most `capacity`, and one more that waits for room."""
     for rest in leg.rests:
-        # Restored elements are all there from the start, and which are admitted can't be seen.
+        # All restored elements are inside from the start; the trace hides which are admitted.
         if rest.fences and not rest.failed and not rest.restored:
             inside = rest.fences + rest.in_flight + rest.uncalled
             if inside > leg.room + 1:
@@ -96,7 +96,7 @@ def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("CAP-6")
 def markers_and_snapshots_do_not_pile_up(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on without the consumer, few markers and barriers are taken and not out."""
+    """When time goes on without a waiting consumer, few markers and barriers wait inside."""
     for rest in leg.rests:
         if rest.overtaking and not rest.failed and not rest.waiting:
             if rest.overtaking > leg.capacity + 1:
@@ -107,16 +107,16 @@ def markers_and_snapshots_do_not_pile_up(leg: LegHistory) -> Iterator[Finding]:
 
 
 _UNNOTICED = 64
-"""Objects that may be left over, in variables of tasks that rest, say, however long the stream."""
+"""Number of objects that may be left over at the end of any stream, in variables of idle tasks."""
 
 
 _FEW = 2
-"""Bytes for each element, below which what caches and queues of a loop do may hide them."""
+"""Bytes for each element; caches and queues of a loop may hide smaller leaks."""
 
 
 @leg_check("CAP-7")
 def what_came_out_is_not_kept(leg: LegHistory) -> Iterator[Finding]:
-    """Of the objects in a long stream, hardly any that need not be alive is."""
+    """In a long stream, hardly any object stays alive after it came out."""
     if not leg.scenario.tracked:
         return
     most = _UNNOTICED + len(leg.outputs) // 8

@@ -1,4 +1,4 @@
-"""CAP: examples of how much is taken in."""
+"""CAP: examples of elements that take room."""
 
 from asyncwait.conformance.evidence import Example, example, examples
 from asyncwait.spec import Record

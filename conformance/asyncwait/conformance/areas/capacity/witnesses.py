@@ -1,4 +1,4 @@
-"""CAP: witnesses of how much is taken in."""
+"""CAP: witnesses of elements that take room."""
 
 from asyncwait.conformance.evidence import near_misses, witnesses
 

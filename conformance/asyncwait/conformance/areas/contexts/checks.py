@@ -1,4 +1,4 @@
-"""CTX: who sees which context variables."""
+"""CTX: the context variables that user code sees."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,7 @@ from asyncwait.spec.scenario import (
 
 
 def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterator[Finding]:
-    """Yield the first that saw something out of place, else None for each look."""
+    """Yield the first misuse of context variables, or None for each look."""
     if not leg.scenario.contexts:
         return
     for _, event in leg.seen(Misuse):
@@ -27,13 +27,13 @@ def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> It
 
 @leg_check("CTX-1", needs_times=False)
 def a_call_sees_the_context_in_which_the_operator_was_opened(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins with anything else that was set, or with nothing."""
+    """No call begins with other variables, or with none."""
     yield from _seen_well(leg, "context-lost", leg.calls)
 
 
 @leg_check("CTX-2", needs_times=False)
 def what_a_call_sets_is_seen_by_no_other_call(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins, or goes on, with what another one has set."""
+    """No call begins, or goes on, with a variable that another call set."""
     yield from _seen_well(leg, "context-of-a-call", leg.calls[1:])
 
 
@@ -41,7 +41,7 @@ def what_a_call_sets_is_seen_by_no_other_call(leg: LegHistory) -> Iterator[Findi
 def a_handler_sees_the_context_in_which_the_operator_was_opened(
     leg: LegHistory,
 ) -> Iterator[Finding]:
-    """No handler and no predicate sees anything else."""
+    """No handler and no predicate sees other variables."""
     asked = [*leg.seen(HandlerAsked), *leg.seen(FailureAsked)]
     retry = leg.scenario.retry
     asks = set() if retry is None else {retry.on_error, retry.on_result}
@@ -52,11 +52,11 @@ def a_handler_sees_the_context_in_which_the_operator_was_opened(
 
 @leg_check("CTX-4", needs_times=False)
 def the_consumer_sees_nothing_that_was_set_inside(leg: LegHistory) -> Iterator[Finding]:
-    """The consumer sees what it has set itself each time that it has read."""
+    """After each read, the consumer sees the variable that it set itself."""
     yield from _seen_well(leg, "context-of-the-consumer", leg.seen(SinkTook))
 
 
 @leg_check("CTX-5", needs_times=False)
 def the_source_has_one_context(leg: LegHistory) -> Iterator[Finding]:
-    """The source sees what it has set itself, or at first what a call sees."""
+    """The source sees the variable that it set itself, or at first what a call sees."""
     yield from _seen_well(leg, "context-of-the-source", leg.seen(SourceAsked))

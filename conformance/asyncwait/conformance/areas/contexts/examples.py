@@ -1,4 +1,4 @@
-"""CTX: examples in which everybody sets a context variable, and looks."""
+"""CTX: examples in which all user code sets a context variable, and reads it."""
 
 from asyncwait.conformance.evidence import examples
 

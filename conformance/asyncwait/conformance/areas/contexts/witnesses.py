@@ -1,4 +1,4 @@
-"""CTX: a run that breaks each rule, and one that is close to it and legal."""
+"""CTX: a run that breaks each rule, and a similar legal run."""
 
 from asyncwait.conformance.evidence import witnesses
 

@@ -1,4 +1,4 @@
-"""COPY: what a function does to its argument stays with that call."""
+"""COPY: changes that a function makes to its argument stay in that call."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def _first_misuse(leg: LegHistory, what: MisuseKind) -> Finding:
 
 @leg_check("COPY-1", needs_times=False)
 def each_call_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
-    """No call is given what was read, or what somebody has changed."""
+    """No call gets the source's own object, or a changed one."""
     if not leg.scenario.copies:
         return
     if (wrong := _first_misuse(leg, "call-shares")) is not None:
@@ -38,7 +38,7 @@ def _finds_no_copy(leg: LegHistory, call: Call) -> bool:
 
 @leg_check("COPY-2", needs_times=False)
 def snapshots_hold_what_was_read(leg: LegHistory) -> Iterator[Finding]:
-    """No Snapshot holds what somebody has changed, though records in it were called."""
+    """No Snapshot holds a changed object, although records in it were called."""
     if not leg.scenario.copies:
         return
     if (wrong := _first_misuse(leg, "spoiled")) is not None:
@@ -52,7 +52,7 @@ def snapshots_hold_what_was_read(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("COPY-3", needs_times=False)
 def each_handler_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
-    """No handler is given what was read, or what somebody has changed."""
+    """No handler gets the source's own object, or a changed one."""
     if not leg.scenario.copies:
         return
     if (wrong := _first_misuse(leg, "handler-shares")) is not None:
@@ -64,7 +64,7 @@ def each_handler_has_a_copy_of_its_own(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("COPY-4", needs_times=False)
 def what_can_not_be_copied_has_failed(leg: LegHistory) -> Iterator[Finding]:
-    """It is repeated, or the operator fails and names the record, as for a call that raises."""
+    """The call is repeated, or the operator fails and names the record, like a call that raises."""
     if not leg.scenario.copies:
         return
     failed = first_failures(leg)

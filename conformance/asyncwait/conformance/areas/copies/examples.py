@@ -1,4 +1,4 @@
-"""COPY: examples of functions that change what they are given."""
+"""COPY: examples of functions that change their arguments."""
 
 from asyncwait.conformance.evidence import examples
 

@@ -1,4 +1,4 @@
-"""ELEM: what comes out belongs to what went in."""
+"""ELEM: the input of each output."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -45,7 +45,7 @@ def _results(leg: LegHistory) -> Iterator[tuple[Output, Record, Record]]:
 
 @leg_check("ELEM-3", needs_times=False)
 def nothing_comes_out_that_no_input_gave(leg: LegHistory) -> Iterator[Finding]:
-    """Each record that comes out is a result with which a record of the input was decided."""
+    """Each record that comes out is a result by which an input record was decided."""
     if leg.ending.error == "NotAnElement":
         yield leg.ending.detail, leg.end_at
     for output in leg.outputs:
@@ -58,7 +58,7 @@ def nothing_comes_out_that_no_input_gave(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("ELEM-4", needs_times=False)
 def no_result_comes_out_twice(leg: LegHistory) -> Iterator[Finding]:
-    """For each result that comes out there is a record that has not given it yet."""
+    """Each result that comes out belongs to a record that has not given it yet."""
     for output in leg.outputs:
         if isinstance(output.element, Record):
             if output.trouble == "repeated":
@@ -69,7 +69,7 @@ def no_result_comes_out_twice(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("ELEM-5")
 def results_of_one_record_stay_together_in_order(leg: LegHistory) -> Iterator[Finding]:
-    """After one of several results of a record comes the next of them, and nothing else."""
+    """After a result of a record its next result comes out, and nothing else."""
     several = [item for item in leg.records if len(item.results or ()) > 1]
     gaps = _gaps(leg)
     for item in several:
@@ -82,7 +82,7 @@ def results_of_one_record_stay_together_in_order(leg: LegHistory) -> Iterator[Fi
 
 
 def _gaps(leg: LegHistory) -> Mapping[Item, Finding]:
-    """Return for each record what first came where its next result should have come."""
+    """Return, for each record, the first output in the place of its next result."""
     gaps: dict[Item, Finding] = {}
     for output, got in pairwise(leg.outputs):
         item, part = output.item, output.part + 1
@@ -94,7 +94,7 @@ def _gaps(leg: LegHistory) -> Mapping[Item, Finding]:
 
 
 def _out_of_turn(leg: LegHistory, item: Item) -> Output | None:
-    """Return a later result of `item` that came out after its decision and before its first."""
+    """Return a later result of `item` that came out between its decision and its first result."""
     _, *later = item.results or (None,)
     stray = first_stray(leg, later, after=item.decided_seq)
     return None if stray is None or item.is_begun_before(stray.seq) else stray
@@ -102,7 +102,7 @@ def _out_of_turn(leg: LegHistory, item: Item) -> Output | None:
 
 @leg_check("ELEM-6")
 def latency_markers_overtake_what_waits(leg: LegHistory) -> Iterator[Finding]:
-    """When time goes on for a waiting consumer, every latency marker that was taken is out."""
+    """When time goes on for a waiting consumer, every latency marker that was read is out."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.marker_owed is not None:
             text = f"{rest.marker_owed} has not been passed on while the consumer waits"
@@ -115,7 +115,7 @@ def latency_markers_overtake_what_waits(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("ELEM-7", needs_times=False)
 def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
-    """Each latency marker that comes out was taken, and all of them are out before the end."""
+    """Each latency marker that comes out was read, and all markers are out before the end."""
     for output in leg.outputs:
         if isinstance(output.element, LatencyMarker):
             if output.item is None:
@@ -130,7 +130,7 @@ def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("ELEM-8", needs_times=False)
 def values_are_handed_on_as_they_are(leg: LegHistory) -> Iterator[Finding]:
-    """Where values are objects that are known again, no copy was seen."""
+    """If the harness can recognise values, no copy was seen."""
     if not leg.scenario.tracked:
         return
     for _, event in leg.seen(Misuse):

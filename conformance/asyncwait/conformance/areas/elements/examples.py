@@ -1,4 +1,4 @@
-"""ELEM: examples of what comes out, and which input it belongs to."""
+"""ELEM: examples of outputs, and of the inputs that they belong to."""
 
 from asyncwait.conformance.evidence import examples
 

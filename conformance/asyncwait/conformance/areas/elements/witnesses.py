@@ -1,4 +1,4 @@
-"""ELEM: witnesses of what comes out."""
+"""ELEM: witnesses of outputs."""
 
 from asyncwait.conformance.evidence import near_misses, witnesses
 

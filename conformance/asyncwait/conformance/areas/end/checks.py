@@ -1,4 +1,4 @@
-"""END: how an operator ends, and what it leaves behind."""
+"""END: the end of an operator, and tasks, timers and errors after it."""
 
 from collections.abc import Iterator
 
@@ -40,9 +40,9 @@ def the_end_comes_after_everything_in_flight(leg: LegHistory) -> Iterator[Findin
 
 @leg_check("END-2")
 def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
-    """No time passes while a consumer waits for the end of a stream of which nothing is left."""
+    """No time passes while a consumer waits for the end of a stream that has no element left."""
     if leg.ending.how == "interrupted":
-        return  # It may have ended well before, while the operator was left.
+        return  # The stream may have ended long before, while the operator was left.
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.input_is_over and not rest.present:
             yield "the source has ended and everything came out, but the stream goes on", rest.at
@@ -73,9 +73,9 @@ def _is_let_run(leg: LegHistory, call: Call) -> bool:
 
 @leg_check("END-4", needs_times=False)
 def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
-    """After leaving there are no more tasks and timers than before opening."""
+    """After leaving no more tasks and timers exist than before opening."""
     if leg.ending.how in {"hung", "livelock"} and not leg.seen(Closed):
-        return  # Nobody has left it.
+        return  # The consumer has not left it.
     if leg.observed.tasks_left:
         yield f"{counted(leg.observed.tasks_left, 'task is', 'tasks are')} left", leg.end_at
     elif leg.observed.timers_left:
@@ -86,10 +86,10 @@ def nothing_is_left_behind(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-5", needs_times=False)
 def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
-    """When the context was left, the source was closed before, once as far as it is one object."""
+    """When the operator was left, its source had been closed before; each object once."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
     if left is None or leg.ending.how in {"hung", "livelock"} or leg.was_refused:
-        return  # Nobody leaves a run that never ends: it is torn down. Nor one that never began.
+        return  # A run without an end is torn down, not left; a refused operator never began.
     closed = leg.seen(SourceClosed)
     if not any(seq < left for seq, _ in closed):
         yield "the operator is gone, and its source is not closed", leg.end_at
@@ -101,7 +101,7 @@ def the_source_is_closed_on_every_way_out(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-6")
 def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
-    """`open` runs before the first call, `close` after the last has ended and before leaving."""
+    """`open` runs before the first call, `close` after the end of all calls, before leaving."""
     left = next((seq for seq, _ in leg.seen(Closed)), None)
     never_opened = leg.was_refused or leg.scenario.hook_error == "open"
     if leg.scenario.hooks == "none" or left is None or never_opened:
@@ -110,7 +110,7 @@ def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
     names = [hook for _, hook in hooks]
     is_left = leg.ending.how in {"left", "crashed"} and not leg.seen(SinkWaits)
     if is_left and leg.end_at <= leg.scenario.hook_takes and not names:
-        return  # while it was being opened: what is not open is not closed
+        return  # The operator was still opening: `close` runs only after `open`.
     if names != ["open", "close"]:
         yield f"expected open, then close, got {', then '.join(names) or 'none'}", leg.end_at
         return
@@ -139,10 +139,10 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
-    """Whether the operator failed before its consumer left, which a read after that may tell.
+    """Whether the operator failed before its consumer left, so that a later read may report it.
 
-    A consumer that shields itself goes on waiting, and leaves when that is over; an operator that
-    no scope of the consumer's reaches works on until then.
+    A consumer that shields itself goes on waiting, and leaves after the shield. Until then an
+    operator that no scope of the consumer reaches works on.
     """
     shielded = leg.is_shielded and leg.events
     noticed = leg.events[-1].at if shielded else leg.end_at
@@ -155,9 +155,9 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     if (ended is not None and ended.raised) or leg.scenario.source_error == "no-element":
         wrong.add(_OF_A_SOURCE.get(leg.scenario.source_error, ""))
     if leg.scenario.limits:
-        wrong |= {"CallFailed", "BudgetSpent"}  # of records that were not called
+        wrong |= {"CallFailed", "BudgetSpent"}  # Records that were not called.
     if leg.is_shielded and leg.scenario.retry is not None:
-        wrong |= {"CallFailed", "CallTimedOut"}  # of attempts that nobody follows any more
+        wrong |= {"CallFailed", "CallTimedOut"}  # Attempts that are over.
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
 
 
@@ -168,12 +168,12 @@ _OF_A_SOURCE = {
     "cancelled": "CancelledError",
     "no-element": "TypeError",
 }
-"""The class of the error that a source raises, or is raised of what it gave."""
+"""Class of the error that a source raises, or that its invalid element causes."""
 
 
 @leg_check("END-8", needs_times=False)
 def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
-    """No bound of the harness has to end the leg, unless a call never answers by plan."""
+    """The harness need not end the leg, unless a call never answers by plan."""
     ending = leg.ending
     how = {
         "hung": "nothing happens any more",
@@ -184,19 +184,19 @@ def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     if how is None:
         yield None
     elif any(event.what == "restless" for _, event in leg.seen(Misuse)):
-        return  # END-23 judges that.
+        return  # END-23 judges this leg.
     elif not (ending.how == "hung" and _waits_for_ever(leg)):
         yield f"{how} {ending.detail}".rstrip(), ending.at
 
 
 def _waits_for_ever(leg: LegHistory) -> bool:
-    """Whether a call was made that never answers, without a deadline that would decide it."""
+    """Whether a call never answers, and no deadline decides its record."""
     return leg.timeout == NEVER and any(call.step.does == "never" for call in leg.calls)
 
 
 @leg_check("END-9")
 def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
-    """After a wait was given up, all results and fences come out none the less."""
+    """After a wait was given up, all results and fences still come out."""
     gave_up = [event.at for _, event in leg.seen(SinkGaveUp)]
     ending = leg.ending
     if gave_up and ending.how == "failed" and ending.error == "RuntimeError":
@@ -207,7 +207,7 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
     for item in leg.items:
         owed = 1 if item.is_fence else len(item.results or ())
         if item.given < owed:
-            # With the first wait in which it was there to be lost.
+            # The record was lost in the first given-up wait after its decision.
             at = next((at for at in gave_up if at >= item.decided_at), gave_up[-1])
             yield f"{item} was lost with a wait that was given up at {at:g}", leg.end_at
             return
@@ -217,9 +217,9 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-10")
 def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins later than the instant in which the operator was left, or has failed.
+    """No call begins later than the instant in which the operator was left, or failed.
 
-    Within that instant a call may have its task already.
+    Within that instant a call may already have its task.
     """
     if leg.is_shielded or leg.ending.how == "interrupted":
         return
@@ -234,7 +234,7 @@ def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-11")
 def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
-    """From the end of the leg to its close no more time passes than cleaning up takes."""
+    """Between the end of the leg and its close, no more time passes than clean-up takes."""
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
     over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
     if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.scenario.shields:
@@ -243,7 +243,7 @@ def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _waited_for_clean_up(leg: LegHistory, over: float, closed: float) -> Finding:
-    """Say whether no more time passed between two times than cleaning up takes."""
+    """Return None if no more time passed from `over` to `closed` than clean-up takes."""
     ends = [call.ended_at for call in leg.started if over <= call.ended_at < NEVER]
     ready = max([over + _stays(leg), *ends])
     due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
@@ -262,11 +262,11 @@ def _stays(leg: LegHistory) -> float:
 
 
 _LEAVING = {"left", "crashed", "failed", "interrupted"}
-"""How a leg ends whose operator has to go at once."""
+"""Endings of a leg after which the operator closes at once."""
 
 
 def _noticed_at(leg: LegHistory) -> float:
-    """When what ends the program was raised, or asked for: an operator need not look by itself."""
+    """Return when the operator noticed an error that ends the program; it need not look."""
     if leg.scenario.form == "coroutine":
         return leg.over_at
     asked = [event.at for _, event in leg.seen(SinkWaits) if event.at >= leg.over_at]
@@ -275,12 +275,12 @@ def _noticed_at(leg: LegHistory) -> float:
 
 @leg_check("END-12", needs_times=False)
 def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
-    """If `open` raises, the leg fails with that very object, without a call, its source closed."""
+    """If `open` raises, the leg fails with that error object, without a call, its source closed."""
     if leg.scenario.hook_error != "open" or not leg.seen(HookRun):
         return
     ending = leg.ending
     if ending.how in {"left", "crashed"} and _may_be_cancelled(leg):
-        return  # while all was closed
+        return  # The cancellation came during closing.
     if ending.how != "failed" or not ending.unchanged:
         yield f"open raised, and the leg {_said(ending)}", leg.end_at
     elif leg.calls:
@@ -293,12 +293,12 @@ def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-13")
 def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Finding]:
-    """If closing raises and nothing did before, the leg fails with that; any other is a note."""
+    """If only closing raises, the leg fails with that error; after another error it adds a note."""
     if not _closing_raises(leg) or not leg.seen(Closed) or _body_raised(leg):
         return
     ending = leg.ending
     if ending.how in {"finished", "left"}:
-        if not _may_be_cancelled(leg):  # That was raised before, and comes out.
+        if not _may_be_cancelled(leg):  # The earlier cancellation comes out.
             yield "closing raised, and leaving did not", leg.end_at
     elif ending.how == "failed" and _has_not_failed(leg) and not ending.unchanged:
         yield f"closing raised, and the leg {_said(ending)}", leg.end_at
@@ -339,11 +339,11 @@ def _said(ending: Ending) -> str:
 
 @leg_check("END-14")
 def there_is_one_consumer(leg: LegHistory) -> Iterator[Finding]:
-    """Each time a second task reads while the consumer waits, it gets an error."""
+    """Each time a second task reads while the consumer waits, that task gets an error."""
     left = next((number for number, _ in leg.seen(SinkLeft)), len(leg.events))
     for number, event in leg.seen(SinkIntruded):
         if number > left or (leg.ending.how == "interrupted" and event.at >= leg.over_at):
-            return  # Whoever reads then gets the end.
+            return  # A later read gets the end.
         if event.got.startswith("raised "):
             yield None
         else:
@@ -353,7 +353,7 @@ def there_is_one_consumer(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-15", needs_times=False)
 def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
-    """The other operator on the loop gave what it should; for this one all rules speak."""
+    """The other operator on the loop gave its right results; all rules judge this operator."""
     if leg.scenario.company == "none":
         return
     if leg.observed.company:
@@ -364,7 +364,7 @@ def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-16", needs_times=False)
 def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding]:
-    """A source with a scope of its own fails nothing."""
+    """A source with its own scope fails nothing."""
     if leg.scenario.source != "scope":
         return
     ending = leg.ending
@@ -377,7 +377,7 @@ def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding
 
 @leg_check("END-17")
 def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Finding]:
-    """What interrupts the read of the source is that the operator is through."""
+    """Only the end of the operator interrupts the read of the source."""
     left = next((seq for seq, _ in leg.seen(SinkLeft)), len(leg.facts.leg.events))
     for seq, event in leg.seen(Misuse):
         if event.what == "interrupted" and seq < left and event.at < _may_be_over_at(leg):
@@ -388,18 +388,18 @@ def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Findi
 
 
 def _may_be_over_at(leg: LegHistory) -> float:
-    """Return when an operator may be through: a budget that is spent ends its stream, too."""
+    """Return when an operator may be over; a spent budget also ends its stream."""
     is_stopped = leg.may_stop and leg.ending.how in {"finished", "failed"}
     return min(leg.may_be_over_at, leg.end_at) if is_stopped else leg.may_be_over_at
 
 
 _RAISES_ON = (SinkStep("raise"),)
-"""How a consumer ends that lets the error of a read out, or else raises one of its own."""
+"""Last step of a consumer that lets the error of a read out, or else raises its own."""
 
 
 @leg_check("END-18")
 def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
-    """What the consumer raises comes out of leaving, and tells what closing raised besides."""
+    """An error of the consumer comes out of leaving, with a note on any error of closing."""
     ending = leg.ending
     if ending.how == "failed" and ending.unsaid and not _has_not_failed(leg):
         yield _unsaid(leg), leg.end_at
@@ -419,7 +419,7 @@ def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-19", needs_times=False, judges_wrong_arguments=True)
 def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
-    """Opened with what is no such argument, the leg fails with InvalidConfig before anything."""
+    """With an invalid argument, the leg fails with InvalidConfig before any work."""
     wrong = leg.scenario.wrong_argument
     if not wrong:
         return
@@ -434,7 +434,7 @@ def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-21", needs_times=False)
 def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Finding]:
-    """No leg is refused whose arguments are what they should be."""
+    """No leg with valid arguments is refused."""
     if leg.scenario.wrong_argument:
         return
     if leg.was_refused:
@@ -447,7 +447,7 @@ def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("END-22")
 def a_consumer_that_shields_its_read_is_woken(leg: LegHistory) -> Iterator[Finding]:
-    """If all is cancelled round a consumer that shields its read, the leg ends all the same."""
+    """If a cancellation surrounds a consumer that shields its read, the leg still ends."""
     if not leg.scenario.shields:
         return
     closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
@@ -461,7 +461,7 @@ def a_consumer_that_shields_its_read_is_woken(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("END-20", needs_times=False)
 def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
-    """Where the consumer was cancelled, it gets no other error, and does not go on behind that."""
+    """A cancelled consumer gets no other error, and does not go on after its cancellation."""
     for _, event in leg.seen(Misuse):
         if event.what == "swallowed":
             yield f"the consumer was cancelled, and {event.detail}", event.at

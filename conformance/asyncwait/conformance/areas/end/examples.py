@@ -1,4 +1,4 @@
-"""END: examples of how an operator ends, and of what it leaves behind."""
+"""END: examples of the ends of an operator, and of objects that it may leave behind."""
 
 from asyncwait.conformance.evidence import Example, example, examples
 from asyncwait.spec.scenario import Plan, SinkStep, Step

@@ -1,4 +1,4 @@
-"""FAIL: what fails an operator, when, and how the consumer learns it."""
+"""FAIL: causes and times of an operator's failure, and the error that its consumer gets."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ def a_failure_is_raised_at_once(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for an operator that has failed."""
     blamed = first_failures(leg)
     if not blamed or leg.ending.how == "interrupted":
-        return  # What ends the program leaves the loop when all is closed.
+        return  # An error that ends the program leaves the loop after all is closed.
     for rest in leg.rests:
         if rest.failed and rest.waiting:
             yield f"{blamed[0]} failed, but the waiting consumer was not told", rest.at
@@ -71,7 +71,7 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("FAIL-4")
 def of_two_failures_the_earlier_is_raised(leg: LegHistory) -> Iterator[Finding]:
-    """Where another record would have failed before the consumer looks, the first is named."""
+    """If another record would have failed before the consumer looks, the error names the first."""
     ending = leg.ending
     if ending.how != "failed" or ending.error not in _OWN or ending.record is None:
         return
@@ -84,7 +84,7 @@ def of_two_failures_the_earlier_is_raised(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _fails_at(leg: LegHistory, item: Item) -> float:
-    """When `item` would fail if its call were left alone, which a sound operator does not do."""
+    """Return when `item` would fail if its call ran on, which a sound operator prevents."""
     call, retry = item.last, leg.scenario.retry
     if call is None:
         return NEVER
@@ -100,7 +100,7 @@ def _fails_at(leg: LegHistory, item: Item) -> float:
 
 @leg_check("FAIL-5")
 def odd_exceptions_of_a_call_are_call_errors(leg: LegHistory) -> Iterator[Finding]:
-    """An exception that means something to the machinery fails the operator like any other."""
+    """An exception with a special meaning in asyncio or trio fails the operator like any other."""
     blamed = first_failures(leg)
     if not any(_is_odd(item) for item in blamed):
         return
@@ -120,7 +120,7 @@ def _is_odd(item: Item) -> bool:
 
 @leg_check("FAIL-6", needs_times=False)
 def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Finding]:
-    """Further reads, before and after leaving, give the very error object of the first."""
+    """Further reads, before and after leaving, raise the same error object."""
     ending = leg.ending
     if ending.how != "failed":
         return
@@ -134,7 +134,7 @@ def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Find
 
 @leg_check("FAIL-7")
 def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iterator[Finding]:
-    """If no call fails, the source's own error object comes after all that was read."""
+    """If no call fails, the source's own error object comes after all elements that were read."""
     if leg.scenario.source_error != "no-element":
         yield from _ends_with_what_the_source_did(leg)
 
@@ -147,7 +147,7 @@ def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
     if not source_raised or leg.fail_at != NEVER or ours or ending.how == "interrupted":
         return
     if leg.left_at < NEVER:
-        return  # Nobody waits for it any more.
+        return  # No consumer waits for it.
     if ending.how == "finished":
         yield "the source raised, and the stream ended as if it had not", ending.at
     elif ending.how == "failed":
@@ -163,13 +163,13 @@ def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("FAIL-13")
 def what_is_no_element_fails_the_operator(leg: LegHistory) -> Iterator[Finding]:
-    """If the source gives what is no element, a TypeError comes after all that was read before."""
+    """If the source gives an invalid element, a TypeError comes after all earlier elements."""
     if leg.scenario.source_error == "no-element":
         yield from _ends_with_what_the_source_did(leg)
 
 
 def _is_gone(item: Item, snapshots: set[int]) -> bool:
-    """Whether everything that `item` has to put out is out; `snapshots` are the ids of those."""
+    """Whether all outputs of `item` are out; `snapshots` are the ids that are out."""
     if item.is_record:
         return item.results == () or item.emitted_at != NEVER
     asked = item.checkpoint_id
@@ -178,7 +178,7 @@ def _is_gone(item: Item, snapshots: set[int]) -> bool:
 
 @leg_check("FAIL-8")
 def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
-    """A leg that fails has a record, a source or a hook that did, or was opened wrongly."""
+    """A leg that fails has a failed record, source or hook, or a wrong argument."""
     ending = leg.ending
     if leg.was_refused:
         return
@@ -191,11 +191,10 @@ def the_operator_fails_for_a_reason(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _is_explained(leg: LegHistory) -> bool:
-    """Whether a leg that failed has a reason for it.
+    """Whether a leg that failed has a reason for its failure.
 
-    Whether there were too many abandoned calls is for TIME-9 to say, what is no element for ELEM-3;
-    and that something failed and the error has the name of something else is for the rules that
-    ask for the right name.
+    TIME-9 judges the number of abandoned calls, ELEM-3 the elements. If the error has the name of
+    another failure, the rules about names judge it.
     """
     ending = leg.ending
     failed = [item for item in leg.records if item.decided_at <= ending.at]
@@ -222,7 +221,7 @@ def a_failure_is_never_a_group(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("FAIL-10")
 def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Finding]:
-    """The cause is what a call of the named record raised or, at a deadline, its handler."""
+    """The cause is the error of a call of the named record or, at a deadline, of its handler."""
     ending = leg.ending
     if ending.how != "failed" or ending.error not in _CAUSED or ending.unchanged:
         return
@@ -238,7 +237,7 @@ def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Find
 
 
 _CAUSED = {"CallFailed", "CallTimedOut"}
-"""What an operator makes of what user code has raised."""
+"""Errors that an operator raises from errors of user code."""
 
 
 def _gave(seen: str) -> str:
@@ -247,7 +246,7 @@ def _gave(seen: str) -> str:
 
 @leg_check("FAIL-11")
 def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
-    """If user code raises what is for the program, the loop ends by that, and all is closed."""
+    """If user code raises an error that ends the program, the loop ends and all is closed."""
     raised = {error for item in leg.records for error in _for_the_program(leg, item)}
     if _is_interrupted_by_its_source(leg):
         raised.add("KeyboardInterrupt")
@@ -255,14 +254,14 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
         return
     ending = leg.ending
     if ending.how == "failed" and any(not _for_the_program(leg, i) for i in first_failures(leg)):
-        return  # A failure of the same instant may have come first; nobody asks any more then.
+        return  # A failure of the same instant may have come first, which ends all requests.
     if ending.how != "interrupted" or ending.error not in raised:
         said = f"{ending.how} {ending.error}".rstrip()
         yield f"expected {either(raised)} to end the loop, the leg {said}", ending.at
     elif (out := _out_while_the_program_ends(leg)) is not None:
         yield f"{out.element} came out after {ending.error} at {leg.fail_at:g}", out.at
     elif _is_raised_again(leg):
-        return  # What comes while all is being closed ends that, too.
+        return  # An error during closing ends the closing, too.
     elif not leg.seen(SourceClosed):
         yield f"{ending.error} ended the loop, and the source is not closed", ending.at
     elif leg.scenario.hooks != "none" and "close" not in [e.hook for _, e in leg.seen(HookRun)]:
@@ -272,9 +271,9 @@ def what_ends_the_program_passes(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _out_while_the_program_ends(leg: LegHistory) -> Output | None:
-    """Return the first element that came out although a call or handler ended the program.
+    """Return the first output after a call or handler ended the program; None for no output.
 
-    A request may still be answered: nothing is lost by that.
+    A requested Snapshot may still come out: no element is lost by it.
     """
     late = (output for output in leg.outputs if output.at > leg.fail_at)
     return next((output for output in late if not isinstance(output.element, Snapshot)), None)
@@ -282,7 +281,7 @@ def _out_while_the_program_ends(leg: LegHistory) -> Output | None:
 
 @leg_check("FAIL-12")
 def who_cancels_the_task_of_a_call_ends_that_call_alone(leg: LegHistory) -> Iterator[Finding]:
-    """No call is cancelled that is not meant, and the leg comes to its end."""
+    """No other call is cancelled, and the leg comes to its end."""
     steps = [call.step for call in leg.calls]
     if leg.scenario.form == "callback" or not any(
         step.by_others or step.after_end is not None for step in steps
@@ -316,7 +315,7 @@ def _is_interrupted_by_its_source(leg: LegHistory) -> bool:
 
 
 def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
-    """Return what the call of `item` raised, or its handler, if it is meant for the program."""
+    """Return the errors by which the call of `item`, or its handlers, end the program."""
     if item.last is None or item.decided_at > leg.fail_at:
         return set()
     handlers = [
@@ -332,10 +331,10 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
 
 
 def _is_left_alone(leg: LegHistory, call: Call) -> bool:
-    """Whether nobody may have waited for the end of `call`, which nothing could cancel in time.
+    """Whether the operator may not have waited for the end of `call`, as nothing could cancel it.
 
-    So it is in a thread. Until the instant in which all is closed it may be heard all the same.
-    Nor does anybody ask a supplier when the consumer has left.
+    Such a call runs in a thread. The operator may still hear it until all is closed. After the
+    consumer has left, the operator calls no supplier.
     """
     if call.step.supplied and leg.scenario.form == "callback" and leg.left_at <= call.ended_at:
         return True

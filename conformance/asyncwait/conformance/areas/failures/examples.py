@@ -1,4 +1,4 @@
-"""FAIL: examples of what fails an operator, when, and how the consumer learns it."""
+"""FAIL: examples of failures of an operator, and of the consumer's error."""
 
 from asyncwait.conformance.evidence import examples
 

@@ -1,4 +1,4 @@
-"""HOLD: finished results make room for calls, but not for more than was said."""
+"""HOLD: finished results make room for calls, up to `max_held`."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ from asyncwait.conformance.judging import (
 
 
 def _finished(rest: Rest) -> int:
-    """Return how many records have been decided and must still be there."""
+    """Return how many decided records must still be in the operator."""
     return rest.in_flight - rest.undecided
 
 
 def _is_beyond_capacity(leg: LegHistory, rest: Rest) -> bool:
-    """Whether there would be no room any more if finished elements took any."""
+    """Whether the operator would be full if finished elements took room."""
     return rest.called + rest.fences >= leg.capacity
 
 
 @leg_check("HOLD-1")
 def a_finished_record_makes_room(leg: LegHistory) -> Iterator[Finding]:
-    """While the consumer waits, what could be called for is called, whatever is finished."""
+    """While the consumer waits, every record that may be called is called."""
     if leg.scenario.max_held is None:
         return
     for rest in leg.rests:
@@ -58,7 +58,7 @@ def the_calls_keep_their_bound(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("HOLD-3")
 def no_more_is_held_than_was_said(leg: LegHistory) -> Iterator[Finding]:
-    """What is finished beyond `max_held` takes room beside the undecided calls."""
+    """Finished records beyond `max_held` take room beside the undecided calls."""
     most = leg.scenario.max_held
     if most is None:
         return
@@ -75,7 +75,7 @@ def no_more_is_held_than_was_said(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("HOLD-4")
 def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
-    """While a record waits for room, none is read behind it."""
+    """While a record waits for room, no further record is read."""
     if leg.scenario.max_held is None:
         return
     restored = 0 if leg.observed.restored is None else len(leg.observed.restored.in_flight)
@@ -84,7 +84,7 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
         if rest.failed or rest.has_room:
             continue
         if first is None:
-            if rest.input_is_due:  # and no element is read ahead
+            if rest.input_is_due:  # No element is read ahead.
                 yield None
             continue
         waiting = range(max(first.pos, restored), rest.known)
@@ -98,7 +98,7 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("HOLD-5")
 def a_snapshot_holds_the_finished_too(leg: LegHistory) -> Iterator[Finding]:
-    """What was decided before a Snapshot and comes out later is in it."""
+    """A record that was decided before a Snapshot and comes out later is in the Snapshot."""
     if leg.scenario.max_held is None:
         return
     for snapshot, held in held_at(leg.snapshots, leg.items):

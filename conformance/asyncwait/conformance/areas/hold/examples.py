@@ -1,4 +1,4 @@
-"""HOLD: examples of results that wait, and of calls that go on meanwhile."""
+"""HOLD: examples of results that wait while calls go on."""
 
 from asyncwait.conformance.evidence import examples
 

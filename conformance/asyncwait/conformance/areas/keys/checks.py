@@ -1,4 +1,4 @@
-"""KEY: one call at a time for a key, in its order, and nobody waits for the key of another."""
+"""KEY: one call at a time for a key, in input order; no record waits for a different key."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from asyncwait.conformance.judging import (
 
 @leg_check("KEY-1")
 def one_call_at_a_time_for_a_key(leg: LegHistory) -> Iterator[Finding]:
-    """When a record is called first, the one before it that has its key is decided."""
+    """At the first call of a record, the record before it with the same key is decided."""
     for before, item in leg.pairs_of_keys:
         if _is_plain(leg, before, item) and not _is_between_attempts(leg, before, item):
             yield from _one_after_the_other(before, item)
@@ -29,7 +29,7 @@ def one_call_at_a_time_for_a_key(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-2", needs_times=False)
 def results_of_a_key_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    """No record gives its results after one that stands behind it and has its key."""
+    """No record gives its results after a later record with the same key."""
     for before, item in leg.pairs_of_keys:
         if before.given and item.given:
             if item.first_seq < before.first_seq:
@@ -40,14 +40,14 @@ def results_of_a_key_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-3")
 def a_finished_record_waits_for_no_other_key(leg: LegHistory) -> Iterator[Finding]:
-    """A waiting consumer has got what is decided, behind no fence, and the next of its key."""
+    """A waiting consumer has got each decided record with no fence and no equal key before it."""
     if leg.key_ordered:
         yield from held_back(leg)
 
 
 @leg_check("KEY-4")
 def first_calls_of_a_key_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    """Before the call of each record the one of its predecessor with its key has started."""
+    """Before the call of each record, the call of its predecessor with the same key has started."""
     lost = leg.lost if leg.ran_to_its_end else ()
     for before, item in leg.pairs_of_keys:
         if item.call is not None and before.pos not in lost:
@@ -74,7 +74,7 @@ def a_decided_record_frees_its_key(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-6")
 def a_busy_key_holds_up_no_other(leg: LegHistory) -> Iterator[Finding]:
-    """While the consumer waits, records with free keys are called, whichever others are busy."""
+    """While the consumer waits, records with free keys are called, even if other keys are busy."""
     if not leg.key_ordered:
         return
     for rest in leg.rests:
@@ -90,7 +90,7 @@ def a_busy_key_holds_up_no_other(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-7")
 def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
-    """While the consumer waits, records behind a fence are called as if there were none."""
+    """While the consumer waits, records behind a fence are called as if no fence existed."""
     if not leg.key_ordered:
         return
     for rest in leg.rests:
@@ -105,7 +105,7 @@ def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-8")
 def keys_are_the_same_if_they_are_equal(leg: LegHistory) -> Iterator[Finding]:
-    """One call at a time for keys of different types, for None, for what has no hash, and NaN."""
+    """KEY-1 also holds for keys of different types, for None, for unhashable keys, and for NaN."""
     for before, item in leg.pairs_of_keys:
         if not (_is_plain(leg, before, item) or _is_between_attempts(leg, before, item)):
             yield from _one_after_the_other(before, item)
@@ -117,7 +117,7 @@ def _is_plain(leg: LegHistory, before: Item, item: Item) -> bool:
 
 @leg_check("KEY-9")
 def records_that_wait_for_their_keys_take_room(leg: LegHistory) -> Iterator[Finding]:
-    """Records inside, called or not, are `capacity` at most, and one more that waits for room."""
+    """Records inside, called or not, are at most `capacity`, and one more that waits for room."""
     if not leg.key_ordered:
         return
     free = leg.scenario.max_held or 0
@@ -135,7 +135,7 @@ def records_that_wait_for_their_keys_take_room(leg: LegHistory) -> Iterator[Find
 
 @leg_check("KEY-10")
 def the_time_of_a_record_begins_with_its_call(leg: LegHistory) -> Iterator[Finding]:
-    """A record that waited for its key is not decided by time before its call had its full time."""
+    """A record that waited for its key times out only when its call had its full time."""
     if leg.timeout == NEVER:
         return
     blamed = blamed_for_timeout(leg)
@@ -150,7 +150,7 @@ def the_time_of_a_record_begins_with_its_call(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("KEY-11")
 def a_back_off_keeps_the_key(leg: LegHistory) -> Iterator[Finding]:
-    """Between two attempts at a record no record behind it with its key is called first."""
+    """Between two attempts at a record, no later record with its key is called."""
     if leg.scenario.retry is None:
         return
     for before, item in leg.pairs_of_keys:
@@ -162,7 +162,7 @@ def a_back_off_keeps_the_key(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-12")
 def a_snapshot_holds_what_waits_for_its_key(leg: LegHistory) -> Iterator[Finding]:
-    """What was read before a Snapshot and is called later, if at all, is in it."""
+    """A record that is read before a Snapshot and called later, or never, is in the Snapshot."""
     if not leg.pairs_of_keys:
         return
     for snapshot, held in held_at(leg.snapshots, leg.items):
@@ -181,7 +181,7 @@ def a_snapshot_holds_what_waits_for_its_key(leg: LegHistory) -> Iterator[Finding
 
 @leg_check("KEY-13")
 def a_key_leaves_nothing_behind(leg: LegHistory) -> Iterator[Finding]:
-    """Of the keys of a long stream, hardly any that is of no use is still there."""
+    """In a long stream, hardly any unused key stays alive."""
     if not (leg.scenario.tracked and leg.key_ordered):
         return
     most = _UNNOTICED + len(leg.outputs) // 8
@@ -192,7 +192,7 @@ def a_key_leaves_nothing_behind(leg: LegHistory) -> Iterator[Finding]:
 
 
 _UNNOTICED = 64
-"""Keys that may be left over, as for CAP-7."""
+"""Number of keys that may be left over, as for CAP-7."""
 
 
 def _one_after_the_other(before: Item, item: Item) -> Iterator[Finding]:
@@ -205,7 +205,6 @@ def _one_after_the_other(before: Item, item: Item) -> Iterator[Finding]:
 
 
 def _is_decided(before: Item, item: Item) -> bool:
-    """Whether a record may be decided when another is called."""
     assert item.call is not None
     if before.decided_seq >= 0:
         return before.decided_seq < item.call.seq
@@ -214,7 +213,7 @@ def _is_decided(before: Item, item: Item) -> bool:
 
 
 def _is_between_attempts(leg: LegHistory, before: Item, item: Item) -> bool:
-    """Whether a record is called after an attempt at another one, and before the next."""
+    """Whether `item` is called after an attempt at `before`, and before the next attempt."""
     if leg.scenario.retry is None or item.call is None or _is_decided(before, item):
         return False
     began = [attempt for attempt in before.attempts if attempt.seq < item.call.seq]
@@ -229,12 +228,12 @@ def _start(item: Item) -> float:
 
 
 def _uncalled(leg: LegHistory, rest: Rest) -> Item | None:
-    """Return the record that could be called while the consumer waits, and is not."""
+    """Return a record that could be called while the consumer waits, and is not."""
     is_judged = leg.key_ordered and rest.waiting and rest.has_room and not rest.failed
     return rest.first_uncalled if is_judged else None
 
 
 def _fence_before(leg: LegHistory, item: Item, seq: int) -> Item | None:
-    """Return the last fence before `item`, if it was not out before an event."""
+    """Return the last fence before `item`; None if it was out before the event `seq`."""
     fence = leg.fence_before(item)
     return None if fence is None or fence.is_out_before(seq) else fence

@@ -1,4 +1,4 @@
-"""KEY: examples of records that wait for their keys, and of others that do not."""
+"""KEY: examples of records that wait for their keys, and of records that do not."""
 
 from asyncwait.conformance.evidence import Example, example, examples
 from asyncwait.spec import Record

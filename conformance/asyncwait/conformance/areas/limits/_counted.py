@@ -12,7 +12,7 @@ from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Item, LegHistor
 from asyncwait.spec.scenario import PlannedLimit
 
 Place: TypeAlias = tuple[int, str]
-"""Number of a limit, and the key that has room of its own; "" for all calls together."""
+"""Number of a limit, and the key whose calls it bounds; "" for all calls together."""
 
 
 class Run(Struct, frozen=True, eq=False):
@@ -61,7 +61,7 @@ def _run(leg: LegHistory, calls: tuple[Call, ...], *, is_retry: bool) -> Run:
 
 
 class Window(NamedTuple):
-    """A limit for calls in any `per` ms, or for calls at a time; or the burst of a limit.
+    """Window of a limit for calls in any `per` ms, for calls at a time, or for a burst.
 
     Args:
         number: position of the limit in the scenario.
@@ -87,7 +87,7 @@ class Window(NamedTuple):
 
 
 def windows(leg: LegHistory) -> Sequence[Window]:
-    """Return the windows of all limits but budgets and breakers; each burst follows its limit."""
+    """Return the windows of all limits except budgets and breakers, each burst after its limit."""
     found = []
     for number, limit in enumerate(leg.scenario.limits):
         if limit.kind == "in-flight":
@@ -184,7 +184,7 @@ def is_too_large(leg: LegHistory, item: Item) -> bool:
 
 
 class Spending(NamedTuple):
-    """A call that begins, and the least that a budget has paid for by then.
+    """A call that begins, and the least costs charged to a budget by then.
 
     Args:
         run: the call.
@@ -204,7 +204,7 @@ class Spending(NamedTuple):
 
 
 def spendings(leg: LegHistory) -> Sequence[Spending]:
-    """Return what each budget has paid for when each call begins."""
+    """Return the least costs charged to each budget when each call begins."""
     budgets = [each for each in leg.scenario.limits if each.kind == "budget"]
     return [each for budget in budgets for each in _spendings(leg, budget)]
 

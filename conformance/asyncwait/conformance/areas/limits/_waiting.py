@@ -164,7 +164,6 @@ class _Room:
 
 
 def _may_count(window: Window, run: Run, rest: Rest, until: float) -> bool:
-    """Whether a window may count a call until the next instant."""
     if window.per is None:
         return not -1 < run.calls[0].ended_seq <= rest.seq
     return window.until(run) >= until - ROUNDING
@@ -230,9 +229,9 @@ def pending_retry(leg: LegHistory, run: Run) -> Item | None:
 
 
 def long_waits(leg: LegHistory) -> Sequence[tuple[Item, float, float]]:
-    """Return each record that surely waits, with the start of its wait and the time until which.
+    """Return each record that surely waits, since when, and until when at least, in ms.
 
-    None with several limits, with retries, or with batches.
+    The result is empty with several limits, with retries, and with batches.
     """
     scenario = leg.scenario
     if scenario.retry is not None or scenario.batch is not None or len(scenario.limits) != 1:

@@ -83,13 +83,13 @@ def room_is_used(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-5")
 def what_can_not_be_called_holds_no_permit(leg: LegHistory) -> Iterator[Finding]:
-    """No record lacks room that records hold which wait for their keys, or back off."""
+    """No record lacks room that is reserved for records which wait for their keys or back off."""
     yield from _is_used(leg, "LIMIT-5")
 
 
 @leg_check("LIMIT-6")
 def a_permit_without_a_call_is_free(leg: LegHistory) -> Iterator[Finding]:
-    """No record lacks room that a decided record holds, which waited for its permit."""
+    """No record lacks room that is reserved for a record which was decided during its wait."""
     yield from _is_used(leg, "LIMIT-6")
 
 
@@ -223,7 +223,7 @@ def a_budget_is_kept(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("LIMIT-15")
 def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
-    """A spent budget leaves out records behind the last call alone, and `then` tells the end."""
+    """A spent budget leaves out only records behind the last call, and `then` defines the end."""
     budgets = [each for each in leg.scenario.limits if each.kind == "budget"]
     is_spent = "BudgetSpent" in {leg.ending.error, leg.ending.cause}
     if not budgets or not (leg.ran_to_its_end or is_spent):

@@ -1,4 +1,4 @@
-"""ORD: in which order results come out, and calls start."""
+"""ORD: the order of results, and of the starts of calls."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -8,7 +8,7 @@ from asyncwait.conformance.judging import Finding, Item, LegHistory, held_back, 
 
 @leg_check("ORD-1", needs_times=False)
 def ordered_results_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    """In ordered mode no record gives its results after one that stands behind it."""
+    """In ordered mode no record gives its results after a later record."""
     if leg.ordered:
         begun = sorted((item for item in leg.records if item.given), key=lambda i: i.first_seq)
         for before, item in pairwise(begun):
@@ -20,21 +20,21 @@ def ordered_results_come_in_input_order(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("ORD-2")
 def a_decided_head_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
-    """In ordered mode a waiting consumer has got what is decided and has nothing before it."""
+    """In ordered mode a waiting consumer has got each decided record with nothing before it."""
     if leg.ordered:
         yield from held_back(leg)
 
 
 @leg_check("ORD-3")
 def a_finished_record_waits_for_no_other_in_its_segment(leg: LegHistory) -> Iterator[Finding]:
-    """In unordered mode a waiting consumer has got what is decided and behind no fence."""
+    """In unordered mode a waiting consumer has got each decided record with no fence before it."""
     if not (leg.ordered or leg.key_ordered):
         yield from held_back(leg)
 
 
 @leg_check("ORD-4", needs_times=False)
 def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    """Before the call of each record the one of its predecessor has started."""
+    """Before the call of each record, the call of its predecessor has started."""
     if leg.key_ordered or leg.scenario.limits:
         return
     lost = leg.lost if leg.ran_to_its_end else ()
@@ -52,11 +52,11 @@ def _start(item: Item) -> float:
 
 @leg_check("ORD-5")
 def each_record_is_called_once(leg: LegHistory) -> Iterator[Finding]:
-    """Each call belongs to a record of its own, and no record is without one at the end."""
+    """Each call belongs to a record of its own, and at the end each record has a call."""
     extra = set(leg.extra_calls)
     for call in leg.calls:
         if call in extra and leg.is_shielded and call.at > leg.end_at:
-            continue  # It may repeat another: its consumer has not left in truth.
+            continue  # The call may be a repeated one: its consumer has not really left.
         if call in extra:
             yield f"call {call.number} of {call.value!r} belongs to no record", call.at
         else:

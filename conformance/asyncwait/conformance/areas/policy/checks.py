@@ -1,4 +1,4 @@
-"""POLICY: when the failure handler is asked, and what becomes of what it gives."""
+"""POLICY: the requests to the failure handler, and the use of its results."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def _requests(leg: LegHistory) -> Mapping[Item, Sequence[_Request]]:
 
 @leg_check("POLICY-1")
 def the_failure_handler_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
-    """For each record that failed while the operator went on there is one request."""
+    """The operator asks the handler once about each record that failed while the stream went on."""
     requests = _requests(leg)
     for item in leg.records:
         asked = requests.get(item, ())
@@ -45,7 +45,7 @@ def the_failure_handler_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _must_have_asked(leg: LegHistory, item: Item) -> bool:
-    """Whether a failure was noticed for sure: the stream went on, or ended by just that."""
+    """Whether the operator surely noticed a failure: the stream went on, or ended by it."""
     if leg.ran_to_its_end:
         return True
     is_blamed = leg.ending.how == "failed" and leg.named == frozenset({item})
@@ -56,7 +56,7 @@ def _must_have_asked(leg: LegHistory, item: Item) -> bool:
 def what_it_gives_takes_the_place_of_the_results(leg: LegHistory) -> Iterator[Finding]:
     """A record whose failure was handled comes out, and does not fail the operator."""
     for item in leg.records:
-        if not item.failure or item.results is None or item.wrong:  # It has raised besides.
+        if not item.failure or item.results is None or item.wrong:  # It raised after completion.
             continue
         if leg.may_be_left_out(item):
             continue
@@ -77,7 +77,7 @@ def _planned(leg: LegHistory, item: Item) -> str:
 
 
 def _fails_as(leg: LegHistory, does: str) -> Iterator[Finding]:
-    """The leg fails by the first record about which the handler was asked and did so."""
+    """The leg fails by the first record whose failure handler did what `does` says."""
     blamed = first_failures(leg)
     if not blamed or any(not each.failure or _planned(leg, each) != does for each in blamed):
         return
@@ -106,7 +106,7 @@ def none_leaves_the_failure_as_it_is(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("POLICY-4")
 def a_handler_that_raises_fails_the_operator(leg: LegHistory) -> Iterator[Finding]:
-    """If the handler raised, the leg fails with an error of that class, caused by that."""
+    """If the handler raised, the leg fails with the record's error, caused by the handler's."""
     yield from _fails_as(leg, "raise")
 
 
@@ -126,7 +126,7 @@ def it_is_asked_about_nothing_else(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _is_repeated(leg: LegHistory, item: Item) -> bool:
-    """Whether what the last call of a record came to was no last word."""
+    """Whether the outcome of a record's last call leads to another attempt."""
     if item.last is None or item.decided_at != NEVER:
         return False
     end = leg.outcome(item.last, len(item.attempts))
@@ -134,7 +134,7 @@ def _is_repeated(leg: LegHistory, item: Item) -> bool:
 
 
 def _is_due(leg: LegHistory, item: Item) -> bool:
-    """Whether the leg ended when the time of a record was over, before the trace shows its end."""
+    """Whether the leg ended when a deadline or limit was due, before the trace shows it."""
     if item.last is None or item.decided_at != NEVER:
         return False
     return min(leg.deadline(item), item.last.limit) <= leg.end_at
@@ -142,7 +142,7 @@ def _is_due(leg: LegHistory, item: Item) -> bool:
 
 @leg_check("POLICY-6")
 def what_it_gives_is_read_like_any_results(leg: LegHistory) -> Iterator[Finding]:
-    """If what the handler gave is no collection, or one that breaks, the leg fails by that."""
+    """If the handler gave no collection, or a collection that breaks, the leg fails by that."""
     yield from _fails_as(leg, "misreturn")
 
 
@@ -168,7 +168,7 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("POLICY-8")
 def the_timeout_handler_comes_first(leg: LegHistory) -> Iterator[Finding]:
-    """A request about a deadline stands behind one to the timeout handler."""
+    """A request about a deadline comes after a request to the timeout handler."""
     if not leg.scenario.handled:
         return
     late = {number: seq for seq, number in _asked_at_deadlines(leg)}
@@ -181,14 +181,14 @@ def the_timeout_handler_comes_first(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _asked_at_deadlines(leg: LegHistory) -> Iterator[tuple[int, int | None]]:
-    """Yield each request to the timeout handler: its number, and that of the record."""
+    """Yield the number of each request to the timeout handler, and the number of its record."""
     for seq, event in leg.seen(HandlerAsked):
         yield seq, leg.facts.numbers.of(event, identity(event.value))
 
 
 @leg_check("POLICY-9")
 def it_is_asked_after_the_last_attempt(leg: LegHistory) -> Iterator[Finding]:
-    """No request comes between two attempts, or instead of one."""
+    """No request comes between two attempts, or in place of an attempt."""
     if leg.scenario.retry is None:
         return
     for item, asked in _requests(leg).items():

@@ -1,4 +1,4 @@
-"""POLICY: examples of records that fail, and of what their handler makes of it."""
+"""POLICY: examples of failed records, and of results from the failure handler."""
 
 from asyncwait.conformance.evidence import examples
 

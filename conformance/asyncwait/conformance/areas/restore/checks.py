@@ -1,4 +1,4 @@
-"""REST: a restored operator goes on as if nothing had happened."""
+"""REST: a restored operator goes on as if the stream had not been interrupted."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -26,9 +26,9 @@ from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
 
 @leg_check("REST-1")
 def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Finding]:
-    """Every stored record has a call, and each of these calls begins before any other.
+    """Every stored record has a call, and each of these calls begins before any other call.
 
-    In key-ordered mode before any other for its key.
+    In key-ordered mode it begins before any other call for its key.
     """
     fresh: dict[Hashable, int] = {}
     for item in leg.records:
@@ -51,9 +51,9 @@ def stored_records_are_called_before_new_ones(leg: LegHistory) -> Iterator[Findi
 
 
 def _line_of(leg: LegHistory, item: Item) -> Hashable:
-    """Return what is the same for records that have to wait for each other.
+    """Return a value that is equal for records that must wait for each other.
 
-    With limits of keys, a record passes another one that waits for another key.
+    With limits by key, a record may pass a record that waits for another key.
     """
     if leg.key_ordered or not any(each.by for each in leg.scenario.limits):
         return key_of(item) if leg.key_ordered else ""
@@ -79,7 +79,7 @@ def stored_records_get_a_full_timeout(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
-    """Return the records whose timeout the error may mean, unless one of them did time out."""
+    """Return the records whose timeout the error may mean; empty if one of them timed out."""
     if leg.ending.error != "CallTimedOut" or any(item.timed_out for item in leg.named):
         return frozenset()
     return leg.named
@@ -87,7 +87,7 @@ def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
 
 @leg_check("REST-3", needs_times=False)
 def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Finding]:
-    """The fences that come out are those that were stored, and those read in this leg."""
+    """Each fence that comes out was stored, or was read in this leg."""
     if leg.observed.restored is None:
         return
     stored = [item for item in leg.items if item.index is None and item.is_fence]
@@ -107,7 +107,7 @@ def stored_fences_come_out_again_and_no_others(leg: LegHistory) -> Iterator[Find
 
 @leg_check("REST-4")
 def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
-    """With more stored than there is room for, no more than `capacity` are in flight."""
+    """If more records were stored than room exists, no more than `capacity` are in flight."""
     restored = [item for item in leg.records if item.index is None]
     if len(restored) < leg.room:
         return
@@ -122,7 +122,7 @@ def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
 
 @check("REST-5")
 def nothing_is_lost_over_all_legs(history: History) -> Judgement:
-    """Each input that has an output is among the kept outputs of all legs, whole."""
+    """Each record and fence of the input has all its outputs among the kept outputs of all legs."""
     if not _is_whole(history):
         return Judgement()
     kept = [k for k in _kept(history) if k.output.seq == k.item.emitted_seq]
@@ -143,7 +143,7 @@ def nothing_comes_twice_over_all_legs(history: History) -> Judgement:
 
 @check("REST-7")
 def the_kept_outputs_are_one_legal_output(history: History) -> Judgement:
-    """Order and fences hold across legs as they do within one."""
+    """The order of results and fences holds across legs as within one leg."""
     if not _is_whole(history):
         return Judgement()
     places = _places(history)
@@ -167,22 +167,20 @@ def the_kept_outputs_are_one_legal_output(history: History) -> Judgement:
 
 
 class _Kept(Struct, frozen=True):
-    """An output that stays, of a record or a fence."""
-
     leg: int
     item: Item
     output: Output
 
 
 def _is_whole(history: History) -> bool:
-    """Whether there was a crash, and the last leg ran to its end, which no budget has cut short."""
+    """Whether the trace has several legs, and the last one ran to its end without a budget."""
     last = history.legs[-1]
     is_told = all(leg.tells_what for leg in history.legs)
     return is_told and len(history.legs) > 1 and last.ran_to_its_end and not last.may_stop
 
 
 def _kept(history: History) -> list[_Kept]:
-    """Return the outputs that stay: of a crashed leg, those before its last snapshot."""
+    """Return the outputs that stay; in a crashed leg only those before its last snapshot."""
     kept: list[_Kept] = []
     for number, leg in enumerate(history.legs):
         crashed = number < len(history.legs) - 1
@@ -205,7 +203,7 @@ def _wanted(history: History) -> list[Element]:
 
 
 def _more_often(elements: list[Element], others: Counter[Identity]) -> Element | None:
-    """Return the first of `elements` that is there more often than among the others."""
+    """Return the first of `elements` that occurs more often there than in `others`."""
     identities = [identity_of(element) for element in elements]
     times = Counter(identities)
     both = zip(identities, elements, strict=True)
@@ -224,7 +222,7 @@ def _places(history: History) -> dict[Item, int]:
     offset = len(history.scenario.restore.in_flight) if history.scenario.restore else 0
     source: list[Item] = []
     for leg in history.legs:
-        # Those stored in the scenario's own snapshot have the first places.
+        # The elements stored in the scenario's own snapshot have the first places.
         stored = [item for item in leg.items if item.index is None]
         places.update(_inherited(stored, source, places) if source else _first(stored))
         for item in leg.items:
@@ -242,11 +240,11 @@ def _first(stored: list[Item]) -> dict[Item, int]:
 
 
 def _inherited(stored: list[Item], source: list[Item], places: dict[Item, int]) -> dict[Item, int]:
-    """Give each stored item the place of the one in the leg before that it was.
+    """Give each stored item the place of its item in the leg before.
 
-    Both are in input order, and only records without results may be missing among the stored.
-    From the end on, the last equal one in front of what is taken is the right one, or one that
-    does as well. Where a snapshot is not in input order, any equal one has to do.
+    Both are in input order, and only records without results may be missing among the stored items.
+    Going backwards, the last equal item before the previous match is the right one, or is as good.
+    If a snapshot is not in input order, any equal item counts.
     """
     found: dict[Item, int] = {}
     free: dict[Identity, list[int]] = defaultdict(list)

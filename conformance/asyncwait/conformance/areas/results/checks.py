@@ -1,4 +1,4 @@
-"""RES: what a call may give, and what becomes of it."""
+"""RES: the results that a call may give, and their use."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RES-2")
 def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Finding]:
-    """What stands behind a decided record without results does not wait for turn or room."""
+    """No element behind a decided record without results waits for its turn or for room."""
     silent = [item for item in leg.records if item.results == ()]
     places = [item.pos for item in silent]
     earliest = [NEVER, *accumulate((item.decided_at for item in silent), min)]
@@ -48,7 +48,7 @@ def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Findi
 
 
 def _held_up(rest: Rest) -> Item | None:
-    """Return what could come out, or be called, and does not."""
+    """Return an element that could come out, or be called, and is not."""
     if rest.emittable is None and rest.has_room:
         return rest.first_uncalled
     return rest.emittable
@@ -56,13 +56,13 @@ def _held_up(rest: Rest) -> Item | None:
 
 @leg_check("RES-3")
 def what_is_no_collection_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
-    """What is no collection, and decided first, fails the leg with an error that names it."""
+    """If a call first returns no collection, the leg fails with an error that names its record."""
     yield from failure_named(leg, "InvalidResult")
 
 
 @leg_check("RES-4")
 def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
-    """A second completion neither comes out nor fails the operator, nor raises at the user."""
+    """A second completion neither comes out nor fails the operator, nor raises in user code."""
     if leg.observed.refused:
         yield f"a completion raised at the user: {leg.observed.refused}", leg.end_at
     if leg.scenario.form == "callback":
@@ -79,7 +79,7 @@ def the_first_completion_counts(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _failed_by_mistake(leg: LegHistory) -> frozenset[Item]:
-    """Return the records that the error may mean, unless one of them has failed."""
+    """Return the records that the error may mean; empty if one of them failed."""
     if leg.ending.error != "CallFailed" or any(item.wrong for item in leg.named):
         return frozenset()
     return leg.named
@@ -87,7 +87,7 @@ def _failed_by_mistake(leg: LegHistory) -> frozenset[Item]:
 
 @leg_check("RES-5")
 def an_answer_from_another_thread_counts_at_once(leg: LegHistory) -> Iterator[Finding]:
-    """A waiting consumer has got what a thread gave, unless something else holds it up."""
+    """A waiting consumer has got the results of a thread, unless an earlier element blocks them."""
     for rest in leg.rests:
         held = rest.emittable
         if rest.waiting and not rest.failed and held is not None and _is_from_a_thread(held):
@@ -132,7 +132,7 @@ def _is_broken(leg: LegHistory, item: Item) -> bool:
 
 @leg_check("RES-7", needs_times=False)
 def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
-    """No supplier is asked on another thread than the function was called on, or for nothing."""
+    """Suppliers run on the thread of the function's call, and only when they are needed."""
     yield from _used_well(leg, "supplier-thread", "was asked on another thread")
     yield from _used_well(leg, "supplier-needless", "was asked after the first completion")
     for call in leg.calls:
@@ -155,7 +155,7 @@ def a_collection_of_results_is_read_once(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RES-9")
 def what_becomes_of_a_collection_later_changes_nothing(leg: LegHistory) -> Iterator[Finding]:
-    """What fills a list of results later on does not come out."""
+    """Items that are added to a list of results later do not come out."""
     if leg.scenario.reuses:
         if (stray := first_stray(leg, ["reused"])) is not None:
             yield f"{stray.element} came out: a list of results was read too late", stray.at

@@ -1,4 +1,4 @@
-"""RES: examples of what calls give."""
+"""RES: examples of the results of calls."""
 
 from asyncwait.conformance.evidence import example, examples
 

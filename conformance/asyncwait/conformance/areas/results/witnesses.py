@@ -1,4 +1,4 @@
-"""RES: witnesses of what calls give."""
+"""RES: witnesses of the results of calls."""
 
 from asyncwait.conformance.evidence import near_misses, witnesses
 

@@ -1,4 +1,4 @@
-"""Which calls repeat another one, and which records were owed one and went without."""
+"""Repeated calls of each record, and records whose repeated call is missing."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Outcome
 
 
 class Repetition(Struct, frozen=True, eq=False):
-    """One call that repeats another."""
+    """One call that repeats another call."""
 
     item: Item
     before: Call
@@ -19,12 +19,12 @@ class Repetition(Struct, frozen=True, eq=False):
 
     @property
     def since(self) -> float:
-        """When it may begin at the earliest, in ms."""
+        """Earliest start of the call, in ms."""
         return self.reason.since
 
     @property
     def until(self) -> float:
-        """When it has to begin at the latest, in ms."""
+        """Latest start of the call, in ms."""
         return self.reason.until
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Repetition(Struct, frozen=True, eq=False):
 
 
 def repetitions(leg: LegHistory) -> Iterator[Repetition]:
-    """Yield each call that repeats another one of its record, with reason."""
+    """Yield each call that repeats another call of its record with reason."""
     for item in leg.records:
         for number, (before, call) in enumerate(pairwise(item.attempts), 1):
             reason = leg.outcome(before, number)
@@ -41,7 +41,7 @@ def repetitions(leg: LegHistory) -> Iterator[Repetition]:
 
 
 def owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
-    """Yield each record that is to be called once more, and when at the latest, in ms."""
+    """Yield each record that must be called again, and the latest start of that call, in ms."""
     for item in leg.records:
         if item.last is not None and item.decided_at == NEVER:
             end = leg.outcome(item.last, len(item.attempts))
@@ -50,7 +50,7 @@ def owed(leg: LegHistory) -> Iterator[tuple[Item, float]]:
 
 
 def not_repeated(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
-    """Yield each record that was owed another call, and how it went without; see `owed`."""
+    """Yield each record whose repeated call is missing, with a text and the time; see `owed`."""
     waits = Waits(leg)
     for item, until in owed(leg):
         late = waits.beyond(until)
@@ -66,18 +66,18 @@ class Waits:
     """Finds when time moved on for a waiting consumer; rests end in their order."""
 
     def __init__(self, leg: LegHistory) -> None:
-        # A call that waits for others to share it is no matter of back-offs.
+        # With batches, a call also waits for other records, which no back-off bounds.
         self._over_at = leg.over_at if leg.scenario.batch is None else -NEVER
         self._rests = [rest for rest in leg.rests if rest.waiting and not rest.failed]
         times = [*(event.at for event in leg.events), leg.end_at]
         self._ends = [times[rest.seq + 1] for rest in self._rests]
 
     def beyond(self, until: float, seq: float = NEVER) -> float:
-        """Return when that was beyond `until` first; NEVER if it was not.
+        """Return when time first moved beyond `until`; NEVER if it did not.
 
         Args:
-            until: ms, when something is to happen.
-            seq: number of the event that it is; NEVER if it did not happen.
+            until: ms, when an event is due.
+            seq: number of that event; NEVER if it did not happen.
         """
         number = bisect_right(self._ends, until)
         if until >= self._over_at or number == len(self._ends) or self._rests[number].seq >= seq:

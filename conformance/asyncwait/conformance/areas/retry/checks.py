@@ -1,4 +1,4 @@
-"""RETRY: which calls are repeated, when, and what becomes of their outcomes."""
+"""RETRY: which calls are repeated, and when; the use of their outcomes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from asyncwait.spec.scenario import FailureAsked, Misuse, SnapshotAsked, SourceE
 
 @leg_check("RETRY-1")
 def a_call_that_failed_is_repeated(leg: LegHistory) -> Iterator[Finding]:
-    """No record that was owed another call goes without it."""
+    """No record that must be called again lacks its call."""
     for item, how, at in not_repeated(leg):
         yield f"{item} {how}", at
     for _ in repetitions(leg):
@@ -81,7 +81,7 @@ def a_back_off_is_no_longer_than_it_should_be(leg: LegHistory) -> Iterator[Findi
 
 @leg_check("RETRY-5")
 def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
-    """A call begins when a RetryAfter says, raised or answered, and after one raised it begins."""
+    """A raised RetryAfter leads to another call; a raised or returned one sets its start."""
     for item, how, at in not_repeated(leg):
         if item.last is not None and item.last.step.error == "RetryAfter" and item.last.ended:
             yield f"{item} {how}, as it raised RetryAfter", at
@@ -98,7 +98,7 @@ def retry_after_sets_one_back_off(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RETRY-6")
 def only_what_is_a_reason_is_repeated(leg: LegHistory) -> Iterator[Finding]:
-    """No record is called again whose outcome stands."""
+    """No record is called again if its outcome stands."""
     retry = leg.scenario.retry
     if retry is None:
         return
@@ -116,7 +116,7 @@ def only_what_is_a_reason_is_repeated(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RETRY-7")
 def an_error_tells_the_attempts(leg: LegHistory) -> Iterator[Finding]:
-    """An error that names a record tells how many calls of it there were."""
+    """An error that names a record gives the number of calls of that record."""
     ending = leg.ending
     blamed = [item for item in leg.named if item.wrong and item.decided_at <= ending.at]
     if leg.scenario.retry is None or ending.how != "failed" or not blamed:
@@ -131,7 +131,7 @@ def an_error_tells_the_attempts(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
-    """Yield how many attempts there were; one may be cancelled as it begins, and never be seen."""
+    """Yield the possible numbers of attempts: an attempt may be cancelled before it is seen."""
     yield max(1, len(item.attempts))
     if item.timed_out and item.last is not None:
         end = leg.outcome(item.last, len(item.attempts))
@@ -141,7 +141,7 @@ def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
 
 @leg_check("RETRY-8")
 def what_was_repeated_does_not_come_out(leg: LegHistory) -> Iterator[Finding]:
-    """Results after which a record was called again are not among the outputs."""
+    """Results after which a record was called again do not come out."""
     for each in repetitions(leg):
         ended = each.before.ended
         if ended is not None and ended.results:
@@ -154,7 +154,7 @@ def what_was_repeated_does_not_come_out(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RETRY-9")
 def outcomes_of_older_attempts_do_not_count(leg: LegHistory) -> Iterator[Finding]:
-    """What an attempt gives once it is over does not come out, nor fail the operator."""
+    """Results of an attempt that is over do not come out, nor fail the operator."""
     for each in repetitions(leg):
         late = _late_results(each)
         if late:
@@ -185,7 +185,7 @@ def _late_results(repetition: Repetition) -> Sequence[object]:
 
 @leg_check("RETRY-10")
 def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]:
-    """Whenever a call begins, the one before of its record is over."""
+    """Whenever a call begins, the call of its record before it is over."""
     if leg.scenario.retry is None:
         return
     for item, calls in _calls_of(leg).items():
@@ -204,9 +204,9 @@ def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]
 
 
 def _may_be_abandoned(leg: LegHistory, before: Call, call: Call) -> bool:
-    """Whether a call that runs when the next begins was over, cancelled, and ran on after that.
+    """Whether `before` may have been abandoned when `call` began: cancelled, and still running.
 
-    That may be within an instant, in which no clock moves. In callback form nothing can end it.
+    Both may happen within one instant. In callback form nothing can end a call.
     """
     if leg.scenario.form == "callback":
         return before.limit <= call.at
@@ -215,7 +215,7 @@ def _may_be_abandoned(leg: LegHistory, before: Call, call: Call) -> bool:
 
 @leg_check("RETRY-12")
 def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Finding]:
-    """A call that runs at its limit is cancelled then, if it can be, and not before."""
+    """A call that runs at its limit is cancelled then, if possible, and not before."""
     if leg.scenario.form == "callback":
         return
     over_at = min(leg.may_be_over_at, leg.end_at)
@@ -228,7 +228,7 @@ def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Fin
             works = is_its_failure or call.limit < over_at
             if not (works and call.limit < leg.deadline(item)):
                 continue
-            if call.until > call.limit:  # for others that share it
+            if call.until > call.limit:  # Other records wait for the shared call.
                 continue
             if call.cancelled_at <= call.limit:
                 yield None
@@ -238,7 +238,7 @@ def an_attempt_that_takes_too_long_is_cancelled(leg: LegHistory) -> Iterator[Fin
 
 @leg_check("RETRY-13")
 def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterator[Finding]:
-    """If a predicate raised about the first that failed, the leg fails by that."""
+    """If a predicate raised about the first failure, the leg fails with that error."""
     blamed = first_failures(leg)
     if not blamed or any(item.cause != "LookupError" for item in blamed):
         return
@@ -253,13 +253,13 @@ def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterato
 
 @leg_check("RETRY-14")
 def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
-    """No call that repeats another begins later than the operator was over."""
+    """No repeated call begins after the operator was over."""
     if leg.over_at == NEVER or leg.scenario.shields:
         return
     if leg.ending.how == "interrupted" and leg.scenario.source_error == "interrupt":
-        return  # What a source raises for the program comes out when it is closed.
+        return  # An interrupt raised by a source comes out when the source is closed.
     over = leg.over_at
-    if leg.overloaded_at <= over:  # The turn of cancelled calls comes before that is known.
+    if leg.overloaded_at <= over:  # The operator knows it one TURN after the cancellations.
         over += TURN
     late = next(
         (call for calls in _calls_of(leg).values() for call in calls[1:] if call.at > over), None
@@ -273,7 +273,7 @@ def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RETRY-15")
 def retries_go_on_at_the_end_of_input_and_at_barriers(leg: LegHistory) -> Iterator[Finding]:
-    """Where the input ends, or a snapshot is asked for, a back-off is as it is elsewhere."""
+    """The end of input and requests for snapshots change no back-off."""
     ended = min((seq for seq, _ in leg.seen(SourceEnded)), default=NEVER)
     asked = [seq for seq, _ in leg.seen(SnapshotAsked)] + [item.seq for item in leg.barriers]
     for item, how, at in not_repeated(leg):
@@ -289,7 +289,7 @@ def retries_go_on_at_the_end_of_input_and_at_barriers(leg: LegHistory) -> Iterat
 
 @leg_check("RETRY-16")
 def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
-    """A stored record is repeated like one that was read."""
+    """A restored record is repeated like a record that was read."""
     if leg.observed.restored is None:
         return
     for item, how, at in not_repeated(leg):
@@ -361,7 +361,7 @@ def no_back_off_outlasts_the_deadline(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("RETRY-20")
 def a_timeout_has_the_last_error_as_its_cause(leg: LegHistory) -> Iterator[Finding]:
-    """At a deadline the cause is what the attempt before raised, unless a handler raised."""
+    """At a deadline the cause is the error of the previous attempt, unless a handler raised."""
     if leg.scenario.retry is None:
         return
     for item, cause, at in _timeouts(leg):
@@ -374,7 +374,7 @@ def a_timeout_has_the_last_error_as_its_cause(leg: LegHistory) -> Iterator[Findi
 
 
 def _timeouts(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
-    """Yield each record whose `CallTimedOut` is seen, with the cause and the time of that."""
+    """Yield each record whose `CallTimedOut` is seen, with the cause and the time of the error."""
     for _, event in leg.seen(FailureAsked):
         number = leg.facts.numbers.of(event, identity(event.value))
         if event.error == "CallTimedOut" and number is not None and number < len(leg.records):
@@ -384,7 +384,7 @@ def _timeouts(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
 
 
 def _error_before(leg: LegHistory, item: Item) -> str:
-    """Return the class of what the attempt before the last one raised; "" where that is open."""
+    """Return the class of the error of the attempt before the last; "" if it is not known."""
     if len(item.attempts) < 2 or not item.timed_out:  # noqa: PLR2004 - the last, and one before
         return ""
     before, last = item.attempts[-2:]

@@ -1,4 +1,4 @@
-"""RETRY: examples of attempts, back-offs, and what ends them."""
+"""RETRY: examples of attempts, of back-offs, and of their ends."""
 
 from asyncwait.conformance.evidence import examples
 

@@ -1,4 +1,4 @@
-"""SNAP: what a snapshot holds, and when it comes."""
+"""SNAP: the contents of snapshots, and the time at which they come out."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ from asyncwait.spec.scenario import SnapshotAsked, Taken
 
 @leg_check("SNAP-1", needs_times=False)
 def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
-    """Snapshots come out for what asked for them, once each, and no barrier comes out itself."""
+    """Each Snapshot answers its own barrier or request, and no barrier comes out itself."""
     asked = {event.checkpoint_id for _, event in leg.seen(SnapshotAsked)}
     seen: Counter[int] = Counter()
     for output in leg.outputs:
@@ -46,7 +46,7 @@ def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("SNAP-2")
 def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Finding]:
-    """What was read before and comes out later is stored, equal elements as often as they are."""
+    """Elements that were read before and come out later are stored, as often as they occur."""
     for snapshot, held in held_at(leg.snapshots, leg.items):
         stored, holds = Counter(snapshot.stored), False
         for item in held.must():
@@ -63,7 +63,7 @@ def a_snapshot_holds_all_that_has_not_come_out(leg: LegHistory) -> Iterator[Find
 
 @leg_check("SNAP-3", needs_times=False)
 def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
-    """Nothing is stored that came out before, was read behind the barrier, or is a result."""
+    """No stored element came out before, was read behind the barrier, or is a result."""
     for snapshot, held in held_at(leg.snapshots, leg.items):
         elements = dict(zip(snapshot.stored, snapshot.element.in_flight, strict=True))
         for identity, times in Counter(snapshot.stored).items():
@@ -77,7 +77,7 @@ def a_snapshot_holds_nothing_else(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("SNAP-4", needs_times=False)
 def a_snapshot_is_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    """What is stored is a subsequence of what was read; foreign elements are for SNAP-3."""
+    """The stored elements are a subsequence of the input; SNAP-3 judges foreign elements."""
     if not leg.snapshots:
         return
     places: dict[Identity, list[int]] = defaultdict(list)
@@ -108,7 +108,7 @@ def _is_in_order(snapshot: SnapshotOut, places: Mapping[Identity, Sequence[int]]
 
 @leg_check("SNAP-5")
 def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
-    """No time passes while the consumer waits and a barrier that was read has no Snapshot yet."""
+    """No time passes while the consumer waits and a barrier that was read has no Snapshot."""
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.snapshot_owed is not None:
             text = f"{rest.snapshot_owed} was read, but the waiting consumer got no snapshot"
@@ -121,7 +121,7 @@ def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("SNAP-6")
 def a_snapshot_does_not_tear_results_apart(leg: LegHistory) -> Iterator[Finding]:
-    """When a Snapshot comes out, no record is partly handed out."""
+    """When a Snapshot comes out, no record has only some of its results out."""
     several = (item.decided_at for item in leg.records if len(item.results or ()) > 1)
     first = min(several, default=NEVER)
     for snapshot in leg.snapshots:
@@ -135,7 +135,7 @@ def a_snapshot_does_not_tear_results_apart(leg: LegHistory) -> Iterator[Finding]
 def nothing_from_behind_a_barrier_comes_out_before_its_snapshot(
     leg: LegHistory,
 ) -> Iterator[Finding]:
-    """All that was read behind a barrier comes out behind its Snapshot, or not at all."""
+    """Elements behind a barrier come out behind its Snapshot, or not at all."""
     if not leg.barriers:
         return
     out: dict[int | None, int] = {s.checkpoint_id: s.seq for s in reversed(leg.snapshots)}
@@ -176,9 +176,9 @@ def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _may_come_before(output: Output) -> bool:
-    """Whether it may stand between a request and its Snapshot.
+    """Whether an output may come between a request and its Snapshot.
 
-    The rest of a record that is being handed out may, and so may markers and other snapshots.
+    The remaining results of a record may, and so may markers and other snapshots.
     """
     return bool(output.part) or isinstance(output.element, LatencyMarker | Snapshot)
 
@@ -186,7 +186,7 @@ def _may_come_before(output: Output) -> bool:
 def _first_later(foreign: Sequence[Output], seq: int, event: SnapshotAsked) -> Output | None:
     """Return the first of `foreign` outputs that came after the instant of a request.
 
-    What was taken in that very instant may have been on its way.
+    An output of that very instant may have been on its way.
     """
     behind = bisect_left(foreign, seq, key=lambda output: output.seq)
     later = bisect_right(foreign, event.at, key=lambda output: output.at)
@@ -196,14 +196,14 @@ def _first_later(foreign: Sequence[Output], seq: int, event: SnapshotAsked) -> O
 
 @leg_check("SNAP-9")
 def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Finding]:
-    """`read` is what was taken at some moment from the request on until the Snapshot came out."""
+    """`read` is the number of inputs taken at some moment between the request and the Snapshot."""
     asked = {event.checkpoint_id: event.at for _, event in leg.seen(SnapshotAsked)}
     taken = leg.seen(Taken)
     for snapshot in leg.snapshots:
         if snapshot.checkpoint_id not in asked or snapshot.barrier is not None:
             continue
         most = bisect_left(taken, snapshot.seq, key=lambda seen: seen[0])
-        # What is taken in the instant of the request may be seen by it or not.
+        # The Snapshot may or may not count an input taken in the instant of the request.
         at = asked[snapshot.checkpoint_id]
         least = min(most, bisect_left(taken, at, key=lambda seen: seen[1].at))
         read = snapshot.element.read
@@ -218,7 +218,7 @@ def a_snapshot_on_demand_says_how_much_was_read(leg: LegHistory) -> Iterator[Fin
 
 @leg_check("SNAP-10", needs_times=False)
 def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]:
-    """The Snapshot for a barrier that was one itself holds it as `upstream`, as it came."""
+    """The Snapshot for a barrier that was a Snapshot has that Snapshot as `upstream`, unchanged."""
     for snapshot in leg.snapshots:
         came = None if snapshot.barrier is None else snapshot.barrier.element
         expected = came if isinstance(came, Snapshot) else None
@@ -231,7 +231,7 @@ def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]
 
 @leg_check("SNAP-11", needs_times=False)
 def snapshots_on_request_come_in_the_order_of_the_requests(leg: LegHistory) -> Iterator[Finding]:
-    """Those that came out stand in the order in which they were asked for."""
+    """Requested Snapshots come out in the order of their requests."""
     asked = {event.checkpoint_id: seq for seq, event in leg.seen(SnapshotAsked)}
     came = [s for s in leg.snapshots if s.barrier is None and s.checkpoint_id in asked]
     for before, snapshot in pairwise(came):

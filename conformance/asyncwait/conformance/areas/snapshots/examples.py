@@ -1,4 +1,4 @@
-"""SNAP: examples of what a snapshot holds, and when it comes."""
+"""SNAP: examples of the contents of snapshots, and of their times."""
 
 from asyncwait.conformance.evidence import examples
 

@@ -1,4 +1,4 @@
-"""STAT: the figures of an operator tell what is seen of it, at any moment."""
+"""STAT: the figures of an operator equal the observed state, at any moment."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from asyncwait.spec.scenario import FiguresRead
 
 
 def _within(rule: str, *names: str) -> Check:
-    """Compare figures with what they may be, each time they are read, one after the other."""
+    """Return a check that compares each of the figures with its bounds at each reading."""
     return leg_check(rule)(lambda leg: chain.from_iterable(_look(leg, name) for name in names))
 
 
@@ -37,27 +37,27 @@ def _look(leg: LegHistory, name: str) -> Iterator[Finding]:
             yield None
 
 
-# Records that were called and are not gone are in flight, and no others.
+# Only records that were called and are not gone are in flight.
 what_is_in_flight_is_counted = _within("STAT-1", "in_flight")
 # Records that were taken and not called wait for room; a fence may, too.
 what_waits_for_room_is_counted = _within("STAT-2", "waiting")
-# Records in flight that are decided are held, and no others.
+# Only records in flight that are decided are held.
 what_is_held_is_counted = _within("STAT-3", "held")
 # Every call counts when it begins.
 calls_are_counted = _within("STAT-4", "calls")
-# Every call but the first of each record is a retry.
+# Every call except the first of each record is a retry.
 repeated_calls_are_counted = _within("STAT-5", "retries")
-# Each record counts that the failure handler has results for.
+# Each record for which the failure handler has results counts.
 handled_failures_are_counted = _within("STAT-7", "failures_handled")
-# A call that runs on counts while it does, and not only when all is over.
+# A call that runs on counts while it runs, and not only at the end.
 abandoned_calls_are_counted_when_they_are_known = _within("STAT-8", "abandoned")
-# The high-water marks are what in_flight and held have been at most.
+# The high-water marks are the largest values that in_flight and held had.
 the_marks_stand_at_the_highest = _within("STAT-9", "max_in_flight", "max_held")
 
 
 @leg_check("STAT-6")
 def timeouts_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """Each record that its deadline decides counts, and none that answers in time."""
+    """Each record that its deadline decides counts; a record that answers in time does not."""
     yield from _look(leg, "timeouts")
     yield from _look_behind_a_deadline_that_fails(leg)
 
@@ -80,7 +80,7 @@ def _look_behind_a_deadline_that_fails(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("STAT-10")
 def the_oldest_record_is_told_by_its_age(leg: LegHistory) -> Iterator[Finding]:
-    """The age is that of the first call of a record that is in flight, of the earliest."""
+    """The age is the time since the first call of the earliest record in flight."""
     starts = sorted({call.at for call in leg.calls})
     for reading in leg.once(readings):
         at, oldest = reading.figures.at, reading.figures.oldest
@@ -92,7 +92,7 @@ def the_oldest_record_is_told_by_its_age(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _is_an_age(reading: Reading, starts: list[float]) -> bool:
-    """Whether there is a call that is so old, of a record that may be the oldest."""
+    """Whether a call is as old as the figure says, and its record may be the oldest."""
     at, oldest, (earliest, latest) = (
         reading.figures.at,
         reading.figures.oldest,
@@ -115,7 +115,7 @@ def _age(at: float, since: Bounds) -> str:
 
 _PRESENT = ("in_flight", "waiting", "held", "oldest")
 _FALLING = ("loads", "shared")
-"""Calls that are neither any more once they are given old results."""
+"""Figures that decrease when a load fails and its calls get stale results."""
 _LASTING = tuple(
     name
     for name in FiguresRead.__struct_fields__
@@ -125,10 +125,10 @@ _LASTING = tuple(
 
 @leg_check("STAT-11")
 def when_it_is_over_nothing_is_there(leg: LegHistory) -> Iterator[Finding]:
-    """After a failure and after leaving nothing is in flight any more, and totals stay."""
+    """After a failure and after leaving the operator is empty, and totals stay."""
     if not leg.seen(FiguresRead):
         return
-    is_for_all = leg.ending.how == "interrupted"  # What ends the program is no failure of it.
+    is_for_all = leg.ending.how == "interrupted"  # An error for the program is no failure.
     failed_at = NEVER if is_for_all else leg.fail_at
     over = [each for each in figures_read(leg) if failed_at < each.at]
     before = [each for each in figures_read(leg) if failed_at >= each.at]

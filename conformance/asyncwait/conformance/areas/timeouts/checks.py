@@ -1,4 +1,4 @@
-"""TIME: deadlines, handlers, and the calls that outlive their records."""
+"""TIME: deadlines, handlers, and calls that outlive their records."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ from asyncwait.spec.scenario import identity
 
 @leg_check("TIME-1", needs_times=False)
 def the_handler_is_asked_at_the_deadline_and_only_then(leg: LegHistory) -> Iterator[Finding]:
-    """Each time the handler is asked, a record is due then that was undecided until then."""
+    """At each request to the handler, an undecided record is due."""
     for asked in leg.untimely_handlers:
         yield f"the handler was asked for {asked.value!r}, no record of which is due", asked.at
     for item in leg.records:
@@ -32,7 +32,7 @@ def the_handler_is_asked_at_the_deadline_and_only_then(leg: LegHistory) -> Itera
 
 @leg_check("TIME-2", needs_times=False)
 def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[Finding]:
-    """At the deadline of an undecided record the handler is asked, or the operator fails."""
+    """At the deadline of an undecided record the operator asks the handler, or fails."""
     due = [item for item in leg.records if item.timed_out]
     if not leg.scenario.handled:
         yield from _fail_at_their_deadline(leg, due) if leg.tells_when else ()
@@ -46,15 +46,15 @@ def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[
 
 
 def _blamed_unasked(leg: LegHistory) -> frozenset[Item]:
-    """Return the records that the error may blame, unless the handler was asked for one."""
+    """Return the records that the error may blame; empty if the handler was asked for one."""
     asked = any(item.asked_at != NEVER for item in leg.named)
     return frozenset() if asked else blamed_for_timeout(leg)
 
 
 def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Finding]:
-    """Without a handler: the operator fails at the first deadline, unless it was over by then."""
+    """Without a handler, the operator fails at the first deadline unless it is over."""
     if leg.fail_at > leg.over_at or leg.ending.how == "interrupted":
-        return  # What ends the program leaves nobody to be told.
+        return  # After an error that ends the program, no consumer gets an error.
     waits = (rest.at for rest in leg.rests if rest.waiting and rest.at >= leg.fail_at)
     unnoticed = next(waits, leg.end_at if leg.ran_to_its_end else None)
     for item in due:
@@ -67,7 +67,7 @@ def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Findin
 
 @leg_check("TIME-3", needs_times=False)
 def what_the_handler_gives_is_the_result(leg: LegHistory) -> Iterator[Finding]:
-    """The handler's results come out, and not what the call gives later."""
+    """The results of the handler come out, and not the later results of the call."""
     for item in leg.records:
         if item.asked_at == NEVER or not item.results:
             continue
@@ -92,14 +92,14 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
     if leg.scenario.form == "callback":
         return
     blamed = blamed_for_timeout(leg)
-    # A run that comes to no end is torn down by the harness, and told of a little later.
+    # The harness tears down a run without an end, and its trace shows that a little later.
     for early in () if leg.ending.how in {"hung", "livelock"} else leg.calls:
         if early.cancelled_at < min(early.until, leg.may_be_over_at, leg.end_at):
             yield f"call {early.number} of {early.value!r} was cancelled early", early.cancelled_at
     for item in leg.records:
         call, deadline = item.last, leg.deadline(item)
         if call is None or not item.timed_out or call.until > call.deadline:
-            continue  # or others wait for it still
+            continue  # Other records may still wait for the call.
         if deadline >= leg.may_be_over_at and item not in blamed:
             continue
         if call.cancelled_at <= deadline:
@@ -110,7 +110,7 @@ def a_running_call_is_cancelled_at_the_deadline(leg: LegHistory) -> Iterator[Fin
 
 @leg_check("TIME-6", needs_times=False)
 def a_late_result_does_not_count(leg: LegHistory) -> Iterator[Finding]:
-    """What a call gives after its record's deadline does not come out."""
+    """Results that a call gives after its record's deadline do not come out."""
     for item in leg.records:
         call = item.last
         if call is None or call.ended is None or not item.timed_out:
@@ -120,7 +120,7 @@ def a_late_result_does_not_count(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _late_output(leg: LegHistory, item: Item) -> Finding:
-    """Return the first output that can only be the late result of `item`'s call."""
+    """Return the first output that can only be the late result of the call of `item`."""
     call = item.last
     if call is None or call.ended is None:
         return None
@@ -135,7 +135,7 @@ def _late_output(leg: LegHistory, item: Item) -> Finding:
 
 @leg_check("TIME-7")
 def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
-    """A record that waited for room is not decided by time before its call had its full time."""
+    """A record that waited for room times out only when its call had its full time."""
     if leg.timeout == NEVER or leg.scenario.limits:
         return
     blamed = blamed_for_timeout(leg)
@@ -149,7 +149,7 @@ def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _there_at(leg: LegHistory, item: Item) -> float:
-    """When the source had `item`: it may wait for room there as well as in the operator."""
+    """Return when the source had `item`: it may wait for room there as well as in the operator."""
     if item.index is None:
         return item.at
     return max(0, leg.scenario.inputs[item.index].at - leg.began_at)
@@ -157,7 +157,7 @@ def _there_at(leg: LegHistory, item: Item) -> float:
 
 @leg_check("TIME-8", needs_times=False)
 def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
-    """The statistics count the calls that ran on after a cancellation, and no others."""
+    """The statistics count exactly the calls that ran on after a cancellation."""
     if leg.ending.how not in {"finished", "left", "failed"}:
         return
     told = leg.observed.abandoned
@@ -174,7 +174,7 @@ def abandoned_calls_are_counted(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _gave_up_at(leg: LegHistory) -> float:
-    """Return from when on calls may have been told to end as the operator was through."""
+    """Return the earliest time of cancellations that the end of the operator may have caused."""
     may_be_overloaded = leg.ending.error == "TooManyAbandonedCalls" or leg.ending.how == "left"
     return leg.may_be_over_at if may_be_overloaded else leg.over_at
 
@@ -186,7 +186,7 @@ def _is_abandoned(leg: LegHistory, call: Call, over_at: float) -> bool:
 
 @leg_check("TIME-9")
 def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Finding]:
-    """More abandoned calls at the same time than may run at all are a failure, no fewer are."""
+    """The operator fails when more abandoned calls run than calls may run, and only then."""
     may = leg.most_calls
     for at, running in running_at(_overtaken(leg)):
         if running > may:
@@ -206,7 +206,7 @@ def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Find
 
 
 def _overtaken(leg: LegHistory) -> Iterable[tuple[float, float]]:
-    """Return from when until when calls run that the next of a record of theirs has overtaken."""
+    """Return begin and end of each run of a call that the next call of its record has overtaken."""
     runs: dict[int | None, tuple[float, float]] = {}
     for call, at in leg.overtaken.items():
         run = -1 - call.number if call.batch is None else call.batch
@@ -215,7 +215,7 @@ def _overtaken(leg: LegHistory) -> Iterable[tuple[float, float]]:
 
 
 def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
-    """Return the most calls that surely were abandoned at once, and since when."""
+    """Return the largest number of calls that surely were abandoned at once, and its first time."""
     abandoned = [call for call in leg.runs if _is_abandoned(leg, call, leg.over_at)]
     known = ((c.cancelled_at, c.ended_at - TURN) for c in abandoned)
     most, since = 0, NEVER
@@ -226,13 +226,13 @@ def _most_abandoned(leg: LegHistory) -> tuple[int, float]:
 
 
 def _goes_on(leg: LegHistory, since: float) -> bool:
-    """Whether the stream ended well, or a consumer that waits later than `since` is not told."""
+    """Whether the stream ended well, or a consumer that waits after `since` gets no error."""
     return leg.ran_to_its_end or any(rest.waiting and rest.at > since for rest in leg.rests)
 
 
 @leg_check("TIME-10", needs_times=False)
 def a_call_that_answers_in_time_does_not_time_out(leg: LegHistory) -> Iterator[Finding]:
-    """The error does not name a record for its timeout whose call answered before."""
+    """The error does not name, for a timeout, a record whose call answered in time."""
     blamed = blamed_for_timeout(leg)
     for item in leg.records:
         if item.timed_out or NEVER in {leg.timeout, item.decided_at}:

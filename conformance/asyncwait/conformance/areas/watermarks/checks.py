@@ -1,4 +1,4 @@
-"""WM: watermarks and statuses are fences, and come out as they went in."""
+"""WM: watermarks and statuses are fences, and come out unchanged."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -32,7 +32,7 @@ def no_later_record_comes_out_before_a_watermark(leg: LegHistory) -> Iterator[Fi
 
 @leg_check("WM-3", needs_times=False)
 def watermarks_come_out_exactly_as_they_went_in(leg: LegHistory) -> Iterator[Finding]:
-    """The watermarks of the output are those of the input, in the same order."""
+    """The output has the watermarks of the input, in the same order."""
     yield from _passed_on(leg, Watermark)
 
 
@@ -44,14 +44,14 @@ def a_watermark_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("WM-5")
 def nothing_crosses_a_status(leg: LegHistory) -> Iterator[Finding]:
-    """Records and watermarks come out on that side of a status on which they were read."""
+    """Records and watermarks stay on their side of each status."""
     yield from _overtaken(leg, WatermarkStatus, (Record, Watermark))
     yield from _run_ahead(leg, WatermarkStatus, (Record, Watermark))
 
 
 @leg_check("WM-6", needs_times=False)
 def statuses_come_out_exactly_as_they_went_in(leg: LegHistory) -> Iterator[Finding]:
-    """The statuses of the output are those of the input, in the same order."""
+    """The output has the statuses of the input, in the same order."""
     yield from _passed_on(leg, WatermarkStatus)
 
 
@@ -62,7 +62,7 @@ def a_status_is_not_held_back(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _overtaken(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]:
-    """Find the first fence that came out when something that was read before was not gone."""
+    """Find the first fence that came out before an element in front of it was gone."""
     decided_at, gone_seq = -1.0, -1.0
     before = (item for item in leg.items if isinstance(item.element, others))
     item = next(before, None)
@@ -79,21 +79,21 @@ def _overtaken(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]
 
 
 def _gone_seq(item: Item) -> float:
-    """Return the number of the event from which on nothing is to come of `item`."""
+    """Return the number of the event after which no output of `item` can follow."""
     if not _is_owed(item):
         return item.decided_seq
     return NEVER if item.emitted_seq < 0 else max(item.decided_seq, item.emitted_seq)
 
 
 def _first_crossed(leg: LegHistory, fence: Item, others: _Kinds) -> str:
-    """Say which of `others` was read before `fence`, and not gone when that came out."""
+    """Return which of `others` was read before `fence`, and not gone when the fence came out."""
     before = (item for kind in others for item in leg.of(kind) if item.pos < fence.pos)
     return next(filter(None, (_crossed(item, fence) for item in before)))
 
 
 def _crossed(item: Item, fence: Item) -> str:
-    """Say in what way `item` was not gone when `fence` came out; nothing if it was."""
-    # A decision is a cause of what it lets out, so it stands before it in one instant, too.
+    """Return why `item` was not gone when `fence` came out; "" if it was gone."""
+    # A decision causes the outputs that it allows, so it precedes them within one instant, too.
     is_decided = item.decided_at <= fence.emitted_at and item.decided_seq < fence.emitted_seq
     if item.is_record and not is_decided:
         return f"{fence} came out while {item} was undecided"
@@ -107,7 +107,7 @@ def _is_owed(item: Item) -> bool:
 
 
 def _run_ahead(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]:
-    """Find the first fence behind which something was read that began to come out before it."""
+    """Find the first fence that came out after an element behind it."""
     if not leg.of(kind):
         return
     first_behind = FirstBehind([item for item in leg.items if isinstance(item.element, others)])
@@ -123,7 +123,6 @@ def _run_ahead(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]
 
 
 def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
-    """Compare the elements of `kind` that came out with those that went in, one by one."""
     came = [output for output in leg.outputs if isinstance(output.element, kind)]
     for output, item in zip_longest(came, leg.of(kind)):
         if output is None:
@@ -133,7 +132,7 @@ def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
             yield f"{output.element} came out once more than it went in", output.at
         elif not is_same_element(output.element, item.element):
             yield f"expected {item}, got {output.element}", output.at
-            return  # From here on every one would be another one.
+            return  # All later elements would be shifted.
         else:
             yield None
 
