@@ -49,13 +49,11 @@ class Board:
         self._live = Live(self, console=self._console, transient=True)
 
     def __enter__(self) -> Self:
-        """Begin to show."""
         if self._console.is_terminal:
             self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the display."""
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

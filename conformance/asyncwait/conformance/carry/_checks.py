@@ -280,7 +280,6 @@ class _Alone:
         self._served: dict[int, tuple[int, str, str]] = {}
 
     def hear(self, event: Event) -> None:
-        """Note an event."""
         match event:
             case Began():
                 caller = (*_place(event), event.visit.terms.version)

@@ -55,7 +55,7 @@ class Ask(Struct, frozen=True, eq=False):
 
 
 class _Load(Struct, eq=False):
-    """A call of the function, with the numbers of the events of its begin, cancellation and end."""
+    """A call of the function, with the numbers of the events that begin, cancel and end it."""
 
     started: CallStarted
     began: int
@@ -223,18 +223,15 @@ def _name(record: int | None, value: Any) -> tuple[int | None, str]:
 
 
 class _Teller:
-    """Rewrites the events of a leg."""
-
     def __init__(self, scenario: Scenario, loads: _Loads, ended_at: float) -> None:
         self._scenario = scenario
         self._loads = loads
         self._last_at = ended_at
-        """Begin of the last instant: the begin of loop blocks that last until the end."""
+        """Start of the last instant, or of the loop blocks that last until the end."""
         self._calls = 0
         self._members: dict[int, list[int]] = defaultdict(list)
 
     def told(self, events: Sequence[Event], asks: Sequence[Ask]) -> Iterator[Event]:
-        """Yield the rewritten events."""
         number = 0
         for block in reversed([event for event in events if isinstance(event, Blocked)]):
             if block.until >= self._last_at:

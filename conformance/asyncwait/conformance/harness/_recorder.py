@@ -369,8 +369,8 @@ class Recorder:
     def refuses_copy(self, value: Any) -> Step | None:
         """Return the step whose error a copy of `value` has to raise; None if copying succeeds.
 
-        The step is of the record's first call, or of each call if the value can never be copied:
-        such a call has raised before it began.
+        The refusal counts as a call that raised before it began: one call for a value that can never
+        be copied, else one call for each step without a copy.
         """
         known, record = self.tracker.number(value)
         if record is None:

@@ -84,7 +84,6 @@ class WatchedSource:
         return self
 
     async def __anext__(self) -> Element:
-        """Return the next element."""
         self._refuse_company("__anext__")
         self._asked = True
         try:
@@ -203,8 +202,6 @@ class _Iterable:
 
 
 class _Iterator:
-    """The iterator of such an iterable."""
-
     def __init__(self, source: WatchedSource) -> None:
         self._source = source
         self.is_closed = False

@@ -215,7 +215,6 @@ class _OpenRun:
 
     @property
     def name(self) -> str:
-        """The name of the backend."""
         return self._header.name
 
     @property

@@ -1,6 +1,6 @@
 """The words of every report: on a rule, on a run that breaks it, and on how to play it again.
 
-A timeline shows as much as a person reads: its begin, the cause of the violation, its end. A
+A timeline shows as much as a person reads: its start, the cause of the violation, its end. A
 scenario of thousands of elements that can't be shrunk would bury everything else.
 """
 

@@ -250,8 +250,6 @@ class _Line:
 
 
 class _Server:
-    """Plays the requested scenarios."""
-
     def __init__(self, backend: Backend, line: _Line) -> None:
         self._backend = backend
         self._line = line
