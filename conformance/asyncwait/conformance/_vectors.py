@@ -1,4 +1,4 @@
-"""Vectors from the suite: made of all examples, with an outcome where it is unique.
+"""Vectors of the suite: made of all examples, with unique outcomes, and run on a backend.
 
 An outcome is unique on two conditions. The plan alone determines the outcome of each record: no
 clock, no race and no order of calls has a part in it. And the consumer reads to the end, so that

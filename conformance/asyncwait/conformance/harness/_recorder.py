@@ -369,7 +369,7 @@ class Recorder:
     def refuses_copy(self, value: Any) -> Step | None:
         """Return the step whose error a copy of `value` has to raise; None if copying succeeds.
 
-        The refusal counts as a call that raised before it began: one call for a value that can never
+        A refusal counts as a call that raised before it began: one call for a value that can never
         be copied, else one call for each step without a copy.
         """
         known, record = self.tracker.number(value)

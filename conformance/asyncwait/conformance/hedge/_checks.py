@@ -164,7 +164,7 @@ def hedges_keep_to_their_share(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-8")
 def a_share_of_calls_is_measured(history: HedgeHistory) -> Iterator[Finding]:
-    """A hedge's delay as a share of calls follows the last results, when the call begins."""
+    """A delay given as a share of calls follows the last results when the call begins."""
     after = history.plan.after
     if not isinstance(after, str):
         return
