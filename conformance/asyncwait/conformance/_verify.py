@@ -52,7 +52,7 @@ class Coverage(Struct, frozen=True):
     Args:
         rules: ids to judge by; empty for all.
         patience: seconds of the real clock for one scenario.
-            jobs: number of child processes; None for the number of cores.
+        jobs: number of child processes; None for the number of cores.
         keeps_going: play on, however many runs block, die or break; each costs seconds.
 
     Raises:
