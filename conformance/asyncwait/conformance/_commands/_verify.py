@@ -90,7 +90,7 @@ def update_expected_failures(
 
 
 def _cut(verdict: Verdict) -> str:
-    """Return why a run says too little of a backend; empty if it finished."""
+    """Return why a run says too little about a backend; empty if it finished."""
     if verdict.stopped:
         return f"{verdict.backend} was not played to its end: {verdict.stopped}"
     return "" if verdict.scenarios else f"nothing that {verdict.backend} did could be judged"
@@ -325,7 +325,7 @@ class _Lineup:
     ) -> dict[str, Played]:
         """Return the results of all backends that are not left out.
 
-        Backends that play in one process come first: beside it, others have room for many.
+        Backends that play in one process come first: it leaves room for the processes of others.
         """
 
         def to_its_end(name: str) -> Played:

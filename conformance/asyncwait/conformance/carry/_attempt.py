@@ -30,7 +30,7 @@ def nothing() -> None:
 
 
 def dies() -> None:
-    """Raise as a task that is killed."""
+    """Raise the error of a killed task."""
     raise AttemptLost
 
 

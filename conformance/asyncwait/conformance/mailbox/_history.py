@@ -218,7 +218,7 @@ class MailboxHistory:
         return [letter for letter in self.accepted if letter.is_inside(moment)]
 
     def maybe_inside(self, execution: Execution) -> list[Letter]:
-        """Return the letters that may have waited during a step, and those that surely did."""
+        """Return the letters that may have waited during a step, or surely did."""
         return [
             letter
             for letter in self.letters.values()
