@@ -1,6 +1,6 @@
-"""Holds operators to the specification: harness, checks, examples, verdict, reports.
+"""Verifies operators against the specification: harness, checks, examples, verdict, reports.
 
-A backend author needs `stream_backend`; the rest is for those who extend the suite.
+A backend author needs `stream_backend`; the rest is for authors who extend the suite.
 """
 
 from asyncwait.conformance.expected_failures import ExpectedFailure

@@ -1,4 +1,4 @@
-"""Reads files that anybody may have made: regular ones, and no more of them than is taken."""
+"""Reads files of unknown origin: regular files only, up to a limit of bytes."""
 
 import errno
 import os
@@ -10,12 +10,12 @@ from asyncwait.spec.scenario import LIMITS
 
 
 def open_file(file: Path) -> BinaryIO:
-    """Open a file to be read, and nothing that would have to be waited for.
+    """Open a file for reading; refuse files on which reading could wait.
 
     Raises:
         OSError: it can't be opened, or is a folder, a pipe or a device.
     """
-    opened = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # which Windows lacks
+    opened = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # not on Windows
     mode = os.fstat(opened).st_mode
     if stat.S_ISREG(mode):
         return os.fdopen(opened, "rb")
@@ -26,14 +26,14 @@ def open_file(file: Path) -> BinaryIO:
 
 
 def file_bytes(file: Path, most: int = LIMITS.bytes) -> bytes:
-    """Return what a file holds.
+    """Return the contents of a file.
 
     Args:
-        file: where it is.
-        most: bytes.
+        file: its path.
+        most: limit in bytes.
 
     Raises:
-        OSError: as for `open_file`; or it holds more.
+        OSError: as for `open_file`; or the file is longer.
     """
     with open_file(file) as opened:
         data = opened.read(most + 1)

@@ -1,7 +1,7 @@
 """Checks of the rule books of mailboxes, carried calls and hedges.
 
-Each check looks at a history of its own kind, and yields a finding for each spot: None, or the text
-of a violation with the number of its event. (Checks of operators give a time in place of a number.)
+Each check reads a history of its own kind, and yields a finding for each spot: None, or the text of
+a violation with the number of its event. (Checks of operators give a time in place of a number.)
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ class Checks(dict[str, Look[H]]):
     """The check of each rule of a book, by its id."""
 
     def __call__(self, rule: str) -> Callable[[Look[H]], Look[H]]:
-        """Make a function that looks at a history the check of a rule."""
+        """Register a function of a history as the check of a rule."""
 
         def add(look: Look[H]) -> Look[H]:
             assert rule not in self, f"{rule} has a check already"
@@ -44,7 +44,7 @@ class Checks(dict[str, Look[H]]):
 def _judgement(look: Look[H], history: H) -> Judgement:
     try:
         found = list(look(history))
-    except Exception as error:  # A check that breaks must not pass for a pass.
+    except Exception as error:  # A check that breaks must not count as a pass.
         return Judgement(error=f"its check failed: {type(error).__name__}: {error}")
     broken = tuple(Violation(*finding) for finding in found if finding is not None)
     return Judgement(len(found), broken)

@@ -1,9 +1,9 @@
-"""Two backends play the same scenarios: where their runs differ, and what that means.
+"""Comparison of two backends on the same scenarios: the differences of their runs, explained.
 
-What comes out is compared in its order, as it is what an operator is for. Of all else that happens
-in one instant, the order is left open: calls that begin together have no order that matters. When
-an operator asks its source, and when its consumer begins to wait, is how it goes about it, and is
-not compared; nor is what an error says, beside its class and what it names.
+Outputs are compared in their order, which is the purpose of an operator. All other events of one
+instant are compared without an order: the order of calls that begin together does not matter. The
+times at which an operator reads its source, and at which its consumer begins to wait, are internal
+and not compared; nor is the text of an error, except its class and the record that it names.
 """
 
 import time
@@ -48,8 +48,8 @@ class Difference(Struct, frozen=True):
     """An instant in which two traces differ.
 
     Args:
-        at: ms since it began.
-        first, second: what only the one of them has there, in words.
+        at: ms since the leg began.
+        first, second: the events that only this trace has there, in words.
     """
 
     leg: int
@@ -59,7 +59,7 @@ class Difference(Struct, frozen=True):
 
 
 def differences(first: Trace, second: Trace) -> Iterator[Difference]:
-    """Yield where two traces of one scenario differ, in the order of time."""
+    """Yield the differences of two traces of one scenario, in the order of time."""
     for number, (one, other) in enumerate(zip_longest(first.legs, second.legs)):
         ours, theirs = _instants(one), _instants(other)
         for at in sorted(ours.keys() | theirs.keys()):
@@ -69,7 +69,7 @@ def differences(first: Trace, second: Trace) -> Iterator[Difference]:
 
 
 class _Instant:
-    """What happens in one instant of a leg: what comes out, and the rest, in words."""
+    """The events of one instant of a leg in words: the outputs, and the rest."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
@@ -81,7 +81,7 @@ class _Instant:
     __hash__ = None  # type: ignore[assignment]  # it grows
 
     def without(self, other: "_Instant") -> tuple[str, ...]:
-        """Return what is here and not in `other`; the order of what came out, if it is that."""
+        """Return the events that `other` lacks; the outputs if only their order differs."""
         rest = (self.rest - other.rest).elements()
         out = (Counter(self.out) - Counter(other.out)).elements()
         found = (*rest, *out)
@@ -104,7 +104,7 @@ def _instants(leg: Leg | None) -> Mapping[float, _Instant]:
 
 
 def _names(events: Iterable[Event]) -> Iterator[str]:
-    """Yield each event in words, where a call is the nth of its value, whatever its number."""
+    """Yield each event in words; a call is the nth call of its value, whatever its number."""
     calls: dict[int, str] = {}
     begun: Counter[str] = Counter()
     for event in events:
@@ -145,14 +145,14 @@ class Side:
 
 
 class Pair(Struct, frozen=True):
-    """Two runs of one scenario, and where they first differ."""
+    """Two runs of one scenario, and their first difference."""
 
     case: Case
     runs: tuple[Trace, Trace]
     at: Difference
 
     def marks(self, sides: tuple[Side, Side]) -> Iterator[Violation]:
-        """Yield a mark for the timeline of each run, where the two first differ."""
+        """Yield a mark for the timeline of each run, at their first difference."""
         for side, what in zip(sides, (self.at.first, self.at.second), strict=True):
             text = f"only {side.name}: {'; '.join(what) or 'nothing'}"
             yield Violation(text, self.at.at, self.at.leg)
@@ -204,7 +204,7 @@ class Comparison:
 
     @property
     def errors(self) -> list[str]:
-        """Why runs can't be compared, or not be judged."""
+        """Why runs can't be compared, or can't be judged."""
         counts = [count for side in self.sides for count in side.tally.counts.values()]
         errors = [error for side in self.sides for error in side.tally.errors]
         return [*errors, *(count.error for count in counts if count.error)]
@@ -219,15 +219,15 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 if every difference is explained, 1 if one is not, 3 if that can't be said."""
+        """0 if every difference is explained, 1 if one is not, 3 if errors leave it open."""
         return 1 if self.unexplained else 3 if self.errors else 0
 
 
 SHRINK_SECONDS = 20.0
-"""How long a smaller scenario is looked for that is unexplained, too."""
+"""Time for shrinking an unexplained scenario."""
 
 Progress = Callable[[int, int], None]
-"""Told how many scenarios of how many are compared."""
+"""Receives the numbers of compared scenarios and of all scenarios."""
 
 
 class Comparing:
@@ -236,11 +236,11 @@ class Comparing:
     def __init__(self, first: Served, second: Served) -> None:
         self.backends = (first, second)
         self.can: frozenset[Capability] = first.capabilities & second.capabilities
-        """What both can do: scenarios ask for nothing else."""
+        """Capabilities of both backends: scenarios need no others."""
         self.sides = (_side(first), _side(second))
 
     def run(self, count: int, seed: int, progress: Progress = lambda *_: None) -> Comparison:
-        """Compare the runs of all examples, and of so many generated scenarios."""
+        """Compare the runs of all examples, and of `count` generated scenarios."""
         comparison = Comparison(*self.sides)
         total = count + len(EXAMPLES)
         for number, (case, first, second) in enumerate(self._runs(self._cases(count, seed))):
@@ -259,7 +259,7 @@ class Comparing:
         return pair
 
     def _played(self, case: Case) -> Pair | None:
-        """Play a case on both backends; return the pair, or None where its runs don't differ."""
+        """Play a case on both backends; return the pair, or None if its runs don't differ."""
         for _, first, second in self._runs([case]):
             if isinstance(first, Trace) and isinstance(second, Trace):
                 for found in differences(first, second):

@@ -1,10 +1,9 @@
-"""Which scenarios can convict by a rule: the others need not be played for it.
+"""Selection of the scenarios that can convict by a rule; a run for the rule skips the others.
 
-A rule is seen where what its chapter is about is planned: one about deadlines where there is a
-deadline. What else it needs may be missing where it is broken: who counts retries may count some
-where there are none. A few rules are seen only where the scenario says more than that, and their
-checks look for it first. What is not sure stays: a rule that nothing is known of can be broken
-anywhere.
+A rule can be seen to break where a scenario plans the subject of its chapter: a rule about
+deadlines, where a deadline is planned. Its other needs may be missing: an operator that counts
+retries wrongly may count some where none is planned. A few rules need more of a scenario, and their
+checks test it first. In doubt a scenario stays: a rule without a premise can break anywhere.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -48,11 +47,11 @@ PREMISES: Mapping[str, Premise] = {
     "CANCEL-2": _is_unshielded,
     "CANCEL-3": _is_unshielded,
 }
-"""What the checks of some rules look for before anything else, by the id of the rule."""
+"""The first condition in the checks of some rules, by the id of the rule."""
 
 ANYWHERE = frozenset({"ELEM-7", "WM-3", "WM-6", "TIME-5", "TIME-8", "TIME-9", "SNAP-1", "SNAP-3"})
-"""Rules that are broken where nothing of it is planned, too: by what comes out and never went in,
-or by calls that are cancelled, and abandoned, without a deadline."""
+"""Rules that may break where their subject is not planned, too: by outputs that never went in, or
+by calls that are cancelled, and abandoned, without a deadline."""
 
 
 def can_convict(rule: Rule, scenario: Scenario) -> bool:
@@ -66,9 +65,9 @@ def can_convict(rule: Rule, scenario: Scenario) -> bool:
 
 
 def _is_planned(either: Iterable[Capability], scenario: Scenario) -> bool:
-    """Whether a scenario holds one of the parts of the specification that a rule is about.
+    """Whether a scenario contains a part of the specification that a rule is about.
 
-    What is no profile says how a backend is run, which is in no scenario.
+    A capability that is no profile says how a backend is run, which is in no scenario.
     """
     if not all(each.is_profile for each in either):
         return True

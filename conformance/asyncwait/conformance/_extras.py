@@ -1,4 +1,4 @@
-"""What the suite needs beyond the harness: named where it is missing."""
+"""Packages that the suite needs beyond the harness: an error names a missing one."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from asyncwait.spec import MissingExtra
 
 EXTRA = "conformance"
-"""The extra that installs what the suite needs."""
+"""The extra that installs these packages."""
 
 NEEDED = frozenset({"click", "rich"})
-"""What it installs, by the names under which it is imported."""
+"""The packages of the extra, by the names under which they are imported."""
 
 
 @contextmanager
 def importing_the_suite() -> Generator[None]:
-    """Turn a failing import of what the suite needs into the error that names the extra.
+    """Turn a failing import of a needed package into the error that names the extra.
 
     Raises:
         MissingExtra: one of `NEEDED` is not installed.

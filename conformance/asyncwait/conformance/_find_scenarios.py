@@ -1,6 +1,6 @@
-"""From what somebody types to scenarios: by name, by id, in a file, or as the JSON that they are.
+"""Lookup of scenarios from a user's text: by name, by id, in a file, or as JSON.
 
-Those that failed are kept in a folder beside the work, where their ids find them again.
+Failed scenarios are cached in a folder of the working directory, where their ids find them again.
 """
 
 import re
@@ -22,16 +22,16 @@ from asyncwait.spec.scenario import (
 )
 
 FOLDER = Path(".asyncwait", "scenarios")
-"""In the present folder; a file for each scenario."""
+"""Folder within the present folder; it has a file for each scenario."""
 
 MOST_KEPT = 500
-"""Files; the oldest go. Each has some hundred bytes."""
+"""Most files; the oldest are deleted. Each has some hundred bytes."""
 
 
 def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[str]:
-    """Write scenarios into `folder`, and return the ids of those that are kept.
+    """Write scenarios into `folder`, and return the ids of the written ones.
 
-    Where nothing can be written nothing is kept, which is no reason to fail.
+    A folder that can't be written is no error: then no scenario is cached.
     """
     ids = set[str]()
     if not scenarios:
@@ -51,10 +51,10 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
 
 
 def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:
-    """Return the scenario that is kept under that id, or none.
+    """Return the scenario cached under that id, or none.
 
     Raises:
-        InvalidConfig: somebody has broken the file.
+        InvalidConfig: the file is damaged.
     """
     file = _file_of(scenario_id, folder)
     return scenarios_from_json(file_bytes(file)) if file.is_file() else ()
@@ -74,10 +74,10 @@ _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 
 def find_scenarios(text: str) -> tuple[Scenario, ...]:
-    """Return the scenarios that `text` stands for.
+    """Return the scenarios that `text` denotes.
 
     Raises:
-        InvalidConfig: there is none, or what is there can't be read. The message says why.
+        InvalidConfig: no scenario is found, or it can't be read. The message says why.
     """
     if text == "-":
         return _read(sys.stdin.buffer.read())

@@ -1,4 +1,4 @@
-"""What a verification goes by: names and options, and what the project's own file says."""
+"""Settings of a verification: names and options, and the project's own file."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class Settings(Struct, frozen=True):
     """The table `[tool.asyncwait]`.
 
     Args:
-        backends: names; empty where it is about whatever is verified.
+        backends: their names; empty if the table is about any backend.
         spec: the version of the specification that they claim; empty for the newest.
         expected_failures: the file of expected failures; None for none.
     """
@@ -36,22 +36,22 @@ class Settings(Struct, frozen=True):
     count: int | None = None
 
     def speaks_of(self, backend: str) -> bool:
-        """Whether it is about the backend of that name."""
+        """Whether the table is about the backend of that name."""
         return not self.backends or backend in self.backends
 
     @property
     def folder(self) -> Path:
-        """Where the modules of its backends may stand."""
+        """The folder in which the modules of its backends may be."""
         return self.file.parent
 
     @property
     def where(self) -> str:
-        """What it is called where something is taken from it."""
+        """The name of the table in messages."""
         return f"{self.file} [{TABLE}]"
 
 
 def find_settings(folder: Path) -> Settings | None:
-    """Return the settings that stand in `folder` or nearest above it, if there are any.
+    """Return the settings in `folder` or nearest above it, if there are any.
 
     Raises:
         InvalidConfig: a project file on the way can't be read, or the table is wrong; the message
@@ -118,15 +118,15 @@ _KEYS: Mapping[str, Key] = {
 
 
 def today() -> date:
-    """Return the day, the same at every place: that of UTC."""
+    """Return the day in UTC, which is the same at every place."""
     return datetime.now(tz=UTC).date()
 
 
 class Gate(Struct, frozen=True):
-    """What backends are held to.
+    """The terms of a verification of some backends.
 
     Args:
-        settings: of the project; None where they are about none of these backends.
+        settings: of the project; None if they are about none of these backends.
         file: of expected failures; None for none.
     """
 
@@ -140,12 +140,12 @@ class Gate(Struct, frozen=True):
     is_named: bool = True
 
     def folder(self, name: str) -> str:
-        """Return where the module of a backend may stand."""
+        """Return the folder in which the module of a backend may be."""
         settings = self.settings
         return str(settings.folder if settings and name in settings.backends else self.present)
 
     def terms(self, name: str) -> Terms:
-        """Return what is said of a backend."""
+        """Return the terms of a backend."""
         is_ours = self.settings is not None and self.settings.speaks_of(name)
         spec = self.settings.spec if self.settings and is_ours else ""
         if self.file is None or not (self.is_given or is_ours):
@@ -167,7 +167,7 @@ class Gate(Struct, frozen=True):
         return self.settings is not None and all(map(self.settings.speaks_of, self.names))
 
     def taken(self, *others: str) -> str:
-        """Return a line on what comes from the project's file; empty if nothing does."""
+        """Return a line on the options taken from the project's file; empty for none."""
         if self.settings is None:
             return ""
         found = {
@@ -188,16 +188,16 @@ def gate_of(
     *,
     creates: bool = False,
 ) -> Gate:
-    """Return what is to be verified, and what it is held to.
+    """Return the backends to verify, and their terms.
 
     Args:
-        named: names that were given; if there are none, the project has them.
+        named: the given names; if it is empty, the project names them.
         folder: the present one.
-        expected_failures: the file that was given.
-        creates: a file that is not there is as good as an empty one.
+        expected_failures: the given file.
+        creates: a missing file counts as an empty file.
 
     Raises:
-        InvalidConfig: the project's file, or that of the expected failures, is wrong.
+        InvalidConfig: the project's file, or the file of expected failures, is wrong.
     """
     settings = find_settings(folder)
     names = tuple(dict.fromkeys(named)) or (settings.backends if settings else ())

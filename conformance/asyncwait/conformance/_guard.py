@@ -1,4 +1,4 @@
-"""What a command makes of what nobody expects: exit codes that can't be taken for a verdict."""
+"""Exit codes for unexpected errors in a command, which can't be taken for a verdict."""
 
 import errno
 import os
@@ -23,10 +23,10 @@ def say(line: str, out: Console | None = None, *, style: str = "", err: bool = F
     """Print a line of ours.
 
     Args:
-        line: that begins with words of ours.
-        out: where to; None for standard output, or standard error.
+        line: a text that begins with words of ours.
+        out: prints the line; None for standard output, or standard error.
         style: of rich.
-        err: standard error.
+        err: use standard error.
     """
     for each in lines_of(line):
         if out is None:
@@ -39,13 +39,13 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as of any command that SIGINT ends."""
 
 PIPE_CLOSED = 141
-"""Exit code where nobody reads the output to its end, as of any command that SIGPIPE ends."""
+"""Exit code if the reader closes the output early, as of any command that SIGPIPE ends."""
 
 TRACEBACK = "ASYNCWAIT_TRACEBACK"
 """Environment variable; with any value, an error of ours is shown with its traceback."""
 
 
-# click has it from 8.2 on; before, it shows help and leaves.
+# New in click 8.2; earlier versions show help and leave.
 _NO_COMMAND: tuple[type[Exception], ...] = tuple(
     kind for kind in (getattr(click.exceptions, "NoArgsIsHelpError", None),) if kind
 )
@@ -56,7 +56,7 @@ _TOO_FEW = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
 
 
 class GuardedGroup(click.Group):
-    """Subcommands that leave by an exit code of ours, whatever happens in them."""
+    """Subcommands that always leave with an exit code of ours."""
 
     def make_context(
         self,
@@ -70,7 +70,7 @@ class GuardedGroup(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run the command; help and wrong usage, too, may have nowhere to go."""
+        """Run the command; even help and usage errors may fail to be written."""
         try:
             return super().main(*args, **extra)
         except OSError as error:
@@ -89,7 +89,7 @@ class GuardedGroup(click.Group):
 
 @contextmanager
 def _telling_usage() -> Generator[None]:
-    """Tell of wrong usage as of any other error; where no command is named, help is shown."""
+    """Report wrong usage like any other error; show help if no command is named."""
     try:
         yield
     except click.UsageError as error:
@@ -104,7 +104,7 @@ def _telling_usage() -> Generator[None]:
 
 @contextmanager
 def _leaving_on_signals() -> Generator[None]:
-    """Leave in order on signals that would end this process at once: children, terminal, files."""
+    """Close children, terminal and files in order on signals that would end the process at once."""
     ours = [
         number
         for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None))
@@ -144,7 +144,7 @@ def _guarded() -> Generator[None]:
         _leave_pipe()
     except SystemExit as leaving:
         if isinstance(leaving.__context__, BrokenPipeError):
-            _leave_pipe()  # rich has seen it first
+            _leave_pipe()  # rich has handled the error first
         if isinstance(leaving, _Ended):
             _tell_of_the_end(leaving.name)
         raise
@@ -165,14 +165,14 @@ def _guarded() -> Generator[None]:
 
 
 def _leave_unwritten(error: OSError) -> NoReturn:
-    with suppress(OSError):  # Standard error may be what is full.
+    with suppress(OSError):  # Standard error itself may be full.
         say(f"error: the output can't be written: {error.strerror}", err=True)
     _drop_output()
     sys.exit(EXIT_CODES["inconclusive"])
 
 
 def _said_of_the_surroundings(error: OSError) -> str | None:
-    """Return what this process lacks, where that is why a command fails; None for anything else."""
+    """Return the resource that this process lacks, if a command fails for it; else None."""
     if error.errno in _TOO_FEW:
         return f"this process gets no more from the system: {error.strerror}; raise `ulimit`"
     try:
@@ -188,13 +188,13 @@ def _tell_of_the_end(name: str) -> None:
 
 
 def _leave_pipe() -> NoReturn:
-    """Exit without a word: there is nobody to read it."""
+    """Exit without a message, which could not be read."""
     _drop_output()
     sys.exit(PIPE_CLOSED)
 
 
 def _drop_output() -> None:
-    """Write no more, what is still buffered neither: it would fail again."""
+    """Drop further output, and the buffered output: writing it would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())

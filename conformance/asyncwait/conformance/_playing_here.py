@@ -1,19 +1,18 @@
-"""What a run in its author's own process has that no other has: somebody watches, and debugs it.
+"""Runs in their author's own process: a watcher for events, and support for debuggers.
 
-Of the suite, the loops and the command nothing is shown: what is left is the operator's, and its
-author's.
+Stacks show the code of operator and author, without the suite, the loops and the command.
 
 Nowhere else does that process run a backend's code: here it could fake any verdict, block for ever,
 or end it; but its output comes out at once, and a debugger finds a terminal.
 
-A debugger that somebody leaves ends the run: its operator has not failed, nor has it passed.
+A debugger that the user leaves ends the run: its operator has not failed, nor has it passed.
 """
 
 import asyncio
 import bdb
 import gc
 import os
-import pdb  # noqa: T100 - it is asked how it is left
+import pdb  # noqa: T100 - patched, to see how the user leaves it
 import signal
 import sys
 import threading
@@ -32,7 +31,7 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Capability, EndingKind, Event, Scenario, Trace
 
 Place = tuple[FrameType, int]
-"""A frame, and the line at which it stands."""
+"""A frame, and its present line."""
 
 _NOT_THEIRS = (
     "__main__",
@@ -51,7 +50,7 @@ _NOT_THEIRS = (
 
 
 def stack_lines(frame: FrameType | None = None) -> Iterator[str]:
-    """Yield lines on where everything stands that runs or waits, in the thread of a loop."""
+    """Yield the stacks of all running and waiting tasks and threads, in the thread of a loop."""
     told = False
     for name, places in (*_tasks(), *_threads(frame)):
         theirs = [place for place in places if not _is_ours(place[0])]
@@ -85,7 +84,7 @@ def _tasks_on_trio() -> Iterator[tuple[str, Iterable[Place]]]:
         return
     try:
         left = [trio.lowlevel.current_root_task()]
-    except RuntimeError:  # It does not run here.
+    except RuntimeError:  # trio does not run here
         return
     while left:
         task = left.pop()
@@ -117,7 +116,7 @@ def _behind(waiting: object) -> object:
 
 
 def _threads(frame: FrameType | None) -> Iterator[tuple[str, Iterable[Place]]]:
-    """Yield where each thread stands; this one only if `frame` says where."""
+    """Yield the stack of each thread; of this thread only if `frame` is its innermost frame."""
     frames = sys._current_frames()  # noqa: SLF001 - documented, for debuggers such as this
     here = threading.get_ident()
     for thread in threading.enumerate():
@@ -127,7 +126,7 @@ def _threads(frame: FrameType | None) -> Iterator[tuple[str, Iterable[Place]]]:
 
 
 class Here:
-    """A backend in this process; used like one that is served by others.
+    """A backend in this process, with the interface of a served backend.
 
     Attributes:
         spec: the version of the specification that it claims; empty for the newest.
@@ -141,7 +140,7 @@ class Here:
         self._backend = backend
 
     def play(self, scenarios: Sequence[Scenario]) -> Iterator[Trace | Broken]:
-        """Play `scenarios`; yield for each its trace, or what is wrong in its place."""
+        """Play `scenarios`; yield for each its trace or a `Broken`."""
         for scenario in scenarios:
             try:
                 (trace,) = self._backend.run([scenario])
@@ -157,10 +156,10 @@ def open_here(name: str, *, folder: str) -> Generator[Here]:
 
     Args:
         name: registered, or "module:callable".
-        folder: where its module may stand, besides where this process finds modules.
+        folder: another folder in which its module may be.
 
     Raises:
-        UnknownBackend: there is none, or it can't be loaded. The message says why.
+        UnknownBackend: the name is unknown, or it can't be loaded. The message says why.
         MissingExtra: it needs a package that is not installed.
         InvalidConfig: it is a program.
     """
@@ -172,14 +171,14 @@ def open_here(name: str, *, folder: str) -> Generator[Here]:
 
 
 _WAYS = ((bdb.Bdb, "set_quit"), *((pdb.Pdb, f"do_{name}") for name in ("q", "quit", "exit")))
-"""What is called of a debugger by which it is left; end of input comes to one of these, too."""
+"""Methods that leave a debugger; the end of input calls one of them, too."""
 
 
 class DebuggerLeft(SystemExit):
-    """Somebody has left the debugger.
+    """The user has left the debugger.
 
-    It passes through loops and operators, which take any other error, that of the debugger itself
-    among them, for one of a call.
+    It passes through loops and operators, which take any other error, even the debugger's own, for
+    the error of a call.
     """
 
 
@@ -188,13 +187,13 @@ def ended_by_debugger() -> Generator[None]:
     """Leave this block as soon as the user leaves a debugger in it.
 
     Raises:
-        DebuggerLeft: somebody did, whatever the operator has made of that.
+        DebuggerLeft: the user did, whatever the operator has made of the error.
     """
     left: list[DebuggerLeft] = []
 
     def leave(*_: object) -> None:
         sys.settrace(None)
-        sys.breakpointhook = lambda *_, **__: None  # What is left may clean up undisturbed.
+        sys.breakpointhook = lambda *_, **__: None  # Code that is left may clean up undisturbed.
         left.append(DebuggerLeft())
         raise left[0]
 
@@ -218,7 +217,7 @@ def _replace(owner: Any, name: str, by: Callable[..., None], restored: ExitStack
 
 
 class Watcher:
-    """Listens to the harness, and says what it hears."""
+    """Listens to the harness, and prints the events."""
 
     def __init__(self, say: Callable[[str], None], *, tells: bool) -> None:
         self.heard = 0
@@ -230,7 +229,7 @@ class Watcher:
         self._is_overdue = False
 
     def begins(self, scenario: Scenario) -> None:
-        """A leg of `scenario` begins."""
+        """Note that a leg of `scenario` begins."""
         self._scenario = scenario
         self._legs += 1
         self._is_overdue = False
@@ -240,13 +239,13 @@ class Watcher:
             self._say(HEAD)
 
     def hears(self, event: Event) -> None:
-        """Say what has just happened."""
+        """Print an event that has just happened."""
         self.heard += 1
         if self._tells:
             self._say(event_line(self._scenario, event))
 
     def overdue(self, how: EndingKind) -> None:
-        """Say where the operator stands that comes to no end."""
+        """Print the stacks of an operator that does not finish."""
         if not self._is_overdue:
             self._is_overdue = True
             self._stands(f"{how}: it stands here", None)
@@ -256,22 +255,22 @@ class Watcher:
 
     def _interrupt(self, _: int, frame: FrameType | None) -> None:
         if self.is_interrupted:
-            os._exit(INTERRUPTED)  # Nothing that is left would let go.
+            os._exit(INTERRUPTED)  # Any other exit would wait for the operator.
         self.is_interrupted = True
         self._stands("interrupted: it stands here (press again to end at once)", frame)
         raise KeyboardInterrupt
 
     @contextmanager
     def interruptible(self) -> Generator[None]:
-        """Have Ctrl-C say where the operator stands before it ends the run."""
+        """Make Ctrl-C print the stacks of the operator before it ends the run."""
         if threading.current_thread() is not threading.main_thread():
-            yield  # Signals are handled elsewhere.
+            yield  # Another thread handles signals.
             return
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
             yield
         except BaseException as error:
-            if self.is_interrupted:  # A loop may have made something else of it.
+            if self.is_interrupted:  # A loop may have turned it into another error.
                 raise KeyboardInterrupt from error
             raise
         finally:

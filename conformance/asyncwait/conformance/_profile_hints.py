@@ -11,7 +11,7 @@ from asyncwait.spec.rules import rules, rules_for
 from asyncwait.spec.scenario import PROFILES, Capability, Scenario, Trace, needs
 
 FEWEST = 3
-"""Scenarios that a profile needs before the suite says something of it."""
+"""Scenarios that a profile needs before the suite hints at it."""
 
 MODES = frozenset({Capability.ORDERED, Capability.UNORDERED, Capability.KEY_ORDERED})
 
@@ -19,7 +19,7 @@ MODES = frozenset({Capability.ORDERED, Capability.UNORDERED, Capability.KEY_ORDE
 def seemingly_missing(tally: Tally, failed: Collection[RuleResult]) -> Iterator[Capability]:
     """Yield the profiles with which nine scenarios of ten fail, or more.
 
-    Yield nothing where the core fails as well: the operator is broken then. Yield `one-loop` for a
+    Yield no profile if the core fails as well: the operator is broken then. Yield `one-loop` for a
     program that breaks a rule with it, as few programs have it.
     """
     if tally.self_reported and any(

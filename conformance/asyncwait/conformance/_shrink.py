@@ -1,11 +1,11 @@
-"""From a scenario that fails to the smallest one that does: what a person can take in.
+"""Reduction of a failing scenario to the smallest failing one, which a person can take in.
 
-A scenario is reduced as the JSON that it is. So any scenario can be, wherever it came from, and a
-new field of it needs no line here. Hypothesis shrinks only what it has drawn itself, and draws all
-of it again: of the gallery's failures it makes scenarios twice as long, in twenty times as long.
+A scenario is reduced as JSON. So any scenario can be reduced, wherever it came from, and a new
+field needs no line here. Hypothesis shrinks only data that it has drawn itself, and draws all of it
+again: with it, the gallery's failures became scenarios twice as long, in twenty times as long.
 
-What is played serves all rules: the smallest failure that is found of each stands in front of those
-that only generated scenarios show.
+Each played scenario serves all rules: the smallest failure found for each rule is put before the
+failures that only generated scenarios show.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ def reductions(scenario: P) -> Iterator[P]:
 
 
 def _smaller(tree: Any) -> Iterator[Any]:
-    """Yield what comes of one change somewhere in a tree of dicts, sequences and scalars."""
+    """Yield the results of one change somewhere in a tree of dicts, sequences and scalars."""
     match tree:
         case bool():
             return
@@ -56,7 +56,7 @@ def _smaller(tree: Any) -> Iterator[Any]:
 
 
 def _spans(length: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a sequence that may be left out: all of it, halves, quarters, single."""
+    """Yield the parts of a sequence that may be left out: the whole, halves, quarters, single."""
     size = length
     while size:
         yield from ((start, min(length, start + size)) for start in range(0, length, size))
@@ -64,7 +64,7 @@ def _spans(length: int) -> Iterator[tuple[int, int]]:
 
 
 def _smaller_numbers(number: int) -> Iterator[int]:
-    """Yield none, one, half and one less of it; of a time on the grid, in steps of the grid."""
+    """Yield 0, 1, half and one less of a number; for a time on the grid, in steps of the grid."""
     unit = 1 if number % GRID else GRID
     steps = number // unit
     yield from (fewer * unit for fewer in sorted({0, 1, steps // 2, steps - 1}) if fewer < steps)
@@ -72,17 +72,17 @@ def _smaller_numbers(number: int) -> Iterator[int]:
 
 FIRST_BATCH, LARGEST_BATCH = 8, 64
 """Candidates played at a time: few while most of them fail and make the others pointless, many
-when few do, because some backends need no longer for many than for one."""
+when few fail, because some backends play many in the time of one."""
 
 TryOut: TypeAlias = Callable[[Sequence[Any]], Iterable[Mapping[str, Failure]]]
-"""Plays scenarios, and gives for each the failures that it shows, by the id of the rule."""
+"""Plays scenarios, and gives for each its failures by the id of the rule."""
 
 
 class Search:
-    """Looks for smaller failures, as long as it may.
+    """Searches for smaller failures within its time.
 
     Attributes:
-        is_cut: whether the time was over before the last search came to its end.
+        is_cut: whether the time was over before the last search finished.
     """
 
     def __init__(self, try_out: TryOut, is_over: Callable[[], bool]) -> None:
@@ -93,9 +93,9 @@ class Search:
         self.is_cut = False
 
     def smallest(self, rule: str, failure: Failure) -> Failure:
-        """Return the smallest failure of `rule` that is found, `failure` if there is none.
+        """Return the smallest failure of `rule` that is found, `failure` if no smaller one is.
 
-        What other searches have come across counts too, also when the time is over.
+        Failures that other searches have found count too, also when the time is over.
         """
         self._keep(rule, failure)
         self.is_cut = True
@@ -111,7 +111,7 @@ class Search:
         return self._smallest[rule]
 
     def _play_smaller_than(self, best: Failure, rule: str) -> bool:
-        """Play reductions of `best`, until one breaks the rule; say whether none does."""
+        """Play reductions of `best` until one breaks the rule; return whether none does."""
         untried = self._untried(reductions(best.case.planned))
         size = FIRST_BATCH
         while self._smallest[rule] is best and (batch := list(islice(untried, size))):
@@ -137,7 +137,7 @@ class Search:
 
 
 SHRINK_SECONDS = 8.0
-"""How long failures are shrunk, all together: about as long as a quick verification takes."""
+"""Time for shrinking all failures together: about as long as a quick verification takes."""
 
 NOT_SMALLEST = (
     "the time to shrink was over before this scenario was as small as can be: "
@@ -158,9 +158,9 @@ def shrink(
     is_over: Callable[[], bool],
     say: Callable[[int, int], None],
 ) -> Iterator[RuleResult]:
-    """Yield those of `results` whose failures are shrunk, with the smallest failure first.
+    """Yield the results whose failures were shrunk, with the smallest failure first.
 
-    Where the time did not do to make it as small as can be, a note says so.
+    A note says if the time was too short for the smallest possible failure.
     """
     search = Search(trials(run, adapt, fails), is_over)
     shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
@@ -174,7 +174,7 @@ def shrink(
 
 
 def trials(run: Run, adapt: Adapt, fails: Fails) -> TryOut:
-    """Return what plays candidates and says what they break; see `shrink`."""
+    """Return a function that plays candidates and returns the rules they break; see `shrink`."""
 
     def try_out(candidates: Sequence[Any]) -> Iterator[Mapping[str, Failure]]:
         cases = [Case("shrunk", c, adapt(c), generated=True) for c in candidates]

@@ -1,10 +1,10 @@
-"""Vectors from the suite: made of all examples, each outcome once, and run on a backend.
+"""Vectors of the suite: made of all examples, with unique outcomes, and run on a backend.
 
-They do if two things hold. The plan alone says what each record comes to: no clock, no race and no
-order of calls has a part in it. And the consumer reads to the end, so that all of it comes out, or
-the one error that there can be. What is left open then is the order inside a segment.
+An outcome is unique on two conditions. The plan alone determines the outcome of each record: no
+clock, no race and no order of calls has a part in it. And the consumer reads to the end, so that
+all results come out, or the only possible error. Then only the order inside a segment is open.
 
-Where that can't be told by the simple looks below, a scenario counts as one of several outcomes.
+Where the simple tests below can't tell, a scenario counts as having several outcomes.
 """
 
 from collections import Counter, defaultdict
@@ -37,7 +37,7 @@ _READS = {"read", "pause", "block"}
 
 
 def has_one_outcome(scenario: Scenario) -> bool:
-    """Return whether `scenario` has one outcome for sure, but for the order inside a segment."""
+    """Return whether `scenario` surely has one outcome, except for the order inside a segment."""
     return (
         _reads_to_the_end(scenario)
         and _is_undisturbed(scenario)
@@ -53,7 +53,7 @@ def _reads_to_the_end(scenario: Scenario) -> bool:
 
 
 def _is_undisturbed(scenario: Scenario) -> bool:
-    """Whether nothing outside the records ends the run, and nothing else runs."""
+    """Whether no event outside the records ends the run, and no other operator runs."""
     odd = (
         scenario.source_error not in {"", "own", "falsy"},
         scenario.hook_error,
@@ -66,7 +66,7 @@ def _is_undisturbed(scenario: Scenario) -> bool:
 
 
 def _is_settled(scenario: Scenario, plan: Plan) -> bool:
-    """Whether each call of a value comes to what its step says, whenever it begins."""
+    """Whether each call of a value ends as its step says, whenever it begins."""
     retry = scenario.retry
     if retry is not None and (scenario.timeout is not None or retry.attempt_timeout is not None):
         return False
@@ -81,7 +81,7 @@ def _is_step_settled(scenario: Scenario, step: Step) -> bool:
         return False
     if scenario.timeout is None:
         return step.does != "never"
-    # In the instant of its deadline either may win; what runs on may be one too many.
+    # In the instant of its deadline either may win; a call that runs on may be one too many.
     return step.after != scenario.timeout and not step.swallow and not step.clean_up
 
 
@@ -91,7 +91,7 @@ def _values(scenario: Scenario) -> Counter[str]:
 
 
 def _is_called_in_order(scenario: Scenario) -> bool:
-    """Whether it is known which step each record gets: equal values share a plan."""
+    """Whether the step of each record is known: equal values share a plan."""
     if scenario.retry is None and scenario.mode != "key-ordered":
         return True  # First calls start in input order.
     plans = scenario.plan_of
@@ -102,7 +102,7 @@ def _is_called_in_order(scenario: Scenario) -> bool:
 
 
 def _failures(scenario: Scenario) -> int:
-    """Return how many records may fail at most; the one that fails first is not known of two."""
+    """Return the most records that may fail; of two, the plan does not say which fails first."""
     count = 0
     for value, records in _values(scenario).items():
         plan = scenario.plan_of.get(value)
@@ -130,7 +130,7 @@ def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
     """Return the vectors of all examples, by the name of their file.
 
     Raises:
-        AsyncWaitError: it gives no trace of an example.
+        AsyncWaitError: the reference gives no trace of an example.
     """
     found: dict[str, list[Vector]] = defaultdict(list)
     known = rules()
@@ -169,10 +169,10 @@ Kind: TypeAlias = Literal["pass", "fail", "error", "not applicable"]
 
 
 class Found(Struct, frozen=True):
-    """What a vector shows of a backend.
+    """The result of a vector on a backend.
 
     Args:
-        kind: whether it "pass"es or "fail"s; "error" where there is no run to look at.
+        kind: whether it "pass"es or "fail"s; "error" if the run is broken.
     """
 
     vector: Vector
@@ -181,7 +181,7 @@ class Found(Struct, frozen=True):
 
 
 def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
-    """Play vectors as they stand; yield what each shows, those that can't be played first."""
+    """Play vectors; yield the result of each, inapplicable vectors first."""
     fitting = []
     for vector in vectors:
         if lacking := [name for name in vector.needs if name not in backend.capabilities]:

@@ -1,4 +1,4 @@
-"""The suite's one way through: collect, generate, play, judge, shrink, conclude."""
+"""The course of a verification: collect, generate, play, judge, shrink, conclude."""
 
 import math
 import time
@@ -32,7 +32,7 @@ from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import Capability, Scenario, Trace, key_of
 
 GIVE_UP_AFTER = 3
-"""Runs that block or kill their process before the suite stops asking: each costs seconds."""
+"""Runs that block or kill their process before the suite stops: each costs seconds."""
 
 MOST_PATIENCE = 86_400.0
 """Seconds: a day."""
@@ -40,19 +40,19 @@ MOST_PATIENCE = 86_400.0
 Stage: TypeAlias = Literal["judged", "shrunk"]
 
 Progress: TypeAlias = Callable[[Stage, int, int], None]
-"""Told what is done, how much of it, and of how much."""
+"""Receives the stage, the number of finished items, and the number of all items."""
 
 Watch: TypeAlias = Callable[[Tally], None]
-"""Given the judgements before there are any; they are added up in it."""
+"""Receives the empty tally, which then grows with each judgement."""
 
 
 class Coverage(Struct, frozen=True):
-    """What a verification covers.
+    """The extent of a verification.
 
     Args:
         rules: ids to judge by; empty for all.
         patience: seconds of the real clock for one scenario.
-        jobs: how many processes play; None for as many as there are cores.
+        jobs: number of child processes; None for the number of cores.
         keeps_going: play on, however many runs block, die or break; each costs seconds.
 
     Raises:
@@ -72,7 +72,7 @@ class Coverage(Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.count < 1:
             raise InvalidConfig.of("count", self.count, "1 scenario or more")
-        if not 0 < self.patience <= MOST_PATIENCE:  # which nan is not either
+        if not 0 < self.patience <= MOST_PATIENCE:  # false for nan as well
             expected = f"a number of seconds above 0, at most {MOST_PATIENCE:g}"
             raise InvalidConfig.of("patience", self.patience, expected)
 
@@ -80,19 +80,19 @@ class Coverage(Struct, frozen=True):
 def verify(
     name: str, plan: Coverage, progress: Progress = lambda *_: None, *, terms: Terms | None = None
 ) -> Verdict:
-    """Hold a backend to the specification.
+    """Verify a backend against the specification.
 
     Args:
         name: of the backend: registered, "module:callable", or "exec:" and a command.
-        plan: what to cover.
-        progress: told how many scenarios of how many are judged, then how many failures of how
-            many are shrunk.
-        terms: what is said of it from outside; None for nothing.
+        plan: the extent of the verification.
+        progress: receives the numbers of judged and of all scenarios, then the numbers of shrunk
+            and of all failures.
+        terms: its terms from outside; None for none.
 
     Raises:
-        UnknownBackend: there is no such backend.
+        UnknownBackend: the name is unknown.
         InvalidConfig: an id of a rule is unknown, in the plan or in the backend's expected
-            failures; or what is said of it from outside contradicts it.
+            failures; or the terms from outside contradict the backend's own.
         MissingExtra: the backend needs a package that is not installed.
     """
     chosen("rule", plan.rules)
@@ -108,7 +108,7 @@ def verify_to_tell(
     *,
     terms: Terms | None = None,
 ) -> Played:
-    """Hold a backend that is there already to the specification; see `verify`.
+    """Verify an open backend against the specification; see `verify`.
 
     Raises:
         InvalidConfig: as for `verify`.
@@ -168,17 +168,17 @@ def verify_to_tell(
 
 
 def _unjudged(tally: Tally, planned: int) -> str:
-    """Return why not everything that was played is judged, or nothing."""
+    """Return why not every played run is judged; empty if every run is."""
     if tally.judged == planned and not tally.errors:
         return ""
     return f"{len(tally.errors)} of {counted(planned, 'run')} in error"
 
 
 def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
-    """Return the rules with the ids `wanted`, all if there are none, in the chapters' order.
+    """Return the rules with the ids `wanted`, all if it is empty, in the chapters' order.
 
     Raises:
-        InvalidConfig: there is no such rule; `name` says where it was named.
+        InvalidConfig: a rule is unknown; `name` says where it was named.
     """
     known = all_rules()
     for rule in wanted:
@@ -191,7 +191,7 @@ def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ids of the rules of some areas, each named by its id or its folder.
 
     Raises:
-        InvalidConfig: there is no such area.
+        InvalidConfig: an area is unknown.
     """
     names = {name: area.id for area in areas().values() for name in (area.id, area.folder)}
     for area in wanted:
@@ -205,8 +205,9 @@ def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
 class _Cases:
     """The examples, shapes, and generated scenarios, as a backend can play them, each once.
 
-    With the small scope, its scenarios stand for the latter two. Where few rules are judged by,
-    the examples about them come first, and what can't convict by them is spared.
+    The scenarios of the small scope replace shapes and generated scenarios. If few rules are
+    selected, the examples about them come first, and scenarios that can't convict by them are left
+    out.
     """
 
     def __init__(self, plan: Coverage, backend: Served, rules: Sequence[Rule]) -> None:
@@ -216,7 +217,7 @@ class _Cases:
         self.most_lost = math.inf if plan.keeps_going else GIVE_UP_AFTER
         drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
         others, self._generated = drawn
-        # What is drawn for shared calls shows little where each record has a call of its own.
+        # Scenarios for shared calls show little where each record has a call of its own.
         is_batching = Capability.BATCHES in backend.capabilities
         is_caching = Capability.CACHE in backend.capabilities
         is_limited = Capability.LIMITS in backend.capabilities
@@ -236,7 +237,7 @@ class _Cases:
         self.total = self.count
 
     def _spare(self, rules: Sequence[Rule]) -> None:
-        """Leave out what can't convict by `rules`, and put the examples about them first."""
+        """Leave out scenarios that can't convict by `rules`; put the examples about them first."""
         ids = {rule.id for rule in rules}
         about = {example.name for example in EXAMPLES if ids.intersection(example.rules)}
         cases = [
@@ -249,7 +250,7 @@ class _Cases:
         self._cases = sorted(cases, key=lambda case: case.name not in about)
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Yield what is played, as soon as it is there."""
+        """Yield the scenarios to play, as soon as they are ready."""
         for place, case in each_once(self._cases):
             self.asked.append(case)
             self.places.append(place)
@@ -266,7 +267,7 @@ class _Cases:
 
 
 def each_once(cases: Iterable[Case]) -> Iterator[tuple[int, Case]]:
-    """Yield the cases of which no other before plays the same, with their places."""
+    """Yield the cases whose scenario no earlier case plays, with their places."""
     known: set[bytes] = set()
     for place, case in enumerate(cases):
         key = key_of(case.scenario)
@@ -284,7 +285,7 @@ def generated_cases(
         yield Case(name, scenario, adapt(scenario), generated=True)
 
 
-@lru_cache(maxsize=1)  # it is the same for all that are verified together
+@lru_cache(maxsize=1)  # the same for all backends that are verified together
 def _drawn(count: int, seed: int) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
     return tuple(shapes(count, seed)), generate(count, seed)
 
@@ -314,7 +315,7 @@ def _judge_all(
 
 
 def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> int:
-    """Judge the runs that a backend makes besides those that it is asked for; count them."""
+    """Judge the runs that a backend makes besides the requested ones; return their number."""
     number = 0
     asked = {case.name: case.scenario for case in cases.asked}
     for name, scenario, run in backend.further_runs(asked):
@@ -332,7 +333,7 @@ def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
 
 
 def _shrunk(verdict: Verdict, backend: Served, tally: Tally, progress: Progress) -> Verdict:
-    """Return `verdict` with the smallest failures that can be found in the time that there is."""
+    """Return `verdict` with the smallest failures that are found within `SHRINK_SECONDS`."""
     ends = time.monotonic() + SHRINK_SECONDS
     found = shrink(
         verdict.failed,

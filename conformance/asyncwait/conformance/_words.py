@@ -1,4 +1,4 @@
-"""Names and numbers in words: how many there are, what somebody may have meant, what is amiss."""
+"""Names and numbers in words: plurals, suggestions for a wrong name, problems of a table."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -10,18 +10,18 @@ from asyncwait.spec.texts import one_line
 
 
 def counted(count: int, one: str, more: str = "") -> str:
-    """Return a number and the words for so many: "1 rule", "1,260 rules".
+    """Return a number and its noun: "1 rule", "1,260 rules".
 
     Args:
-        count: how many there are.
-        one: the words for one.
-        more: those for any other number; empty where an "s" behind the first makes them.
+        count: the number.
+        one: the noun for one.
+        more: the noun for any other number; empty if it is `one` with an "s".
     """
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def runs_in_error(errors: Sequence[str]) -> list[str]:
-    """Return the part of a verdict line that tells of runs in error, and what the first was."""
+    """Return the part of a verdict line about runs in error, with the first error."""
     if not errors:
         return []
     first = one_line(errors[0].strip().partition("\n")[0])
@@ -29,11 +29,11 @@ def runs_in_error(errors: Sequence[str]) -> list[str]:
 
 
 MOST = 3
-"""Names that are suggested."""
+"""Most names in a suggestion."""
 
 
 def nearest(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """Return a question to be put behind an error about `name`; empty if nothing is like it."""
+    """Return a question to append to an error about `name`; empty if no name is like it."""
     by_lower = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), by_lower, MOST)
     suggested = dict.fromkeys(shown(by_lower[each]) for each in close)
@@ -41,7 +41,7 @@ def nearest(name: str, known: Iterable[str], shown: Callable[[str], str] = str) 
 
 
 def slip_in(name: str, rule: str, known: Collection[str]) -> str:
-    """Return what is wrong with the id of a rule; empty if there is such a rule."""
+    """Return the problem with the id of a rule; empty if the rule is known."""
     if rule in known:
         return ""
     if rule in mailbox_rules():
@@ -56,7 +56,7 @@ def slip_in(name: str, rule: str, known: Collection[str]) -> str:
 
 
 class Key(NamedTuple):
-    """What a key of a table may hold, how that is said, and names that somebody may have meant."""
+    """The permitted values of a key of a table, their description, and names to suggest."""
 
     fits: Callable[[Any], bool]
     expected: str
@@ -69,7 +69,7 @@ def is_text(value: object) -> bool:
 
 
 def slips_in_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> Iterator[str]:
-    """Yield what is wrong with the keys of a table, and with what they hold."""
+    """Yield the problems with the keys of a table, and with their values."""
     for name, value in table.items():
         if name not in keys:
             yield f"there is no key {name!r}; there are {', '.join(keys)}{nearest(name, keys)}"
@@ -79,7 +79,7 @@ def slips_in_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> Iterato
 
 
 def figure_text(figure: float | tuple[int, ...]) -> str:
-    """Return a figure as it is told; a program may tell an integer that no float can hold."""
+    """Return a figure as text; a program may report an integer that no float can hold."""
     if isinstance(figure, tuple):  # one for each limit
         return "+".join(map(str, figure))
     return str(figure) if isinstance(figure, int) else f"{figure:g}"

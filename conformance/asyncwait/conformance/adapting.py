@@ -51,7 +51,7 @@ class Function:
         return _records(record, returned)
 
     def late(self, record: Record) -> list[Record]:
-        """Return what stands in for a record whose time is over, or raise CallTimedOut."""
+        """Return the substitute results of a record whose time is over, or raise CallTimedOut."""
         try:
             results = None if self._parts.timeout is None else self._parts.timeout(record.value)
         except BaseException as error:
@@ -68,7 +68,7 @@ def _records(record: Record, returned: Any) -> list[Record]:
 
 
 class Source:
-    """The input, as a peer reads it; closing it is left to `open_peer`."""
+    """The input, as a peer reads it; `open_peer` closes it."""
 
     def __init__(self, iterator: AsyncIterator[Any]) -> None:
         self._elements = iterator
@@ -81,7 +81,7 @@ class Source:
 
 
 class Results:
-    """What comes out of a peer, one result after the other."""
+    """The output of a peer, one result after the other."""
 
     def __init__(self, results: AsyncIterator[list[Record]]) -> None:
         self._results = aiter(results)
@@ -102,14 +102,14 @@ class Results:
 
 Peer: TypeAlias = Callable[[Source, Function, int], Any]
 """Gives an async generator of the results of each record, or a context of an async iterator; the
-number is that of calls at a time."""
+number is the number of calls at a time."""
 
 
 @asynccontextmanager
 async def open_peer(
     peer: Peer, config: OperatorConfig, fn: Any, elements: Any, restore: Snapshot | None = None
 ) -> AsyncGenerator[Results]:
-    """Open a peer, and close what it leaves to its users."""
+    """Open a peer, and close the parts that it leaves to its users."""
     parts = check_arguments(config, fn, elements, restore, "a peer")
     opened = [elements]
     async with _at_last(lambda: _close(*opened)):
@@ -123,7 +123,7 @@ async def open_peer(
 
 @asynccontextmanager
 async def _at_last(work: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
-    """Do `work` on the way out; its error is a note on what the body has raised."""
+    """Do `work` on the way out; its error is a note on the error of the body."""
     raised: BaseException | None = None
     try:
         yield
@@ -144,11 +144,11 @@ async def _close(*opened: Any) -> None:
 
 
 def peer_backend(peer: Peer, *profiles: str) -> StreamBackend:
-    """Return a peer as the suite takes it.
+    """Return a peer as a backend.
 
     Args:
         peer: see `Peer`.
-        profiles: what it has besides the core, by its own words.
+        profiles: its profiles besides the core, as it declares them.
     """
     return stream_backend(partial(open_peer, peer), profiles=profiles)
 

@@ -1,7 +1,7 @@
-"""The pytest plug-in: one item for each rule. Does nothing unless a backend is asked for.
+"""The pytest plug-in: one item for each rule. Does nothing unless a backend is requested.
 
 pytest --pyargs asyncwait.conformance --asyncwait-backend NAME|module:callable
-pytest --pyargs asyncwait.conformance --asyncwait  # the one in [tool.asyncwait] of pyproject.toml
+pytest --pyargs asyncwait.conformance --asyncwait  # the backend in [tool.asyncwait]
 """
 
 from collections.abc import Generator
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the backend; refuse what can't be had before anything is collected."""
+    """Start the backend; report errors of loading it before anything is collected."""
     if not _is_asked(config):
         return
     with _usage_errors():
@@ -61,12 +61,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_PLAN] = _plan(config, gate)
         if folder := _report_folder(config):
             clear_folder(_REPORT, folder)
-        # The backend may stand in a module of the present folder, as it may for the command.
+        # The backend may be a module of the present folder, as for the command.
         opened = open_backend(name, folder=gate.folder(name))
         leaving = ExitStack()
         served = config.stash[_BACKEND] = leaving.enter_context(opened)
         config.add_cleanup(leaving.close)
-        settle(gate.terms(name), served, rules(), {})  # what is wrong shows at once
+        settle(gate.terms(name), served, rules(), {})  # Errors show at once.
 
 
 def _is_asked(config: pytest.Config) -> bool:
@@ -74,7 +74,7 @@ def _is_asked(config: pytest.Config) -> bool:
 
 
 def _gate(config: pytest.Config) -> "Gate":
-    """Return what is to be verified: one backend."""
+    """Return the terms of the verification of one backend."""
     from asyncwait.conformance._gate import gate_of
 
     name, file = (
@@ -117,7 +117,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item of each rule that the backend's capabilities let apply."""
+    """Make one item of each rule that applies to the backend's capabilities."""
     if "asyncwait_rule" in metafunc.fixturenames:
         from asyncwait.spec.rules import rules_for
 
@@ -136,7 +136,7 @@ def asyncwait_verdict(request: pytest.FixtureRequest) -> "Verdict":
 
 
 def _selected(session: pytest.Session) -> tuple[str, ...]:
-    """Return the rules whose items run; nothing for all, or where an item is about the verdict."""
+    """Return the rules whose items run; empty for all, or if an item is about the verdict."""
     from asyncwait.spec.rules import rules_for
 
     asked = [getattr(item, "callspec", None) for item in session.items if _is_ours(item)]
@@ -170,7 +170,7 @@ def _verdict(config: pytest.Config, rules: tuple[str, ...]) -> "Verdict":
 def pytest_terminal_summary(
     terminalreporter: "pytest.TerminalReporter", config: pytest.Config
 ) -> None:
-    """Close with a line for each broken rule, unless another explains it, and the verdict."""
+    """Close with a line for each unexplained broken rule, and the verdict."""
     verdict = config.stash.get(_VERDICT, None)
     if verdict is not None:
         from asyncwait.conformance.report import FORMS, entry_lines
@@ -186,7 +186,7 @@ def pytest_terminal_summary(
 
 @contextmanager
 def _usage_errors() -> Generator[None]:
-    """Turn errors that a user can mend into pytest's own usage error: one line, no traceback."""
+    """Turn errors that a user can fix into pytest's own usage error: one line, no traceback."""
     try:
         yield
     except AsyncWaitError as error:

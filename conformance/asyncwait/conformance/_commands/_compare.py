@@ -112,7 +112,7 @@ def _print(compared: Comparison, out: Console) -> None:
 
 
 def _drawn(pair: Pair, sides: tuple[Side, Side]) -> Iterator[str]:
-    """Yield an unexplained pair: the scenario, why it is one, and both timelines."""
+    """Yield an unexplained pair: the scenario, the broken rules, and both timelines."""
     yield f"unexplained: {pair.case.label}"
     for why in islice(pair.why(sides), _SHOWN):
         yield f"  {name_of(why)}"

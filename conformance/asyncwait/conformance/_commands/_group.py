@@ -1,4 +1,4 @@
-"""The command that the others are subcommands of: our own, and those that are installed."""
+"""The command that groups the others: our own subcommands, and installed ones."""
 
 import sys
 from importlib.metadata import EntryPoint, entry_points
@@ -14,14 +14,14 @@ GROUP = "asyncwait.commands"
 
 
 class OpenGroup(GuardedGroup):
-    """Subcommands of our own, and those that are installed; of one name, our own."""
+    """Our own subcommands, and installed ones; if two have the same name, our own."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all names, in the order in which help lists them."""
         return sorted({*super().list_commands(ctx), *_installed()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a subcommand; one that can't be loaded says so when it is run."""
+        """Return a subcommand; a subcommand that can't be loaded says so when it is run."""
         own = super().get_command(ctx, cmd_name)
         if own is not None or cmd_name not in _installed():
             return own
@@ -43,14 +43,14 @@ def _loaded(entry: EntryPoint) -> click.Command:
 
 
 class _Broken(click.Command):
-    """Stands for a subcommand that can't be loaded."""
+    """Takes the place of a subcommand that can't be loaded."""
 
     def __init__(self, entry: EntryPoint, why: str) -> None:
         super().__init__(entry.name, short_help=f"Can't be loaded: {why}", add_help_option=False)
         self._said = f"the command {entry.name!r} ({entry.value}) can't be loaded: {why}"
 
     def make_context(self, *_: object, **__: object) -> click.Context:
-        """Say what is wrong, whatever the arguments are."""
+        """Report why it can't be loaded, whatever the arguments are."""
         say(f"error: {self._said}", err=True)
         sys.exit(USAGE_ERROR)
 

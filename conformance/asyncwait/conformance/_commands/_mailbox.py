@@ -1,4 +1,4 @@
-"""Option `verify --mailbox`: verify a task mailbox, and print what it breaks."""
+"""Option `verify --mailbox`: verify a task mailbox, and print the rules that it breaks."""
 
 import sys
 import time
@@ -38,13 +38,13 @@ MOST_LOST = 3
 def verify_a_mailbox(
     name: str, count: int, seed: int, stages: Sequence[Stage], patience: float
 ) -> NoReturn:
-    """Verify a mailbox, print what it breaks, and leave with the exit code.
+    """Verify a mailbox, print the rules that it breaks, and leave with the exit code.
 
     Args:
         name: module:callable, which opens a mailbox and its processor.
         count: generated programs for each loop.
         seed: of the generated programs.
-        stages: where to play; everywhere if there are none.
+        stages: the stages to play on; empty for all.
         patience: seconds after which a program that blocks its thread is ended.
     """
     with usage_errors():
@@ -61,10 +61,10 @@ def verify_a_mailbox(
 
 
 def _require_loops(stages: Sequence[Stage]) -> None:
-    """Refuse to play where a loop is not installed; say what to install, or what can be played.
+    """Refuse a loop that is not installed; say what to install, or which loops can be played.
 
     Raises:
-        InvalidConfig: it is not.
+        InvalidConfig: trio is wanted and not installed.
     """
     try:
         if "trio" in stages:
@@ -106,7 +106,7 @@ def _verified(
 def _judge_all(
     tally: Tally, play: Play, cases: Sequence[Case], tell: Callable[[int, int], None]
 ) -> str:
-    """Play and judge all cases; return why some were not played, or nothing."""
+    """Play and judge all cases; return why some were not played, or an empty text."""
     lost = 0
     runs = zip(cases, play(case.planned for case in cases), strict=True)
     for done, (case, run) in enumerate(runs, 1):

@@ -1,4 +1,4 @@
-"""Subcommand `play`: a run again, here or apart, made smaller, or judged from a file."""
+"""Subcommand `play`: repeat a run, here or apart, shrink it, or judge it from a file."""
 
 import shlex
 import sys
@@ -47,10 +47,10 @@ from asyncwait.spec.texts import json_text
 
 
 def gate_of_one(backend: str) -> Gate:
-    """Return what a backend is held to; who plays single runs may have no such file yet.
+    """Return the terms of a backend; for single runs, the file of expected failures may be missing.
 
     Raises:
-        InvalidConfig: the project's file or that of the expected failures is wrong.
+        InvalidConfig: the project's file or the file of expected failures is wrong.
     """
     return gate_of([backend], Path.cwd(), creates=True)
 
@@ -61,7 +61,7 @@ def show_runs(
     """Print one run of each case; return the worst verdict.
 
     Raises:
-        InvalidConfig: what is said of the backend from outside contradicts it.
+        InvalidConfig: the terms of the backend from outside contradict its own.
     """
     by = rules_for(backend.capabilities)
     expected_failures = settle(
@@ -75,9 +75,9 @@ def show_runs(
 def show_run(
     case: Case, run: Trace | Broken, by: Mapping[str, Rule], expected_failures: ExpectedFailures
 ) -> Word:
-    """Print one run of `case`, and which of the rules in `by` it breaks; return its verdict.
+    """Print one run of `case`, and the rules in `by` that it breaks; return its verdict.
 
-    Only a MUST that is no expected failure speaks against it, as in a verdict.
+    Only a broken MUST that is no expected failure counts against it, as in a verdict.
     """
     if isinstance(run, Broken):
         return _show_broken(run)
@@ -124,7 +124,7 @@ def _show_broken(run: Broken) -> Word:
 def judge_one(planned: Scenario, file: Path) -> Word:
     """Draw and judge the trace in a file; return the verdict.
 
-    Any program may have written the file, so that the trace counts as self-reported.
+    Any program may have written the file, so the trace counts as self-reported.
 
     Raises:
         InvalidConfig: the file can't be read, or holds no trace.
@@ -147,7 +147,7 @@ def play_here(backend: str, planned: Sequence[Scenario], *, traces: bool) -> Wor
     """Play scenarios in this process, for a debugger; draw and judge them, return the verdict.
 
     Raises:
-        InvalidConfig: the backend is a program, or what the project's file says of it is wrong.
+        InvalidConfig: the backend is a program, or the project's file is wrong.
     """
     gate = gate_of_one(backend)
     with open_here(backend, folder=gate.folder(backend)) as opened:
@@ -174,20 +174,20 @@ def _has_events(played: Sequence[Trace | Broken]) -> bool:
 
 
 SECONDS = 60.0
-"""How long a smaller scenario is looked for, unless it is said."""
+"""Default time for shrinking."""
 
 
 def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: float) -> Word:
-    """Make a scenario smaller; draw and judge the smallest, keep it, and return its verdict.
+    """Make a scenario smaller; draw and judge the smallest, save it, and return its verdict.
 
     Args:
         backend: its name.
         planned: a scenario that breaks a rule on it.
-        wanted: the id of the rule that stays broken; None for the first that is broken.
-        seconds: how long to look.
+        wanted: the id of the rule that stays broken; None for the first broken rule.
+        seconds: time for the search.
 
     Raises:
-        InvalidConfig: the scenario breaks no rule there, or not the one that is wanted.
+        InvalidConfig: the scenario breaks no rule there, or not the wanted rule.
     """
     if wanted is not None:
         chosen("rule", (wanted,))
@@ -203,7 +203,7 @@ def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: flo
 
 
 def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
-    """Return the rule that is to stay broken: by default the first one, a MUST if there is one."""
+    """Return the rule that is to stay broken: by default the first, preferably a MUST."""
     if wanted is not None and wanted not in failures:
         broken = f"it breaks {', '.join(failures)}" if failures else "it breaks no rule"
         raise InvalidConfig(f"{wanted} is not broken by this scenario on {backend}: {broken}")
@@ -216,13 +216,13 @@ def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) 
 
 
 class _Shrinking:
-    """Plays smaller and smaller scenarios, for so long.
+    """Plays smaller and smaller scenarios within a time.
 
     Args:
-        seconds: how long.
+        seconds: the time.
 
     Attributes:
-        cut: why nothing more was tried; empty if nothing more was to be tried.
+        cut: why the search ended early; empty if it tried every reduction.
     """
 
     def __init__(self, backend: Served, seconds: float) -> None:
@@ -237,7 +237,7 @@ class _Shrinking:
         self._status = Console(stderr=True).status("")
 
     def failures(self, planned: Scenario) -> Mapping[str, Failure] | Broken:
-        """Play a scenario; return what it breaks, by the id of the rule, or why that is unknown."""
+        """Play a scenario; return its failures by the id of the rule, or why they are unknown."""
         case = Case("", planned, self._fitting(planned), generated=True)
         (run,) = self._backend.play([case.scenario])
         return run if isinstance(run, Broken) else self._broken(case, run)
@@ -260,7 +260,7 @@ class _Shrinking:
         return failures_of(case, run, judge(case.scenario, run, self._checks))
 
     def _is_over(self) -> bool:
-        """Whether the time is over; asked after each run."""
+        """Whether the time is over; called after each run."""
         self._status.update(f"{counted(self.tried, 'smaller scenario')} tried")
         if time.monotonic() > self._ends:
             self.cut = f"the time is over: --seconds {2 * self._seconds:g} may find more"
@@ -268,7 +268,7 @@ class _Shrinking:
 
 
 def _told(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> Word:
-    """Print what was found, and the command that plays it again; return the verdict."""
+    """Print the result, and the command that plays it again; return the verdict."""
     case = smallest.case
     word = show_run(case, smallest.trace, shrinking.by, shrinking.expected_failures)
     for line in _said(shrinking, first, smallest):

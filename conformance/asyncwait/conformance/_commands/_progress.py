@@ -1,4 +1,4 @@
-"""Says how far a verification is: areas by backend and a bar on a terminal, lines in a log."""
+"""Shows the progress of a verification: a table and a bar on a terminal, lines in a log."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -33,10 +33,10 @@ SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
 
 
 class Board:
-    """What is shown while backends are verified; it goes when that is over.
+    """The display while backends are verified; it disappears at the end.
 
-    On a terminal it is a bar for each with the time that is left, and a table of areas by backend,
-    in which rules are counted as soon as they have applied.
+    On a terminal it has a bar for each backend with the time left, and a table of areas by backend,
+    in which rules count as soon as they have applied.
     """
 
     def __init__(self, names: Sequence[str], console: Console | None = None) -> None:
@@ -49,22 +49,20 @@ class Board:
         self._live = Live(self, console=self._console, transient=True)
 
     def __enter__(self) -> Self:
-        """Begin to show."""
         if self._console.is_terminal:
             self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take it away."""
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give what is shown now: of what is higher than the terminal the end is cut off."""
+        """Give the present display: the end of anything higher than the terminal is cut off."""
         yield self._bars
         yield self._table()
 
     def verify(self, backend: Served, plan: Coverage, terms: Terms) -> Played:
-        """Verify a backend, and show how far that is."""
+        """Verify a backend, and show the progress."""
         if not self._console.is_terminal:
             return _verify_with_lines(backend, plan, terms)
         first = self._bars.add_task(name_of(backend.name), total=None)
@@ -127,7 +125,7 @@ def _word(known: Tally | Verdict | None) -> Text:
 
 
 def _verify_with_lines(backend: Served, plan: Coverage, terms: Terms) -> Played:
-    """Say something now and then where there is no terminal to draw on."""
+    """Verify with a few lines of progress, where there is no terminal to draw on."""
     name = name_of(backend.name)
     judged = told_by_quarters(
         lambda done, of: say(f"{name}: {done:,} of {counted(of, 'scenario')} judged", err=True)

@@ -38,7 +38,7 @@ from asyncwait.spec.texts import name_of, one_line
 _OUT = "--out"
 
 _DRAWN = 5
-"""Failing rules of each run that are told of; the others are in the table."""
+"""Failing rules of each run that are printed; the others are in the table."""
 
 
 @asyncwait.command("report")
@@ -110,7 +110,7 @@ def _print_verdicts(report: Report, out: Console) -> None:
 
 
 def _failure_lines(report: Report) -> Iterator[str]:
-    """Yield the first causes of each run, then what else is broken in it."""
+    """Yield the first causes of each run, then its other broken rules."""
     for run in report.newest:
         name = name_of(run.name)
         told, others = run.told(_DRAWN)

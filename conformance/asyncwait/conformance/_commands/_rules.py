@@ -50,7 +50,7 @@ from asyncwait.spec.texts import name_of, printable
 
 
 class Page:
-    """Prints the text."""
+    """Prints rules in full."""
 
     def __init__(self, out: Console, faults: Sequence[Fault]) -> None:
         self._out = out
@@ -85,7 +85,7 @@ class Page:
         self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
 
     def show_text(self, rule: Rule) -> None:
-        """Show a rule of a book that has no examples: its suite plays all small runs."""
+        """Show a rule of a book without examples: its suite plays all small runs."""
         self._say_text(rule)
 
     def _say_text(self, rule: Rule) -> None:
@@ -170,7 +170,7 @@ def _runs_of_mailbox(
 
 
 REFERENCE = "reference-asyncio"
-"""The backend whose runs are drawn, unless another one is named."""
+"""The backend whose runs are drawn, unless the user names another backend."""
 
 REFERENCE_MAILBOX = "asyncwait.reference:MailboxProcessor"
 """The mailbox whose runs are drawn."""

@@ -1,4 +1,4 @@
-"""What several subcommands do alike."""
+"""Parts that several subcommands share."""
 
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -20,7 +20,7 @@ patience_option = click.option(
     show_default=True,
     help="Seconds after which a scenario that blocks its loop counts as hung.",
 )
-"""Of the commands that play on backends in processes of their own."""
+"""Option of the commands that play on backends in processes of their own."""
 
 jobs_option = click.option(
     "--jobs",
@@ -28,12 +28,12 @@ jobs_option = click.option(
     help="Processes that play, for each backend; by default one for each core. Two backends play "
     "at a time; with 1, only one does.",
 )
-"""Of the same."""
+"""Option of the same commands."""
 
 
 @contextmanager
 def usage_errors() -> Generator[None]:
-    """Turn errors that a user can mend into one line and exit code 2."""
+    """Turn errors that a user can fix into one line and exit code 2."""
     try:
         yield
     except AsyncWaitError as error:
@@ -53,7 +53,7 @@ def refuse_contradictions(**given: bool) -> None:
 
 
 def told_by_quarters(tell: Callable[[int, int], object]) -> Callable[[int, int], None]:
-    """Return what tells how much is done, of how much, four times: not of each."""
+    """Return a function that calls `tell` with the progress four times only."""
     said = -1
 
     def tell_now_and_then(done: int, of: int) -> None:
@@ -67,25 +67,25 @@ def told_by_quarters(tell: Callable[[int, int], object]) -> Callable[[int, int],
 
 
 def console() -> Console:
-    """Return where reports go: as wide as the terminal, and wide enough for a log without one."""
+    """Return the console for reports: as wide as the terminal, or 120 columns without one."""
     out = Console()
     return out if out.is_terminal else Console(width=120)
 
 
 def say_written(files: Sequence[Path]) -> None:
-    """Say which files there are now, all in one folder."""
+    """Print the names of the written files, all in one folder."""
     names = ", ".join(file.name for file in files)
     say(f"written into {files[0].parent}: {names}")
 
 
 BOOKS = {"MBX": mailbox_rules, "CARRY": carry_rules, "HEDGE": hedge_rules}
-"""What holds no operator: each area that is a book of its own, and what reads it."""
+"""Areas that are rule books of their own and not for operators, with their readers."""
 
 
 def any_case(typed: str) -> str:
-    """Return the id of a rule or an area as it is written; that of an area for its folder, too.
+    """Return the id of a rule or an area in its proper case; an area's folder gives its id, too.
 
-    What is the id of nothing is given on as it was typed: whoever looks for it says so.
+    An unknown id is returned as it was typed: the lookup reports it.
     """
     by_folder = {area.folder: area.id for area in areas().values()}
     apart = (rule for book in BOOKS.values() for rule in book())

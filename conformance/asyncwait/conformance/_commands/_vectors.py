@@ -20,10 +20,10 @@ from asyncwait.spec.texts import name_of
 from asyncwait.spec.vectors import Vector, shipped_vectors, vectors_from_json, vectors_to_json
 
 REFERENCE = "reference-asyncio"
-"""Its runs are the outcomes that vectors hold."""
+"""The backend whose runs give the outcomes of vectors."""
 
 SHOWN = 20
-"""Vectors that fail, or are in error, and are told of."""
+"""Vectors printed that fail or are in error."""
 
 
 @asyncwait.group("vectors")
@@ -101,7 +101,7 @@ def _read(files: tuple[Path, ...]) -> Iterator[Vector]:
 
 
 def _told(name: str, found: list[Found]) -> Word:
-    """Tell of what is wrong, then of all; return the verdict."""
+    """Print the problems, then the totals; return the verdict."""
     wrong = [each for each in found if each.kind in {"fail", "error"}]
     for each in wrong[:SHOWN]:
         for why in each.why:

@@ -57,7 +57,7 @@ _DO = "Mend that first, see the errors, and verify again"
 
 
 def tell_of_project(gate: Gate, *others: str) -> None:
-    """Say what comes from the project's file; `others` are keys that do not."""
+    """Print the options taken from the project's file; `others` are keys that are not."""
     if line := gate.taken(*others):
         say(line, err=True)
 
@@ -65,7 +65,7 @@ def tell_of_project(gate: Gate, *others: str) -> None:
 def update_expected_failures(
     gate: Gate, played: Sequence[Played], left_out: Mapping[str, str]
 ) -> None:
-    """Write the file of expected failures anew, and say what is different.
+    """Write the file of expected failures anew, and print the changes.
 
     Raises:
         InvalidConfig: the file can't be read or written.
@@ -90,7 +90,7 @@ def update_expected_failures(
 
 
 def _cut(verdict: Verdict) -> str:
-    """Return why a run says too little of a backend; empty if it came to its end."""
+    """Return why a run says too little about a backend; empty if it finished."""
     if verdict.stopped:
         return f"{verdict.backend} was not played to its end: {verdict.stopped}"
     return "" if verdict.scenarios else f"nothing that {verdict.backend} did could be judged"
@@ -105,7 +105,7 @@ NO_BACKEND = (
 )
 
 MOST_GENERATED = 1_000_000
-"""Scenarios of one run; whoever wants more takes another seed."""
+"""Most scenarios of one run; for more, the user takes another seed."""
 
 
 @asyncwait.command("verify")
@@ -300,7 +300,7 @@ class _Lineup:
     """The backends of one command.
 
     Args:
-        others: names that are left out where they need what is not installed.
+        others: names that are left out if they need a package that is not installed.
     """
 
     def __init__(self, named: Sequence[str], others: Sequence[str]) -> None:
@@ -323,16 +323,16 @@ class _Lineup:
     def play(
         self, served: Mapping[str, Served], verify: Callable[[Served], Played], at_a_time: int
     ) -> dict[str, Played]:
-        """Return what has come of all that are not left out.
+        """Return the results of all backends that are not left out.
 
-        Those come first that play in one process: beside it there is room for the others' many.
+        Backends that play in one process come first: it leaves room for the processes of others.
         """
 
         def to_its_end(name: str) -> Played:
             try:
                 return verify(served[name])
             finally:
-                served[name].dismiss()  # A Java machine holds half a gigabyte.
+                served[name].dismiss()  # A Java machine takes half a gigabyte.
 
         with ThreadPoolExecutor(at_a_time) as threads:
             first = sorted(served, key=lambda name: not served[name].batch)
@@ -352,7 +352,7 @@ def _report(
     out = console()
     told = [case.planned for verdict in verdicts for case in verdict.told if case.generated]
     kept = keep(told)
-    # Who reads a log may be on another machine than the folder with what is kept.
+    # A log may be read on another machine, without the folder of saved scenarios.
     print_report(verdicts, out, kept if out.is_terminal else frozenset())
     for name, why in left_out.items():
         say(f"{name_of(name)}: not verified: {why}", out, style="bold magenta")

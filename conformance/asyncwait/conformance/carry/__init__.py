@@ -1,8 +1,8 @@
 """The suite of carrying: plans, a player on a clock of its own, and a judge.
 
 It plays the visits of lanes against hosts without a stream engine: batches that are played again,
-answers and hosts that are lost, lanes that move. What a plan comes to is a history, and the rules
-of CARRY judge it.
+answers and hosts that are lost, lanes that move. The run of a plan is a history, and the rules of
+CARRY judge it.
 """
 
 from asyncwait.conformance.carry._checks import CARRY_CHECKS

@@ -1,4 +1,4 @@
-"""One playing of a batch: its visits, from the states before it."""
+"""One attempt at a batch: its visits, from the states before it."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -22,27 +22,27 @@ from asyncwait.spec.carry import (
 from asyncwait.toolkit import Lane
 
 STAMPS = 10
-"""From the stamp of a batch to the next one's."""
+"""Difference between the stamps of two batches."""
 
 
 def nothing() -> None:
-    """Do it."""
+    """Do nothing."""
 
 
 def dies() -> None:
-    """Let a task be killed."""
+    """Raise the error of a killed task."""
     raise AttemptLost
 
 
 class Played(Struct, frozen=True):
-    """A batch, and where it is played from.
+    """A batch, with the states before it.
 
     Args:
         number: counted from 0.
-        batch: what it brings.
+        batch: its rows and troubles.
         lane_class: plays the visits.
         terms: of all visits.
-        states: of the lanes before it, as bytes.
+        states: of the lanes before the batch, as bytes.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Played(Struct, frozen=True):
     states: Mapping[str, bytes]
 
     def visits(self) -> Iterator[tuple[str, list[Row], bool]]:
-        """Yield lanes, their rows, and whether it is visited for the second time."""
+        """Yield each visited lane, its rows, and whether it is its second visit."""
         rows: dict[str, list[Row]] = {}
         for at, row in self.batch.rows:
             rows.setdefault(lane_name(at), []).append(row)
@@ -63,19 +63,19 @@ class Played(Struct, frozen=True):
                 yield lane, [], lane in rows
 
     def lane(self, name: str) -> Lane:
-        """Return what plays a lane's visits."""
+        """Return the player of a lane's visits."""
         return self.lane_class(name, self.terms)
 
 
 class Attempt:
-    """A playing of a batch, and what comes of it.
+    """An attempt at a batch, and its outcome.
 
     Args:
         played: the batch.
-        world: where the hosts are.
-        history: where everything is written down.
+        world: has the hosts.
+        history: records the events.
         place: of the host.
-        turned: rows come in the other order.
+        turned: rows come in reverse order.
         is_late: the batch is over.
     """
 
@@ -97,14 +97,14 @@ class Attempt:
         self._is_late = is_late
         self.outputs: dict[str, tuple[Finished, ...]] = {}
         self.states = dict(played.states)
-        """As bytes, after the visits."""
+        """States as bytes, after the visits."""
 
     def play(self, trouble: Trouble | None = None, amid: Callable[[], None] = nothing) -> bool:
-        """Play all visits; say whether they went well.
+        """Play all visits; return whether all succeeded.
 
         Args:
             trouble: of the last visit, if any.
-            amid: what happens while a host serves the first one.
+            amid: called while a host serves the first visit.
         """
         visits = list(self._played.visits())
         try:

@@ -1,7 +1,7 @@
 """The checks of CARRY: functions of a history.
 
-They judge what comes out of a lane, what a visit makes of a lane's state and tells a host, and what
-hosts do with calls.
+They judge the output of a lane, the state that a visit leaves, its requests to a host, and the
+calls of hosts.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ def _came_out(history: History) -> Iterator[tuple[int, str, Finished, bytes]]:
 
 @check("CARRY-1")
 def nothing_is_lost(history: History) -> Iterator[Finding]:
-    """What came in is out when the lane is empty; or never, if it does not become so."""
+    """Each record comes out by the time the lane is empty; a lane that never empties loses it."""
     out = Counter((lane, record) for _, lane, _, record in _came_out(history))
     for (lane, record), count in history.came_in.items():
         lost = count - out[lane, record]
@@ -62,7 +62,7 @@ def nothing_comes_twice(history: History) -> Iterator[Finding]:
 
 @check("CARRY-3")
 def results_are_of_the_record(history: History) -> Iterator[Finding]:
-    """What is finished is the result of a call of that record, which no other has got."""
+    """A finished result is of a call for the same record, and no other record gets it."""
     for at, left in history.of(Left):
         lane = history.visits[left.number].lane
         records = {item.identity: item.record for item in history.asked[left.number].visit.wanted}
@@ -79,7 +79,7 @@ def results_are_of_the_record(history: History) -> Iterator[Finding]:
 
 @check("CARRY-4")
 def identities_stay(history: History) -> Iterator[Finding]:
-    """In each playing of its batch a record has the same identity, and no other has it."""
+    """A record has the same identity in each attempt at its batch, and no other record has it."""
     first: dict[tuple[str, int, bool], list[tuple[Identity, bytes]]] = {}
     whose: dict[tuple[str, Identity], int] = {}
     for at, began in history.of(Began):
@@ -103,7 +103,7 @@ def identities_stay(history: History) -> Iterator[Finding]:
 
 @check("CARRY-5")
 def what_comes_out_was_finished_before(history: History) -> Iterator[Finding]:
-    """The first visit of a batch emits what the state before it calls finished."""
+    """The first visit of a batch emits the finished results in the state before it."""
     for at, left in history.of(Left):
         visit = history.visits[left.number]
         if not visit.is_second:
@@ -113,7 +113,7 @@ def what_comes_out_was_finished_before(history: History) -> Iterator[Finding]:
 
 @check("CARRY-6")
 def a_second_visit_emits_nothing(history: History) -> Iterator[Finding]:
-    """What the first visit of a batch has finished waits for the next batch."""
+    """Results that the first visit of a batch has finished wait for the next batch."""
     for at, left in history.of(Left):
         visit = history.visits[left.number]
         if visit.is_second:
@@ -123,7 +123,7 @@ def a_second_visit_emits_nothing(history: History) -> Iterator[Finding]:
 
 @check("CARRY-16")
 def results_are_of_the_version(history: History) -> Iterator[Finding]:
-    """A visit takes results of the version of the function that it names."""
+    """A visit takes only results of the version of the function that it names."""
     for at, left in history.of(Left):
         version = history.asked[left.number].visit.terms.version
         for each in history.taken_by(left):
@@ -134,7 +134,7 @@ def results_are_of_the_version(history: History) -> Iterator[Finding]:
 
 @check("CARRY-7")
 def what_was_in_flight_is_somewhere(history: History) -> Iterator[Finding]:
-    """What was in flight, came in, or was finished by this batch, is in flight or finished."""
+    """A record in flight, new, or finished by this batch is in flight or finished afterwards."""
     for at, left in history.of(Left):
         visit = history.visits[left.number]
         goes = set() if visit.is_second else {each.identity for each in visit.state.finished}
@@ -145,7 +145,7 @@ def what_was_in_flight_is_somewhere(history: History) -> Iterator[Finding]:
 
 @check("CARRY-8")
 def a_visit_names_all(history: History) -> Iterator[Finding]:
-    """A visit names all that is in flight, and what the batch has finished before."""
+    """A visit names all records in flight, and all results that the batch has finished before."""
     for at, began in history.of(Began):
         visit = history.visits[began.number]
         named = Counter(item.record for item in began.visit.wanted)
@@ -158,7 +158,7 @@ def a_visit_names_all(history: History) -> Iterator[Finding]:
 
 @check("CARRY-17")
 def nothing_lags(history: History) -> Iterator[Finding]:
-    """After a visit, what is in flight lags the newest that it has wanted by the skew at most."""
+    """After a visit, records in flight lag the newest wanted record by the skew at most."""
     if history.skew is None:
         return
     for at, left in history.of(Left):
@@ -182,13 +182,13 @@ def lanes_stay_while_records_are_in_flight(history: History) -> Iterator[Finding
 
 @check("CARRY-9")
 def ordered_results_wait_for_their_turn(history: History) -> Iterator[Finding]:
-    """In ordered mode a visit takes what stands first, and leaves the others as they stand."""
+    """In ordered mode a visit takes the first records, and leaves the others in their order."""
     for at, left in history.of(Left) if history.mode == "ordered" else ():
         yield turns(history, left, history.asked[left.number].visit.wanted, at)
 
 
 def turns(history: History, left: Left, flight: Iterable[InFlight], at: int) -> Finding:
-    """Say what is wrong with the order in which some records are finished, or stay."""
+    """Return a finding if some records are finished, or stay, out of order."""
     order = [item.identity for item in flight]
     finished = _among(order, (each.identity for each in history.taken_by(left)))
     stay = _among(order, (each.identity for each in left.state.in_flight))
@@ -201,7 +201,7 @@ def _among(order: list[Identity], ids: Iterable[Identity]) -> list[Identity]:
 
 @check("CARRY-11")
 def a_host_calls_once(history: History) -> Iterator[Finding]:
-    """A host calls a record again after a failure alone, or after a visit that came too late."""
+    """A host calls a record again only after a failure, or after a visit that came too late."""
     failed = {ended.number for _, ended in history.of(Ended) if ended.is_failed}
     late = [(at, began) for at, began in history.of(Began) if history.visits[began.number].is_late]
     last: dict[object, tuple[int, Called]] = {}
@@ -270,9 +270,9 @@ def room_is_limited(history: History) -> Iterator[Finding]:
 
 
 class _Alone:
-    """The visits that hosts serve, or have served last, beside which they have served no other.
+    """Present or last visits of hosts, each None if the host served another visit beside it.
 
-    Where there are two, what is called may be for either, and each has an order of its own.
+    With two visits, a call may be for either, and each visit has an order of its own.
     """
 
     def __init__(self) -> None:
@@ -280,7 +280,6 @@ class _Alone:
         self._served: dict[int, tuple[int, str, str]] = {}
 
     def hear(self, event: Event) -> None:
-        """Take note of what happens."""
         match event:
             case Began():
                 caller = (*_place(event), event.visit.terms.version)
@@ -295,7 +294,7 @@ class _Alone:
 def _ahead(
     visit: Visit, called: InFlight, caller: object, ended: set[tuple[object, Identity]]
 ) -> int:
-    """Return how many records before one have not finished in their turn."""
+    """Return how many records before `called` are not finished in their turn."""
     before = visit.wanted[: visit.wanted.index(called)]
     finished = {item.identity for item in before if (caller, item.identity) in ended}
     return len(before) - len(_in_turn(replace(visit, wanted=before), finished))
@@ -323,7 +322,7 @@ def a_key_has_one_call(history: History) -> Iterator[Finding]:
 
 @check("CARRY-14")
 def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
-    """Where there is room, a visit is answered when its budget is over."""
+    """If its records fit the capacity, a visit is answered when its budget is over."""
     ended = {call.number: call.at for _, call in history.of(Ended)}
     latest = -1
     for at, event in enumerate(history.events):

@@ -1,4 +1,4 @@
-"""What happened in a run of lanes, in its order."""
+"""The events of a run of lanes, in their order."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, Outcom
 
 
 class Opened(Struct, frozen=True):
-    """A visit of a lane began: what it was given.
+    """A visit of a lane began.
 
     Args:
         number: of the visit.
@@ -35,9 +35,9 @@ class Began(Struct, frozen=True):
 
     Args:
         number: of the visit.
-        host: of this life: after its death, another number.
+        host: number of this life: after its death, the host has another number.
         visit: the request.
-        at: of the clock.
+        at: the time of the clock.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Began(Struct, frozen=True):
 
 
 class Holds(Struct, frozen=True):
-    """A host has done what a visit asked at once: whose calls or results it has for the lane."""
+    """A host began a visit: the identities with a call or a result for the lane."""
 
     number: int
     held: frozenset[Identity]
@@ -86,7 +86,7 @@ class Answered(Struct, frozen=True):
 
 
 class Left(Struct, frozen=True):
-    """A visit of a lane ended well: what came out of it."""
+    """A visit of a lane ended well: its outputs and the state after it."""
 
     number: int
     outputs: tuple[Finished, ...]
@@ -94,10 +94,10 @@ class Left(Struct, frozen=True):
 
 
 class Sunk(Struct, frozen=True):
-    """A sink has taken what a batch emits from a lane.
+    """A sink has taken the output of a batch from a lane.
 
     Args:
-        is_again: it has taken the batch before, and takes what comes.
+        is_again: it has taken the batch before, and takes the output again.
     """
 
     batch: int
@@ -122,7 +122,7 @@ class History:
     """The events of a run, each at its number.
 
     Args:
-        plan: what was to happen.
+        plan: the plan of the run.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -133,16 +133,16 @@ class History:
         self.came_in = Counter(
             (lane_name(at), row.record) for batch in plan.batches for at, row in batch.rows
         )
-        """How often each record of each lane came in."""
+        """Number of times that each record of each lane came in."""
         self.events: list[Event] = []
         self.calls: dict[int, Called] = {}
         self.visits: dict[int, Opened] = {}
         self.asked: dict[int, Began] = {}
-        """What a host was told, by the number of the visit."""
+        """The request to a host, by the number of the visit."""
         self._by_kind: dict[type, list[tuple[int, Any]]] = {}
 
     def add(self, event: Event) -> None:
-        """Write an event down."""
+        """Record an event."""
         self._by_kind.setdefault(type(event), []).append((len(self.events), event))
         self.events.append(event)
         match event:
@@ -179,6 +179,6 @@ class History:
         return self.calls.get(int(result)) if result.isdigit() else None
 
     def taken_by(self, left: Left) -> tuple[Finished, ...]:
-        """Return what a visit has finished of what it has asked for."""
+        """Return the wanted records that a visit has finished."""
         wanted = {item.identity for item in self.asked[left.number].visit.wanted}
         return tuple(each for each in left.state.finished if each.identity in wanted)

@@ -1,4 +1,4 @@
-"""What a run of lanes is to be: batches, troubles, and what calls do."""
+"""Plans of a run of lanes: batches, troubles, and the behaviour of calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -12,8 +12,8 @@ from asyncwait.spec import Mode
 from asyncwait.spec.carry import Row, Terms
 
 Sink: TypeAlias = Literal["skips", "ignores", "repeats"]
-"""What a sink does with a batch that it has: it is not run; it is run and its output is not taken;
-its output is taken again."""
+"""Reaction of a sink to a batch that it has: it skips the run; it ignores the output; it takes the
+output again."""
 
 Trouble: TypeAlias = Literal[
     "host killed",
@@ -31,13 +31,13 @@ Trouble: TypeAlias = Literal[
     "late visit after",
     "other lanes",
 ]
-"""What befalls a batch: the first four before an attempt, the others an attempt of its own.
+"""Troubles of a batch: the first four before an attempt, the others in an attempt of their own.
 
 The lane goes to the other host, and misses visits on this one; the rows come in another order; the
 answer of a host is lost; a task is killed while its host works; the program dies before the sink
 has the batch, or after it; of two attempts at a time one gives the output and the other the state;
-an attempt of the batch before, which everybody has given up, visits the host at last; while
-records are in flight, the program starts again with another lane for each record.
+an abandoned attempt at the batch before visits the host at last; while records are in flight, the
+program starts again with another lane for each record.
 """
 
 TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
@@ -47,11 +47,11 @@ SINKS: tuple[Sink, ...] = get_args(Sink)
 
 
 class Calls(Struct, frozen=True):
-    """What the calls of a record do.
+    """The calls of a record.
 
     Args:
-        takes: how long each takes, one after the other, and then from the first on again.
-        fails: how many fail, before one does not.
+        takes: duration of each call in turn; after the last, the first again.
+        fails: number of calls that fail before the first success.
     """
 
     takes: tuple[int, ...] = (0,)
@@ -62,9 +62,9 @@ class Batch(Struct, frozen=True):
     """A micro-batch.
 
     Args:
-        rows: by the number of their lane.
-        timer: fires in each lane that is not empty, behind its rows.
-        troubles: that befall it before it is well, one after the other.
+        rows: each behind the number of its lane.
+        timer: fires in each lane that is not empty, after its rows.
+        troubles: of its attempts, one after the other, before it succeeds.
     """
 
     rows: tuple[tuple[int, Row], ...] = ()
@@ -73,13 +73,13 @@ class Batch(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """A run: batches, and what comes of them.
+    """A run: batches, and the behaviour of their calls.
 
     Args:
-        terms: of all visits; the version is counted on at each `new version`.
-        sink: where the output goes.
-        batches: those that bring rows; then come others, until everything is out.
-        calls: what those of each record do.
+        terms: of all visits; each `new version` changes the version.
+        sink: takes the output.
+        batches: those with rows; empty batches follow until all records are out.
+        calls: the calls of each record.
     """
 
     terms: Terms
@@ -94,7 +94,7 @@ def lane_name(at: int) -> str:
 
 
 def random_plans(count: int, seed: int) -> Iterator[Plan]:
-    """Yield so many plans, always the same for a seed."""
+    """Yield `count` plans, always the same for a seed."""
     rng = Random(seed)
     for _ in range(count):
         yield _random_plan(rng)
@@ -140,13 +140,13 @@ SHAPES: tuple[tuple[str, ...], ...] = (
     ("ab", "a"),
     ("a", "", "a"),
 )
-"""The records that each batch of a small plan brings."""
+"""The records of each batch of a small plan."""
 
 SLOW_FIRST = {b"a": Calls((4, 1)), b"b": Calls((1,)), b"c": Calls((6,))}
 FAILS_FIRST = {b"a": Calls((1, 4), 1), b"b": Calls((0,)), b"c": Calls((2,), 1)}
 
 SMALL_TIMES = {b"a": 0, b"b": 10, b"c": 0}
-"""What is slow is old, too."""
+"""Times of the records: slow records are old, too."""
 
 SMALL_TERMS: tuple[tuple[Mapping[bytes, Calls], int, int | None], ...] = (
     (SLOW_FIRST, 1, None),
@@ -155,18 +155,18 @@ SMALL_TERMS: tuple[tuple[Mapping[bytes, Calls], int, int | None], ...] = (
     (FAILS_FIRST, 1, None),
     (FAILS_FIRST, 9, None),
 )
-"""What calls do, the capacity, and the skew."""
+"""Calls, capacity and skew."""
 
 
 def small_plans(most_troubles: int) -> Iterator[Plan]:
-    """Yield every placement of so many troubles at most in small runs, the smallest first."""
+    """Yield every placement of up to `most_troubles` troubles in small runs, the smallest first."""
     for number in range(most_troubles + 1):
         for shape in SHAPES:
             yield from _placed(shape, number)
 
 
 def _placed(shape: Sequence[str], number: int) -> Iterator[Plan]:
-    # A batch more than there are rows for: it emits what the last one of them has finished.
+    # One batch after the last rows: it emits the results of the last batch with rows.
     places = [(at, trouble) for at in range(len(shape) + 1) for trouble in TROUBLES]
     two_lanes = (False, True) if len(shape) == 1 else (False,)
     variants = product(MODES, SINKS, SMALL_TERMS, two_lanes)

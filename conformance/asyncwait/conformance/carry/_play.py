@@ -12,27 +12,27 @@ from asyncwait.spec.carry import LaneState, decode_lane, encode_lane
 from asyncwait.toolkit import CallTable, Lane
 
 MOST_BATCHES = 40
-"""Behind those that bring rows: a lane that is not empty by then never will be."""
+"""Batches after those with rows: a lane that is not empty by then never will be."""
 
 MOST_ATTEMPTS = 12
-"""Behind those that have trouble: if all fail the next would, too."""
+"""Attempts after those with trouble: if all fail, the next would fail, too."""
 
 PAUSE = 2
-"""Behind an attempt, in units of the clock."""
+"""Pause after an attempt, in units of the clock."""
 
 
 def play_plan(
     plan: Plan, lane_class: type[Lane] = Lane, table_class: type[CallTable] = CallTable
 ) -> History:
-    """Return what happened when a plan was played.
+    """Return the history of a played plan.
 
     Args:
-        plan: what is to happen.
+        plan: the plan.
         lane_class: plays the visits of lanes.
-        table_class: what hosts know their calls by.
+        table_class: holds the calls of a host.
     """
     player = _Player(plan, lane_class, table_class)
-    with suppress(Stuck):  # What is not out yet is lost.
+    with suppress(Stuck):  # Records that are not out yet are lost.
         player.play()
     return player.history
 
@@ -60,10 +60,10 @@ class _Player:
             self._batch(Batch(timer=True))
 
     def _divided_anew(self, batch: Batch) -> Played | None:
-        """Return a batch whose rows go to other lanes; None where no record is in flight.
+        """Return a batch whose rows go to other lanes; None if no record is in flight.
 
-        The first batch of a run visits every lane that holds something. The rows of other lanes
-        are left out: to them the new number is the first one.
+        The first batch of a run visits every lane that holds a record. The rows of other lanes are
+        left out: to them the new number is the first one.
         """
         holding = {name for name, state in self._states.items() if decode_lane(state).identities}
         if not holding:
@@ -109,7 +109,7 @@ class _Player:
                 self._terms = replace(self._terms, version=f"{self._terms.version}'")
 
     def _tried(self, played: Played, trouble: Trouble | None) -> Attempt | None:
-        """Return an attempt, with what a twin has given in its stead; None if all failed."""
+        """Return an attempt, with parts of a twin in place of its own; None if all failed."""
         twin: Attempt | None = None
 
         def play_twin() -> None:

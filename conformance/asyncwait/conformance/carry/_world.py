@@ -20,7 +20,7 @@ from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
 from asyncwait.toolkit import CallTable
 
 CANCELLED = b"nothing"
-"""What a call gives that was cancelled."""
+"""Outcome of a cancelled call."""
 
 
 class AttemptLost(Exception):
@@ -32,12 +32,12 @@ class Stuck(Exception):
 
 
 class World:
-    """Two hosts at a time, and the calls of all hosts that ever were.
+    """Two hosts at a time, and the calls of all hosts so far.
 
     Args:
-        calls: what those of each record do.
-        table_class: what a host knows its calls by.
-        history: where everything is written down.
+        calls: the calls of each record.
+        table_class: holds the calls of a host.
+        history: records the events.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class World:
         return self._lives, table
 
     def lose(self, place: int) -> None:
-        """Let a host die; there is another one at once."""
+        """Kill a host; another host takes its place at once."""
         host, table = self._hosts[place]
         self._under_way = {n: call for n, call in self._under_way.items() if call[0] is not table}
         self.history.add(HostLost(host))
@@ -78,7 +78,7 @@ class World:
         return called
 
     def _cancel(self, called: Called) -> None:
-        """Cancel a call, which ends at its time all the same, and gives nothing."""
+        """Cancel a call, which still ends at its time, without a result."""
         table, *_ = self._under_way[called.number]
         self._under_way[called.number] = table, called, CANCELLED
         self.history.add(Cancelled(called.number))
@@ -92,7 +92,7 @@ class World:
             place: of the host.
             number: of the visit.
             visit: the request to the host.
-            amid: what happens while it is being served; it may raise `AttemptLost`.
+            amid: called while the host serves the visit; it may raise `AttemptLost`.
 
         Raises:
             AttemptLost: no task waits for the answer.

@@ -1,4 +1,4 @@
-"""What backends are known to fail, as they say it of themselves; `file` holds what projects say."""
+"""Expected failures that backends declare themselves; `file` has the ones that projects list."""
 
 from asyncwait.conformance.expected_failures._expected_failure import (
     TRAIT_NAMES,

@@ -1,12 +1,11 @@
-"""What a backend is known to fail: the rule, why, and where; and what of a trace counts then.
+"""Declared failures of a backend: the rule, why, and where; and which violations count then.
 
-An expected failure names its scenarios, or says what they need and hold (`TRAITS`).
+An expected failure names its scenarios, or their needs and contents (`TRAITS`).
 
-A known failure hides what it causes. An operator that lets out a status too early goes on from
-there as none does that keeps the rules. So the first instant decides at which anything is wrong in
-a trace. If a rule is broken then that the backend is known to break so, in such a scenario, that is
-what the trace shows, and nothing that comes with it or behind it counts. If none is, all of it
-counts.
+A known failure hides its consequences. An operator that emits a status too early goes on from there
+as no conforming operator does. So the first instant with any violation in a trace decides. If a
+rule that is broken in that instant is declared as broken in such a scenario, the trace shows that
+failure, and no violation that comes with it or after it counts. Otherwise all violations count.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,7 +35,7 @@ def _raises_a_call(scenario: Scenario) -> bool:
 
 
 def _handles(does: Callable[[Handler], object]) -> Callable[[Scenario], bool]:
-    """Ask of the timeout handler of each value that a record may have."""
+    """Test the timeout handler of each value that a record may have."""
 
     def handles(scenario: Scenario) -> bool:
         values = [plan.value for plan in scenario.plans]
@@ -67,13 +66,13 @@ TRAITS: Mapping[str, Callable[[Scenario], bool]] = {
     ),
     "a handler that fails": _handles(lambda handler: handler.does in {"raise", "misreturn"}),
 }
-"""By their names."""
+"""Tests of a scenario's contents, by their names."""
 
 TRAIT_NAMES = (*Capability, *TRAITS)
 
 
 def has(scenario: Scenario, names: frozenset[str]) -> bool:
-    """Whether a scenario needs, or holds, each of `names`: capabilities and traits."""
+    """Whether a scenario needs, or contains, each of `names`: capabilities and traits."""
     capabilities = names - TRAITS.keys()
     return all(TRAITS[name](scenario) for name in names & TRAITS.keys()) and (
         not capabilities or needs(scenario).issuperset(map(Capability, capabilities))
@@ -84,11 +83,11 @@ class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
     """An expected failure: why a rule is known to be broken, and where.
 
     Args:
-        reason: why it is.
-        needs: names of capabilities that a scenario asks for, and of what is planned in it,
-            wherever the rule is broken: in any other scenario it holds.
-        strict: a rule that no scenario breaks speaks against the backend, because the expected
-            failure is out of date. False where a verification may come across no such scenario.
+        reason: why it is broken.
+        needs: names of capabilities that a scenario needs, and of traits that it has, wherever the
+            rule is broken: in any other scenario the rule holds.
+        strict: a rule that no scenario breaks counts against the backend, because the expected
+            failure is out of date. False if a verification may have no such scenario.
         scenarios: the names and ids of the scenarios that may break the rule; empty for any.
 
     Raises:
@@ -113,7 +112,7 @@ class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
         """Whether the rule may be broken in a scenario.
 
         Args:
-            scenario: what was played.
+            scenario: the scenario that was played.
             called: its name and its id.
         """
         if self.scenarios and not set(self.scenarios).intersection(called):
@@ -122,17 +121,17 @@ class ExpectedFailure(Struct, frozen=True, omit_defaults=True):
 
 
 ExpectedFailures: TypeAlias = Mapping[str, tuple[ExpectedFailure, ...]]
-"""By the id of the rule."""
+"""Expected failures by the id of the rule."""
 
 GivenFailures: TypeAlias = Mapping[str, str | ExpectedFailure | Sequence[ExpectedFailure]]
-"""By the id of the rule, as the author of a backend gives them: a text is the reason anywhere."""
+"""By the id of the rule, in the author's form: a text is the reason in any scenario."""
 
 
 def expected_failures_of(expected_failures: Any) -> dict[str, tuple[ExpectedFailure, ...]]:
     """Return the expected failures of a backend in one form.
 
     Raises:
-        InvalidConfig: nobody can go by it.
+        InvalidConfig: they have an unknown form.
     """
     if not isinstance(expected_failures, Mapping):
         raise _wrong(expected_failures)
@@ -153,7 +152,7 @@ def _wrong(expected_failures: object) -> InvalidConfig:
 
 
 class Sorted(Struct, frozen=True):
-    """The rules that are broken in a trace, by what they say of the operator."""
+    """The rules broken in a trace: findings against the operator, and known failures."""
 
     findings: frozenset[str] = frozenset()
     known: Mapping[str, tuple[str, ...]] = {}
@@ -165,7 +164,7 @@ def sort_out(
     expected_failures: Mapping[str, tuple[ExpectedFailure, ...]],
     called: Collection[str] = (),
 ) -> Sorted:
-    """Sort what is broken in a trace of a scenario that is `called` so."""
+    """Sort the broken rules of a trace; `called` has the name and the id of its scenario."""
     reasons = {rule: _reasons(expected_failures.get(rule, ()), scenario, called) for rule in broken}
     expected = {rule: why for rule, why in reasons.items() if why}
     first = min(map(moment_of, broken.values()), default=None)
@@ -176,7 +175,7 @@ def sort_out(
 
 
 def moment_of(violation: Violation) -> tuple[int, float]:
-    """Return the leg of a violation, and when in that leg it is."""
+    """Return the leg of a violation, and its ms in that leg."""
     return violation.leg, violation.at
 
 

@@ -1,4 +1,4 @@
-"""Plays scenarios on operators and writes down what happens. Needs `spec` and anyio only."""
+"""Plays scenarios on operators and records what happens. Needs `spec` and anyio only."""
 
 from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop

@@ -1,8 +1,9 @@
-"""How consumers and calls are cancelled, and how that is told from a read that failed.
+"""Cancellation of consumers and calls, and how it differs from a read that failed.
 
 asyncio cancels a task once. Trio, and on asyncio the scopes of anyio, cancel a task in each wait
-until it has left the scope. What leaves correctly in the one way may hang or leak in the other. A
-call that is cancelled here cleans up as most programs do: without a shield.
+until the task has left the scope. An operator that leaves correctly under one kind of cancellation
+may hang or leak under the other. A cancelled call of the harness cleans up as most programs do:
+without a shield.
 """
 
 import asyncio
@@ -18,15 +19,15 @@ from asyncwait.conformance.harness._run import LoopName
 from asyncwait.spec.scenario import MisuseKind, Scenario
 
 _NOTHING = 1e-6
-"""Seconds that a sum of times may be off; to sleep for less moves no virtual clock."""
+"""Tolerance of a sum of times, in seconds; a shorter sleep moves no virtual clock."""
 
 
 async def outlast(seconds: float) -> None:
-    """Wait so long, however often the present task is cancelled meanwhile."""
+    """Wait for `seconds`, however often the present task is cancelled meanwhile."""
     end = anyio.current_time() + seconds
     with anyio.CancelScope(shield=True):
         while True:
-            # A scope of anyio is shielded against; on asyncio, a task can be cancelled directly.
+            # The shield holds off scopes of anyio; on asyncio, a task can be cancelled directly.
             with suppress(asyncio.CancelledError):
                 await anyio.sleep(max(0.0, end - anyio.current_time()))
             if anyio.current_time() >= end - _NOTHING:
@@ -34,7 +35,7 @@ async def outlast(seconds: float) -> None:
 
 
 class CallTasks:
-    """Looks at the task of each call."""
+    """Checks the task, and the deadline, of each call."""
 
     def __init__(
         self, misused: Callable[[MisuseKind, str], object], is_for_all: Callable[[], bool]
@@ -42,21 +43,21 @@ class CallTasks:
         self._misused = misused
         self._is_for_all = is_for_all
         self._busy: dict[Any, str] = {}
-        """Whose task each one is."""
+        """The user of each busy task: the consumer, or a call."""
         self._tasks: dict[int, Any] = {}
-        """By call."""
+        """The task of each call."""
         self._deadlines = {math.inf, -math.inf}
-        """What a call may see: that of whoever entered the operator, none, or a cancellation."""
+        """Deadlines a call may see: of the entering task, none, or a cancellation."""
 
     def is_entered(self) -> None:
-        """The operator is about to be entered by this task."""
+        """Note that this task is about to enter the operator."""
         self._busy[present_task()] = "the consumer"
         self._deadlines.add(anyio.current_effective_deadline())
 
     # A call
 
     def begins(self, call: int) -> None:
-        """A call begins in this task."""
+        """Note that a call begins in this task."""
         task = self._tasks[call] = present_task()
         if task is None:
             self._misused("task-of-others", f"call {call} runs in no task")
@@ -68,20 +69,20 @@ class CallTasks:
         self.goes_on(call)
 
     def goes_on(self, call: int) -> None:
-        """A call looks at the deadline that it sees."""
+        """Check the deadline that a call sees."""
         deadline = anyio.current_effective_deadline()
         if deadline not in self._deadlines:
             left = deadline - anyio.current_time()
             self._misused("scope-seen", f"call {call} sees that it has {left:g} s left")
 
     def ends(self, call: int) -> None:
-        """A call ends; its task may serve another one."""
+        """Note that a call ends; its task may serve another call."""
         self._busy.pop(self._tasks.pop(call, None), None)
 
     # Its cancellation
 
     async def clean_up(self, call: int, seconds: float) -> None:
-        """Clean up for so long, without a shield as far as the loop lets it."""
+        """Clean up for `seconds`, without a shield as far as the loop allows it."""
         end = anyio.current_time() + seconds
         if isinstance(self._tasks[call], asyncio.Task):
             await self._clean_up_on_asyncio(call, seconds)
@@ -108,13 +109,13 @@ class CallTasks:
 
 
 async def _in_a_group(seconds: float) -> None:
-    """Wait as what is structured does: it counts the cancellations of its task."""
+    """Wait in structured concurrency, which counts the cancellations of its task."""
     async with asyncio.timeout(seconds + 1), asyncio.TaskGroup() as group:
         group.create_task(asyncio.sleep(seconds))
 
 
 def present_task() -> Any:
-    """Return the task that runs, of asyncio or of trio; None outside of any."""
+    """Return the running task of asyncio or trio; None outside of a task."""
     try:
         return asyncio.current_task()
     except RuntimeError:
@@ -128,29 +129,29 @@ def _cancellations(task: Any) -> int:
 
 
 Alarm: TypeAlias = Callable[[Callable[[], None]], None]
-"""Is given what cancels a wait, and calls it later from another task."""
+"""Receives the function that cancels a wait, and calls it later from another task."""
 
 
 def way_to_cancel(scenario: Scenario, loop: LoopName) -> "Once | Scope":
-    """Return how the consumer of `scenario` is cancelled on `loop`."""
+    """Return the way in which the consumer of `scenario` is cancelled on `loop`."""
     return Once() if loop == "asyncio" and scenario.cancel == "once" else Scope()
 
 
 class Once:
-    """A consumer is cancelled as asyncio does it."""
+    """Cancels a consumer as asyncio does: one wait only."""
 
     repeats = False
-    """Whether each wait is cancelled until the consumer has left, and not one alone."""
+    """Whether every wait is cancelled until the consumer has left, rather than one wait."""
 
     def __init__(self) -> None:
         self.swallowed = False
-        """Whether the consumer was cancelled once, and left the context as if it were not."""
+        """Whether the consumer was cancelled, and left the context as if it had not been."""
         self._task: asyncio.Task[Any] | None = None
         self._called = False
 
     @contextmanager
     def around(self) -> Generator[None]:
-        """Give a context in which the consumer can be cancelled, and which swallows that."""
+        """Give a context in which the consumer can be cancelled; it swallows the cancellation."""
         task = self._task = asyncio.current_task()
         assert task is not None
         try:
@@ -172,7 +173,7 @@ class Once:
             self._task.cancel()
 
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
-        """Have the consumer wait so long at most; return whether the wait came to its end."""
+        """Have the consumer wait at most `seconds`; return whether the wait finished."""
         try:
             async with asyncio.timeout(seconds):
                 await wait()
@@ -181,7 +182,7 @@ class Once:
         return True
 
     async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
-        """Have the consumer wait until `alarm` cancels that; return whether it came to its end."""
+        """Have the consumer wait until `alarm` cancels the wait; return whether it finished."""
         task, called = asyncio.current_task(), False
         assert task is not None
 
@@ -204,7 +205,7 @@ class Once:
 
 
 class Scope:
-    """As trio and anyio do; what is swallowed here comes again in the next wait."""
+    """Cancels as trio and anyio do: each wait, even after the consumer swallowed a cancellation."""
 
     repeats, swallowed = True, False
 
@@ -236,7 +237,7 @@ class Scope:
 def is_for_the_harness(error: BaseException) -> bool:
     """Whether `error` is no failure of the operator: the program ends, or the harness cancels.
 
-    A CancelledError that nobody asked for is one: the operator let it out of a call.
+    A CancelledError without a cancellation is a failure: the operator let it out of a call.
     """
     if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
         return True
@@ -244,9 +245,9 @@ def is_for_the_harness(error: BaseException) -> bool:
 
 
 def interruption(error: BaseException) -> BaseException | None:
-    """Return the planned error in `error` that ends the program; None where there is none.
+    """Return the planned error in `error` that ends the program; None without one.
 
-    On trio it comes out of the harness's own nursery, in a group.
+    On trio the error comes out of the harness's own nursery, in a group.
     """
     if isinstance(error, BaseExceptionGroup):
         return next(filter(None, map(interruption, error.exceptions)), None)
@@ -258,6 +259,6 @@ def _is_being_cancelled() -> bool:
     try:
         task = asyncio.current_task()
     except RuntimeError:
-        return True  # On trio nobody else can raise it.
+        return True  # On trio only a cancellation can raise it.
     asked = task is not None and task.cancelling() > 0
     return asked or anyio.current_effective_deadline() == -math.inf

@@ -1,6 +1,6 @@
-"""Another operator on the same loop, on an errand of its own: neither may notice the other.
+"""Another operator on the same loop, with its own stream: neither may notice the other.
 
-It is of the same kind: it has the mode of the one that is judged, and a timeout if that has one.
+It is of the same kind: it has the mode of the judged operator, and a timeout if that operator has.
 """
 
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from asyncwait.spec.texts import shown
 
 _RECORDS = 6
 ERRAND = 0.04
-"""Seconds of each call of an errand."""
+"""Seconds that each call of the other operator takes."""
 
 
 async def _records() -> AsyncIterator[Record]:
@@ -24,7 +24,7 @@ async def _records() -> AsyncIterator[Record]:
 
 
 async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: float) -> str:
-    """Run an operator beside the one that is judged; return what was wrong with it, or nothing."""
+    """Run an operator beside the judged operator; return its fault, or an empty text."""
     config = OperatorConfig(kind.mode, 2, None if kind.timeout is None else 1.0)
 
     async def squared(value: int) -> list[int]:
@@ -40,7 +40,7 @@ async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: fl
             except StopAsyncIteration:
                 pass
     except Exception as error:
-        await anyio.lowlevel.checkpoint()  # What a cancelled errand raises says nothing.
+        await anyio.lowlevel.checkpoint()  # The error of a cancelled operator says nothing.
         return f"another operator on the loop raised {shown(error)}"
     due = [Record(n * n, n, f"k{n}") for n in range(_RECORDS)]
     if config.mode != "ordered":
@@ -51,7 +51,7 @@ async def errand(open_operator: OpenOperator, kind: OperatorConfig, *, takes: fl
 def passing_on(
     open_operator: OpenOperator, kind: OperatorConfig, elements: Any
 ) -> AbstractAsyncContextManager[Any]:
-    """Open an operator that passes on what it reads, in order, for another one to read from."""
+    """Open an operator that passes on its elements in order, as the source of another operator."""
 
     async def same(value: Any) -> list[Any]:
         return [value]

@@ -1,4 +1,4 @@
-"""A context variable that everybody sets, and what each sees of it."""
+"""A context variable that each piece of user code sets, and the value that each piece sees."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -10,7 +10,7 @@ from asyncwait.spec import OperatorConfig
 from asyncwait.spec.scenario import MisuseKind
 
 _WHOSE: ContextVar[str] = ContextVar("asyncwait.conformance.whose", default="what nobody has set")
-"""Who has set it last, in words."""
+"""The code that set it last, in words."""
 
 _ENTERING = "what was set before entering"
 _OPEN = "what open() has set"
@@ -19,65 +19,65 @@ _SOURCE = "what the source has set"
 
 
 class Contexts:
-    """Looks, for each piece of the user's code, at what it sees of the others.
+    """Checks, for each piece of user code, which other piece's value it sees.
 
-    Each of them sets the variable, so that whoever shares a context with it, or begins in a copy of
-    that, is found.
+    Each piece sets the variable. A piece that shares a context with another piece, or begins in a
+    copy of its context, sees the value of that piece.
     """
 
     def __init__(self, misused: Callable[[MisuseKind, str], object]) -> None:
         self._misused = misused
         self._opened = _ENTERING
-        """What whoever is called has to see."""
+        """The value that calls, handlers and predicates have to see."""
         self._calls: set[str] = set()
-        """What a call, or what belongs to one, has set."""
+        """Values set by calls, by their suppliers and while their results are read."""
         self._read = ""
-        """What the source has to see, once it was asked."""
+        """The value that the source has to see; empty before its first read."""
 
     # The consumer, and what runs in its task
 
     def is_made(self) -> None:
-        """The operator is about to be made; it counts when it is entered."""
+        """Note that the operator is about to be made; only entering it counts."""
         _WHOSE.set("what was set before the operator was made")
 
     def is_entered(self) -> None:
-        """It is about to be entered."""
+        """Note that the operator is about to be entered."""
         _WHOSE.set(_ENTERING)
 
     def is_opened(self) -> None:
-        """The function's `open` runs."""
+        """Note that the function's `open` runs."""
         self._opened = _OPEN
         _WHOSE.set(_OPEN)
 
     def consumer_begins(self) -> None:
-        """The consumer is inside: it sees what it, or `open`, has set, and sets something else."""
+        """Check that the consumer sees its own value or the value of `open`; set another value."""
         if _WHOSE.get() not in {_ENTERING, _OPEN}:
             self._found("context-of-the-consumer", "the consumer")
         _WHOSE.set(_CONSUMER)
 
     def consumer_looks(self) -> None:
-        """The consumer goes on."""
+        """Check that the consumer still sees its own value."""
         if _WHOSE.get() != _CONSUMER:
             self._found("context-of-the-consumer", "the consumer")
 
     # The source
 
     def source_looks(self) -> None:
-        """The source is asked: it sees what it has set itself; at first, what a call sees."""
+        """Check that the source sees its own value; at its first read, the value a call sees."""
         if _WHOSE.get() != (self._read or self._opened):
             self._found("context-of-the-source", "the source")
         self._read = _SOURCE
         _WHOSE.set(_SOURCE)
 
     def source_closes(self) -> None:
-        """The source is closed; if it was never asked, anybody may do so."""
+        """Check the closing of the source; any code may close a source that was never read."""
         if self._read:
             self.source_looks()
 
     # The function
 
     def call_begins(self, call: int) -> None:
-        """A call begins, and sets something."""
+        """Check the value that a beginning call sees, and set another value."""
         seen = _WHOSE.get()
         if seen in self._calls:
             self._found("context-of-a-call", f"call {call}")
@@ -86,18 +86,18 @@ class Contexts:
         self.belongs_to(call)
 
     def call_goes_on(self, call: int) -> None:
-        """A call has waited."""
+        """Check that a call that has waited still sees its own value."""
         if _WHOSE.get() != f"what call {call} has set":
             self._found("context-of-a-call", f"call {call}, going on,")
 
     def belongs_to(self, call: int, part: str = "") -> None:
-        """A call, its supplier, or its results that are read, set something."""
+        """Set a value for a call, for its supplier, or for the reading of its results."""
         mark = f"what {part}call {call} has set"
         self._calls.add(mark)
         _WHOSE.set(mark)
 
     def is_asked(self, name: str) -> None:
-        """A handler or a predicate is asked, and sets something."""
+        """Check the value that a handler or a predicate sees, and set another value."""
         if _WHOSE.get() != self._opened:
             self._found("context-of-a-handler", f"the {name}")
         _WHOSE.set(f"what the {name} has set")

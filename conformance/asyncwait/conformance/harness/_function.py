@@ -1,4 +1,4 @@
-"""The user's function as planned: it does what its step says, and notes it."""
+"""The user's function as planned: each call follows its step, and notes it."""
 
 import asyncio
 import threading
@@ -32,16 +32,16 @@ def _broken(recorder: Recorder) -> Iterator[Any]:
 
 
 _Call: TypeAlias = tuple[int, Step]
-"""The number of a call, and what it does."""
+"""The number of a call, and its step."""
 
 
 def planned_function(
     scenario: Scenario, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]
 ) -> Any:
-    """Build the function that an operator is given.
+    """Build the function for an operator.
 
     Returns:
-        Something that gives awaitables, or an object with `async_invoke`; with `timeout`,
+        A callable that gives awaitables, or an object with `async_invoke`; with `timeout`,
         `failure`, `open` and `close` only where the scenario has them.
     """
     if scenario.form == "callback":
@@ -63,7 +63,7 @@ def planned_function(
 
 
 def planned_copy(recorder: Recorder) -> Callable[[Any], Any]:
-    """Return what makes copies of values, or raises where that is planned."""
+    """Return a function that copies values, or raises where the plan says so."""
 
     def copy(value: Any) -> Any:
         if (refused := recorder.refuses_copy(value)) is not None:
@@ -96,7 +96,7 @@ def _batched(recorder: Recorder, batch: PlannedBatch) -> Any:
 
 
 def _leaves_some_out(batch: PlannedBatch, planned: Sequence[Step], steps: Sequence[Step]) -> bool:
-    """Whether it gives a list without the answers of some, be they what they may."""
+    """Whether the batch gives a list without the answers of some records."""
     ended = any(step.whole and step.does != "reply" for step in planned)
     return batch.answers == "list" and steps[0].whole and not ended
 
@@ -106,7 +106,7 @@ def _without_some(planned: Sequence[Step]) -> Any:
 
 
 async def _shared(recorder: Recorder, numbers: Sequence[int], step: Step) -> None:
-    """Take the time that a batch takes, as `step` says; several records are told how it went."""
+    """Take the time of a batch, as `step` says; note a cancellation for each record."""
     try:
         await _until(step)
         recorder.call_goes_on(numbers[0])
@@ -124,7 +124,7 @@ async def _shared(recorder: Recorder, numbers: Sequence[int], step: Step) -> Non
 def _answers(
     recorder: Recorder, batch: PlannedBatch, values: Sequence[Any], calls: Sequence[_Call]
 ) -> Any:
-    """Return what a batch comes to: something for each value, or one thing for all."""
+    """Return the result of a batch: an answer for each value, or one object for all values."""
     first = calls[0][1]
     if first.whole and (first.error != "none" or batch.answers == "list" or first.does == "raise"):
         for call, _ in calls:
@@ -138,7 +138,7 @@ def _answers(
 
 
 def _answer(recorder: Recorder, call: int, step: Step) -> Any:
-    """Note how a call ends; return what it gives, or the error that it raises."""
+    """Note how a call ends; return its results or its error."""
     match step.does:
         case "raise":
             recorder.call_ended(call, "raised")
@@ -152,7 +152,7 @@ def _answer(recorder: Recorder, call: int, step: Step) -> Any:
 
 
 class _Object:
-    """A function that is an object; it can't be told from its class that it gives coroutines."""
+    """A function that is an object; its class does not show that it gives coroutines."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
@@ -162,7 +162,7 @@ class _Object:
 
 
 class _Awaitable:
-    """What can be awaited and is no coroutine; the call begins when that is done."""
+    """An awaitable that is no coroutine; the call begins when it is awaited."""
 
     def __init__(self, function: Callable[[Any], Any], value: Any) -> None:
         self._function = function
@@ -212,7 +212,7 @@ async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], An
 
 
 def _with_cost(answer: Any, used: float | None) -> Any:
-    """Return what a call gives together with the cost that it tells; None for no cost."""
+    """Return the answer of a call together with the cost that it reports; None for no cost."""
     if used is None:
         return answer
     if isinstance(answer, BaseException):
@@ -223,13 +223,13 @@ def _with_cost(answer: Any, used: float | None) -> Any:
 
 
 class _Others:
-    """Somebody who cancels the task of a call that they have kept, on asyncio."""
+    """Other code that keeps the task of a call and cancels it, on asyncio."""
 
     def __init__(self, step: Step, spawn: Callable[[Callable[[], Any]], None]) -> None:
         self._step = step
         self._task: asyncio.Task[Any] | None = None
         self.were_quick = False
-        """Whether they have cancelled it while the call ran."""
+        """Whether they cancelled the task while the call ran."""
         if step.by_others or step.after_end is not None:
             task = present_task()
             self._task = task if isinstance(task, asyncio.Task) else None
@@ -237,7 +237,7 @@ class _Others:
                 spawn(self._cancel_later)
 
     async def have_cancelled(self) -> None:
-        """Have the call cancelled now, if that is planned for it while it runs."""
+        """Cancel the call now, if the plan cancels it while it runs."""
         if self._step.by_others and self._task is not None:
             self.were_quick = True
             asyncio.get_running_loop().call_soon(self._task.cancel)
@@ -262,7 +262,7 @@ async def _until(step: Step) -> None:
 
 
 class _Callbacks:
-    """The callback form: the answer comes by a timer of the harness, or from a thread."""
+    """The callback form: a timer of the harness, or a thread, gives the answer."""
 
     def __init__(self, recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> None:
         self._recorder = recorder
@@ -270,7 +270,7 @@ class _Callbacks:
         self._loop_thread = 0
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
-        """Note the call, and have its answer come when it is due."""
+        """Note the call, and arrange its answer for the planned time."""
         self._loop_thread = threading.get_ident()
         call, step = self._recorder.call_started(value)
         if step.does == "never":
@@ -350,7 +350,7 @@ class _Callbacks:
             result.complete(given)
 
     def _supplier(self, call: int, supply: Callable[[], Any]) -> Callable[[], Any]:
-        """Return what gives the outcome of a call, and notes where it is asked for it."""
+        """Return a function that gives the outcome of a call, and checks its thread and context."""
 
         def ask() -> Any:
             if threading.get_ident() != self._loop_thread:
@@ -388,9 +388,9 @@ class _Once:
 
 
 def _collection(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Any:
-    """Return results as collections come: a list, something that can be iterated, or an iterator.
+    """Return results in one of the usual forms: a list, an iterable object, or an iterator.
 
-    What their user holds still, which a list and an iterator over it are, is used again later.
+    Results that the user still holds, a list or an iterator over it, are reused later.
     """
     given = recorder.tracker.results(results)
     match call % 4:

@@ -1,10 +1,10 @@
-"""What an operator with a cache did, told as calls: who asked for a key, and what they were given.
+"""Events of an operator with a cache, rewritten as calls: each asked key and its results.
 
-Its function is called for loads alone, and the harness sees who asks for a key, as the operator
-takes it of a value. So each ask is a call of its record, and belongs to a load: the one that begins
-with its value, one that runs, or else the one whose results are kept. A load that no ask has begun
-is a call for no record. Nothing of that is known before the leg is over: an ask may come before the
-call of the function that it leads to.
+The operator calls the function for loads alone. The harness sees each ask for a key, because the
+operator computes the key of a value with the harness's function. Each ask becomes a call of its
+record, and belongs to a load: the load that begins with its value, a running load, or else the
+load whose results are cached. A load that no ask has begun is a call for no record. The events are
+rewritten when the leg is over, because an ask may precede the call of the function that it causes.
 """
 
 import math
@@ -30,21 +30,21 @@ from asyncwait.spec.scenario import (
 
 
 def key_of(value: Any) -> Any:
-    """Return the key of a value: itself, or what can be hashed in its place."""
+    """Return the key of a value: the value itself, or a hashable substitute."""
     if isinstance(value, list):
         return tuple(map(key_of, value))
     return identity(value) if isinstance(value, dict) else value
 
 
 class Ask(Struct, frozen=True, eq=False):
-    """An operator has asked for the key of a record.
+    """An operator's request for the key of a record.
 
     Args:
         number: 0 for the first of the leg, then 1, and so on.
         place: how many events were written before.
         at: ms since the leg began.
-        value: the record's, which is its key.
-        record: the number of that record; None if it is not known.
+        value: the record's value, which is its key.
+        record: the number of that record; None if it is unknown.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Ask(Struct, frozen=True, eq=False):
 
 
 class _Load(Struct, eq=False):
-    """A call of the function, and the numbers of the events at which it began, and so on."""
+    """A call of the function, with the numbers of the events that begin, cancel and end it."""
 
     started: CallStarted
     began: int
@@ -65,33 +65,33 @@ class _Load(Struct, eq=False):
     first: Ask | None = None
 
     def is_running(self, place: float) -> bool:
-        """Whether it has begun and not ended before an event."""
+        """Whether the load has begun, and has not ended before an event."""
         return self.began < place <= self.ended
 
     @property
     def since(self) -> float:
-        """The ms from which on its results are good."""
+        """The ms from which on its results are valid."""
         return self.started.at if self.first is None else self.first.at
 
     @property
     def is_over(self) -> bool:
-        """Whether it came to something."""
+        """Whether the load ended without a cancellation."""
         return self.end is not None and self.cancelled == math.inf
 
     @property
     def is_good(self) -> bool:
-        """Whether it came to results."""
+        """Whether the load ended with results."""
         return self.is_over and self.end is not None and self.end.how == "returned"
 
 
 def as_calls(
     scenario: Scenario, events: Sequence[Event], asks: Sequence[Ask], ended_at: float
 ) -> tuple[Event, ...]:
-    """Return the events of a leg, in which each ask is a call.
+    """Return the events of a leg with a call for each ask.
 
     Args:
-        scenario: which has a cache.
-        events: in which each call of the function is one.
+        scenario: a scenario with a cache.
+        events: events in which each call of the function is a call.
         asks: in their order.
         ended_at: ms, when the leg ended.
     """
@@ -121,9 +121,9 @@ class _Loads:
                 load.ended, load.end = place, event
 
     def _begun_by(self, asks: Sequence[Ask]) -> Iterator[tuple[Ask, _Load]]:
-        """Yield each ask that has begun a load with it: the last one of that record before.
+        """Yield each ask that has begun a load, with the load: the record's last ask before it.
 
-        One that was given what is kept may have begun a load ahead of time: that is for nobody.
+        An ask that received cached results may have begun a refresh, which belongs to no record.
         """
         waiting: dict[tuple[int | None, str], list[Ask]] = defaultdict(list)
         places = sorted(self.by_number.values(), key=lambda load: load.began)
@@ -140,10 +140,10 @@ class _Loads:
                     yield ask, load
 
     def load_of(self, ask: Ask, *, is_last: bool) -> _Load | None:
-        """Return the load that an ask belongs to; None if there has been none of its key.
+        """Return the load that an ask belongs to; None if its key was never loaded.
 
-        In the last instant of a leg, an ask may have begun a load that never had its turn: then it
-        belongs to none that was not to be shared.
+        In the last instant of a leg, an ask may have begun a load that never got to run. If its
+        results were not to be shared, the ask then belongs to no load.
         """
         own = self._own.get(ask)
         if own is not None:
@@ -153,9 +153,10 @@ class _Loads:
         return self._kept(ask) or self._shared(ask) or self._given(ask, is_last=is_last)
 
     def _kept(self, ask: Ask, *, ahead: bool = False) -> _Load | None:
-        """Return the last load whose results are good, and due to be loaded ahead of time.
+        """Return the last load whose results are valid; with `ahead`, only if a refresh is due.
 
-        Only where that is planned, so that a load may run besides: there is room for all keys then.
+        Applies only where refreshes are planned, and so a load may run besides: the cache then has
+        room for all keys.
         """
         if self._planned.refresh_ahead is None or is_null(ask.value):
             return None
@@ -169,7 +170,7 @@ class _Loads:
         return good if is_due and is_good and (good.end.results or not ahead) else None
 
     def _is_unnoted(self, load: _Load, ask: Ask) -> bool:
-        """Whether a load whose results aren't kept has just ended, and nobody has begun another."""
+        """Whether a load with uncached results has just ended, and no ask has begun another."""
         assert load.end is not None
         begun = [each for each in self._by_key[identity(ask.value)] if each.began > load.ended]
         is_noted = any(each.first and each.first.number < ask.number for each in begun)
@@ -180,10 +181,10 @@ class _Loads:
         return self._planned.good_until(load.since, load.end.results)
 
     def _shared(self, ask: Ask) -> _Load | None:
-        """Return a load that runs, or that another ask has led to already.
+        """Return a load that runs, or that another ask has already caused.
 
-        One behind which another has begun, or will because of an ask before this one, was given up
-        then, though it may not know that yet.
+        A load is abandoned once another load has begun after it, or will begin because of an
+        earlier ask, though the abandoned load may not have noticed yet.
         """
         same = self._by_key[identity(ask.value)]
         last_begun = [each for each in same if each.began < ask.place][-1:]
@@ -222,18 +223,15 @@ def _name(record: int | None, value: Any) -> tuple[int | None, str]:
 
 
 class _Teller:
-    """Writes the events of a leg anew."""
-
     def __init__(self, scenario: Scenario, loads: _Loads, ended_at: float) -> None:
         self._scenario = scenario
         self._loads = loads
         self._last_at = ended_at
-        """The beginning of the last instant: of the blocks of the loop that last until the end."""
+        """Start of the last instant, or of the loop blocks that last until the end."""
         self._calls = 0
         self._members: dict[int, list[int]] = defaultdict(list)
 
     def told(self, events: Sequence[Event], asks: Sequence[Ask]) -> Iterator[Event]:
-        """Yield them."""
         number = 0
         for block in reversed([event for event in events if isinstance(event, Blocked)]):
             if block.until >= self._last_at:

@@ -1,12 +1,12 @@
-"""Clocks for a loop that runs in its own thread and is asked from another one.
+"""Clocks for a loop that runs in its own thread while another thread sends it requests.
 
-An operator may keep its event loop in a thread and ask it for results from outside, with
-`asyncio.run_coroutine_threadsafe(results.next_batch(), loop).result()`. Whoever asks lives on the
-same clock as the loop: while nobody outside waits, somebody outside is running, and running takes
-no virtual time. So
+An operator may run its event loop in a thread and request results from outside, with
+`asyncio.run_coroutine_threadsafe(results.next_batch(), loop).result()`. The outside thread lives on
+the same clock as the loop: while no outside thread waits, an outside thread is running, and running
+takes no virtual time. So
 
 * the clock moves only while a coroutine that was submitted from outside is unfinished;
-* such a coroutine begins, and its answer leaves, when the loop has nothing left to do in this
+* a submitted coroutine begins, and its answer leaves, when the loop has nothing left to do in this
   instant.
 
 With one thread outside, one of the two runs at a time: a run is deterministic, down to the order of
@@ -14,9 +14,8 @@ events. The operator's code is plain asyncio and knows nothing of this. Only cor
 `asyncio.run_coroutine_threadsafe` count; a callback by `call_soon_threadsafe` just runs. All
 bookkeeping happens on the loop's thread, so nothing needs a lock.
 
-On a real clock requests and answers are on their way for a while, which a machine that has other
-things to do can make long: the loop notes when they come and leave, so that this can be told from
-what the operator takes.
+On a real clock requests and answers travel for a while, and longer on a busy machine. The loop
+notes when they arrive and leave, to tell this time from the time that the operator takes.
 """
 
 import asyncio
@@ -52,15 +51,14 @@ class _OutsideLoop(asyncio.BaseEventLoop):
     def _make_awaited(
         self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
     ) -> asyncio.Task[Any]:
-        raise NotImplementedError  # as asyncio has it: its loops are no ABCs that would check
+        raise NotImplementedError  # as in asyncio, whose loops are no ABCs that would check
 
 
 class OutsideRealLoop(_OutsideLoop, asyncio.SelectorEventLoop):
-    """A real loop that notes when it was asked from outside, and when it has answered.
+    """A real loop that notes when requests from outside arrive, and when their answers leave.
 
     Attributes:
-        spans: from when until when each request that is answered was here, by the loop's clock in
-            seconds.
+        spans: arrival and departure of each answered request, by the loop's clock in seconds.
     """
 
     def __init__(self) -> None:
@@ -78,7 +76,7 @@ class OutsideRealLoop(_OutsideLoop, asyncio.SelectorEventLoop):
 
 
 class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
-    """A `VirtualLoop` whose time stands still while nobody outside waits for it."""
+    """A `VirtualLoop` whose time stands still while no outside thread waits for it."""
 
     def __init__(self, on_submit: Callable[[], None] = lambda: None) -> None:
         self._on_submit = on_submit
@@ -88,11 +86,11 @@ class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
 
     @property
     def awaited(self) -> tuple[asyncio.Task[Any], ...]:
-        """The unfinished tasks that somebody outside waits for; cancelling one frees who waits."""
+        """Unfinished tasks that outside threads wait for; cancelling a task frees its thread."""
         return tuple(self._awaited)
 
     def settle(self) -> bool:
-        """Let the next step of an outside request go, now that the loop has nothing else to do."""
+        """Let an outside request take its next step, now that the loop has nothing else to do."""
         while self._settling:
             future = self._settling.popleft()
             if not future.done():
@@ -101,7 +99,7 @@ class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
         return False
 
     def may_jump(self) -> bool:
-        """Return whether somebody outside waits."""
+        """Return whether an outside thread waits."""
         return bool(self._awaited)
 
     def _submit(self, callback: Callable[..., object]) -> None:
@@ -115,7 +113,7 @@ class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
         self._awaited[task] = None
         # Runs in the turn that wakes the thread outside, before it and before the next `select`.
         task.add_done_callback(self._awaited.pop)
-        # It may be cancelled before it has begun, and then nothing else would close it.
+        # A task may be cancelled before it has begun; nothing else would then close the coroutine.
         task.add_done_callback(lambda _: coro.close())
         return task
 
@@ -127,7 +125,7 @@ class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
             await self._leave()
 
     async def _leave(self) -> None:
-        """Wait like `_settled`; an answer that is there can't be cancelled any more."""
+        """Wait like `_settled`; an answer that exists can't be cancelled any more."""
         while True:
             try:
                 return await self._settled()

@@ -1,4 +1,4 @@
-"""Errors that plans ask for."""
+"""Errors that plans name."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Record, Retr
 
 
 class Planned(ConnectionError, TimeoutError):
-    """An error that operators may be tempted to repeat a call for."""
+    """An error for which operators may be tempted to repeat a call."""
 
 
 class PlannedValueError(ValueError):
@@ -66,7 +66,7 @@ class Panic(BaseException):
 
 
 _OTHERS = Record("b", 6)
-"""Another record than the record of the call, and equal to it where examples say so."""
+"""A record other than the record of the call, and equal to it where examples say so."""
 
 _ERRORS: dict[str, Callable[[str], BaseException]] = {
     "ExceptionGroup": lambda said: ExceptionGroup(said, [ValueError(said), OSError(said)]),

@@ -51,18 +51,18 @@ from asyncwait.spec.scenario import (
 from asyncwait.spec.texts import shown
 
 _ERRAND_ENDS = 10.0
-"""Seconds after which another operator, which needs a fraction of one, comes to no end."""
+"""Seconds after which another operator counts as hanging; it needs a fraction of a second."""
 
 _TURNS = 20
-"""Turns of the loop after which a read that has nothing to give waits, whoever runs it."""
+"""Turns of the loop after which any read without a result is waiting."""
 
 _IN_TIME = 0.001
-"""Seconds, before a leg is ended, at which whoever listens is told where it stands."""
+"""Seconds before the end of a leg at which listeners hear the state of the leg."""
 
 _LEAVING = "while it is left"
 
 _AFTER_THE_END = -1
-"""Id of a snapshot that is asked for when there is nothing left to save."""
+"""Id of a snapshot that is requested when nothing is left to save."""
 
 
 def play(
@@ -80,7 +80,7 @@ def play(
         scenario: the plan.
         loop: "asyncio" or "trio".
         real: on the real clock, whose times are rounded to the grid; see `in_real_time`.
-        loop_factory: of the loop of asyncio's, which is a `VirtualLoop` unless it is real.
+        loop_factory: makes the loop on asyncio; a `VirtualLoop` by default unless `real`.
     """
     legs: list[Leg] = []
     plan: LegStart | None = LegStart.first(scenario)
@@ -121,9 +121,9 @@ def play_leg(
 
 
 def _forget(interruption: BaseException) -> None:
-    """Drop what a loop that was ended has left, some of it not even begun, without a word on it.
+    """Drop what an ended loop has left, some of it not yet begun, without warnings.
 
-    That it is so is the plan's doing. Else Python warns of it, whenever it comes across it.
+    The plan ended the loop. Without this, Python would warn at some later time.
     """
     interruption.__traceback__ = interruption.__context__ = interruption.__cause__ = None
     with warnings.catch_warnings():
@@ -132,7 +132,7 @@ def _forget(interruption: BaseException) -> None:
 
 
 class _LegPlayer:
-    """One leg while it is played: carries out what its consumer has to do."""
+    """One leg while it is played: carries out the steps of its consumer."""
 
     def __init__(
         self, open_operator: OpenOperator, plan: LegStart, loop: LoopName, recorder: Recorder
@@ -150,10 +150,10 @@ class _LegPlayer:
         self._alone.set()
         self._bound = self._cancelled_at = math.inf
         self._doing = ""
-        """What the harness waits for the operator to do; empty while it only consumes."""
+        """The step of the operator that the harness waits for; empty while it only consumes."""
 
     async def play(self, spin: SpinWatch) -> Leg:
-        """Open, consume, leave; then count what is left."""
+        """Open, consume, leave; then count the tasks and timers left."""
         before, is_over = Census.take(), False
         async with anyio.create_task_group() as self._helpers:
             if self._recorder.is_on_grid:
@@ -169,7 +169,7 @@ class _LegPlayer:
                 await self._alone.wait()
                 await self._forgive_company()
             self._helpers.cancel_scope.cancel()
-        # The harness's own tasks are gone now: what is still there is the operator's.
+        # The harness's own tasks are gone now: the tasks left belong to the operator.
         left = Census.take().beyond(before) if is_over else Census()
         abandoned = self._abandoned()
         return self._consumer.leg(
@@ -181,7 +181,7 @@ class _LegPlayer:
         return self._consumer.leg()
 
     async def _tell_in_time(self, limit: float) -> None:
-        """Tell that the leg hangs: on trio nobody can once it is cancelled."""
+        """Report that the leg hangs; on trio this is impossible once the leg is cancelled."""
         await anyio.sleep(limit - _IN_TIME)
         tell_overdue("hung")
 
@@ -215,7 +215,7 @@ class _LegPlayer:
             await self._use_with(given_as(self._plan.scenario.source, source))
 
     def _before(self) -> AbstractAsyncContextManager[Any]:
-        """Return where the source has its elements from: maybe another operator."""
+        """Return the elements of the source, which may come from another operator."""
         elements = TimedElements(self._plan, self._recorder)
         if self._plan.scenario.company == "before":
             return passing_on(self._open_operator, self._plan.config, elements)
@@ -290,7 +290,7 @@ class _LegPlayer:
                 await self._read()
 
     async def _read_within(self, step: SinkStep) -> bool:
-        """Read until the wait is cancelled; return whether it came to its end before."""
+        """Read until the wait is cancelled; return whether it finished before."""
         seconds = step.n / 1000
         if not step.turns:
             return await self._cancelling.within(seconds, self._read)
@@ -320,17 +320,17 @@ class _LegPlayer:
                 self._recorder.misused("swallowed", f"a read raised {shown(error)}")
             self._consumer.read_raised(error)
         else:
-            if self._consumer.ending is None:  # Who shields itself may have left meanwhile.
+            if self._consumer.ending is None:  # A shielded consumer may have left meanwhile.
                 self._consumer.took(element)
 
     @property
     def _is_cancelled_openly(self) -> bool:
-        """Whether a scope round the consumer is cancelled, from which it does not shield itself."""
+        """Whether a scope round the consumer is cancelled, and the consumer is not shielded."""
         is_cancelled = self._cancelled_at <= self._recorder.now()
         return is_cancelled and self._cancelling.repeats and not self._plan.scenario.shields
 
     async def _take(self) -> Any:
-        # Whoever shields itself is no safer than others from the bound of its leg.
+        # The bound of its leg ends a shielded consumer as well.
         with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
             element = await self._loop_over_results().__anext__()
             if self._recorder.contexts is not None:
@@ -340,7 +340,7 @@ class _LegPlayer:
         return None
 
     def _loop_over_results(self) -> Any:
-        """Return what an `async for` reads: one loop to the end, or one left after each element."""
+        """Return what an `async for` reads: one loop to the end, or one loop per element."""
         if self._iterator is None or self._consumer.is_scripted:
             self._iterator = aiter(self._results)
         return self._iterator
@@ -352,7 +352,7 @@ class _LegPlayer:
         task.cancel()
 
     async def _intrude(self, task: anyio.CancelScope) -> None:
-        """Read, and once more where that is refused: the consumer still waits."""
+        """Read, and once more if the operator refuses: the consumer still waits."""
         began = self._recorder.unblocked()
         with task:
             for _ in range(_TURNS):
@@ -409,7 +409,7 @@ class _LegPlayer:
                 self._recorder.visit = lambda: go(0)
 
     async def _forgive_company(self) -> None:
-        """Blame nobody's company for what it gives alone, too: other rules say what is wrong."""
+        """Drop a finding of the other operator that it has alone too: other rules judge it."""
         found = self._recorder.company
         if found and found == await errand(self._open_operator, self._plan.config, takes=ERRAND):
             self._recorder.company = ""
@@ -429,13 +429,13 @@ class _LegPlayer:
             self._cancel(again=not is_first)
 
     def _cancel(self, *, again: bool) -> None:
-        """Cancel the consumer, be it leaving already, and know what that may cut short.
+        """Cancel the consumer, even while it leaves, and note what the cancellation may cut short.
 
-        Nothing but on asyncio: no operator need shield there what its consumer's task awaits.
+        On asyncio only: no operator need shield there what its consumer's task awaits.
         """
         self._doing = _LEAVING
         self._cancelled_at = self._recorder.now()
-        closes = again or self._plan.scenario.hook_error == "open"  # It is left, or never opened.
+        closes = again or self._plan.scenario.hook_error == "open"  # closing, or never opened
         if self._loop == "asyncio" and (self._cancelling.repeats or closes):
             now = self._recorder.unblocked()
             self._recorder.cuts = now, math.inf if self._cancelling.repeats else now
@@ -462,7 +462,7 @@ class _LegPlayer:
                 return
 
     def _read_figures(self) -> bool:
-        """Read the operator's statistics; return whether that went well, which it must."""
+        """Read the operator's statistics; return whether reading succeeded, which it must."""
         try:
             self._recorder.figures_read(self._results.statistics())
         except Exception as error:
@@ -471,7 +471,7 @@ class _LegPlayer:
         return True
 
     def _abandoned(self) -> int:
-        """Return the operator's own count; asking for it must not raise either."""
+        """Return the operator's own count; reading it must not raise either."""
         if self._results is None:
             return 0
         try:

@@ -1,12 +1,12 @@
-"""Runs on the real clock: what can be played there, and that only what is not too late counts.
+"""Runs on the real clock: which scenarios it can play, and which runs are in time and count.
 
-Planned instants are equal or a step of the grid apart, so what is less than half a step late can
-still be told from what belongs to the next instant. Whoever plays in real time measures how late it
-is itself (`Recorder.late_by`), and plays again what was too late.
+Planned instants are equal or a step of the grid apart, so an event that is less than half a step
+late cannot be taken for an event of the next instant. The player in real time measures its own
+lateness (`Recorder.late_by`), and plays late runs again.
 
-Each stretch of a run is measured by itself, and where it ends, its lateness against the grid: what
-begins `LATEST` late and takes as much is not so late yet that it looks like the next instant,
-slightly early. So stretches that are all in time can't add up to a step unseen.
+Each stretch of a run is measured by itself, and so is the lateness of its end against the grid. A
+stretch that begins `LATEST` late and takes as much is not yet so late that it looks like the next
+instant, slightly early. So stretches that are all in time can't add up to a step unnoticed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,16 +20,16 @@ from asyncwait.spec import OpenOperator
 from asyncwait.spec.scenario import GRID, Ending, Leg, Scenario, Trace, with_times
 
 LONGEST = 120
-"""Milliseconds that a scenario may last to be chosen for the real clock."""
+"""Longest scenario for the real clock, in ms."""
 
 MOST_INPUTS = 40
-"""More of them are work that a real clock does not stand still for."""
+"""Most inputs of a scenario for the real clock: more inputs are work that takes real time."""
 
 LATEST = (GRID - EARLY) // 2
-"""Milliseconds that anything in a run may be late."""
+"""Greatest lateness in a run that counts, in ms."""
 
 ROUNDS = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Runs of a scenario in each round, until one is in time: a busy machine may stall most of them."""
+"""Runs of a scenario in each round, until a run is in time: a busy machine may stall most."""
 
 PlayAll: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace]]
 """Plays scenarios on the real clock; gives one trace for each, in order."""
@@ -49,21 +49,21 @@ def short(
 
 
 def _is_plain(scenario: Scenario) -> bool:
-    """Whether a real clock can play it: on its grid, in little work, and with nothing to wait for.
+    """Whether a real clock can play it: on its grid, with little work and only plain waits.
 
-    The consumer only reads, pauses and leaves, because nothing can cut its real wait short. A loop
-    that is blocked is late by what is measured.
+    The consumer only reads, pauses and leaves, because nothing can cut its real wait short. A
+    blocked loop is late by the time under measurement.
     """
     gives_up = any(step.does == "give_up" for step in scenario.sink)
     cut_short = gives_up or scenario.crashes or scenario.cancel_at is not None
     is_large = len(scenario.inputs) > MOST_INPUTS
-    # Amid a step figures move; and to look for objects that are kept takes time.
+    # Statistics move within a step, and the search for leaked objects takes time.
     watched = scenario.figures_at or scenario.tracked
     return not (cut_short or is_large or watched or scenario.blocks) and _is_on_grid(scenario)
 
 
 def _is_on_grid(scenario: Scenario) -> bool:
-    """Whether all its instants are whole steps of the grid apart, which chance does not keep to."""
+    """Whether its instants are whole steps of the grid apart, which random jitter rules out."""
     has_jitter = scenario.retry is not None and scenario.retry.jitter
     return not has_jitter and with_times(scenario, lambda _, ms: ms - ms % GRID) is scenario
 
@@ -71,8 +71,8 @@ def _is_on_grid(scenario: Scenario) -> bool:
 def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[tuple[int, Trace]]:
     """Yield, for each of `scenarios`, its number and a trace that is in time.
 
-    What was late is played again, all of it together and more often in each round: whatever a round
-    costs, there are few. Where every run was late the trace is an error.
+    Late scenarios are played again, all together and more often in each round: they are few,
+    whatever a round costs. If every run was late, the trace is an error.
     """
     waiting = list(range(len(scenarios)))
     for tries in ROUNDS:
@@ -96,11 +96,11 @@ def in_real_time(scenarios: Sequence[Scenario], play_all: PlayAll) -> Iterator[t
 def play_in_real_time(
     open_operator: OpenOperator, scenario: Scenario, loop: LoopName = "asyncio"
 ) -> Trace:
-    """Play all legs of `scenario` on the real clock, until that is in time; see `play`.
+    """Play all legs of `scenario` on the real clock, until a run is in time; see `play`.
 
     Args:
         open_operator: the operator under test.
-        scenario: the plan, within the grid.
+        scenario: the plan, on the grid.
         loop: "asyncio" or "trio".
     """
 

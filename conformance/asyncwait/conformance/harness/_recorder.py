@@ -1,7 +1,7 @@
-"""Writes the events of a leg; everything that is observed goes through here.
+"""Writes the events of a leg; every observation goes through here.
 
-Who looks for what is wrong in an operator hears of events when they happen. That is for a process
-in which one scenario is played at a time, before the eyes of its author.
+Listeners, which search for the fault of an operator, hear of events when they happen. They are for
+a process in which one scenario is played at a time, for its author.
 """
 
 import math
@@ -39,18 +39,18 @@ from asyncwait.spec.texts import shown
 
 
 class Listener(Protocol):
-    """Hears of what is recorded, at the moment at which it is, on whatever thread."""
+    """Hears of each event at the moment at which it is recorded, on any thread."""
 
     def begins(self, scenario: Scenario) -> None:
-        """A leg of `scenario` begins."""
+        """Note that a leg of `scenario` begins."""
         ...
 
     def hears(self, event: Event) -> None:
-        """This has just happened."""
+        """Note an event that has just happened."""
         ...
 
     def overdue(self, how: EndingKind) -> None:
-        """The harness is about to end the leg: the operator is still as it is."""
+        """Note that the harness is about to end the leg: the operator is still in its state."""
         ...
 
 
@@ -59,7 +59,7 @@ _listeners: list[Listener] = []
 
 @contextmanager
 def heard_by(listener: Listener) -> Generator[None]:
-    """Have `listener` hear of all that is recorded in this process meanwhile."""
+    """Have `listener` hear of every event that this process records meanwhile."""
     _listeners.append(listener)
     try:
         yield
@@ -75,19 +75,19 @@ class _Heard(list[Event]):
 
 
 def events_of(scenario: Scenario) -> list[Event]:
-    """Return where the events of a leg that begins now are written."""
+    """Return the list for the events of a leg that begins now."""
     for listener in _listeners:
         listener.begins(scenario)
     return _Heard() if _listeners else []
 
 
 def is_heard() -> bool:
-    """Whether anybody listens."""
+    """Whether there are listeners."""
     return bool(_listeners)
 
 
 def tell_overdue(how: EndingKind) -> None:
-    """Tell all who listen that the harness is about to end the leg."""
+    """Tell all listeners that the harness is about to end the leg."""
     for listener in _listeners:
         listener.overdue(how)
 
@@ -98,15 +98,15 @@ _FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in _
 CallEnd: TypeAlias = Literal["returned", "raised", "misreturned", "cancelled"]
 
 REUSED = "reused"
-"""What a list of results holds once its user has filled it with something else."""
+"""Content of a list of results once its user has filled it with something else."""
 
 EARLY = 5  # ms
-"""What another process sends in time comes early, by less, where the first of it came late."""
+"""Bound on how early a punctual event of another process seems if the first event came late."""
 
 _BEAT = 5  # ms
 
 IDLE_WAKES = 64
-"""Instants in which the loop may run although nothing happens, besides one for each event."""
+"""Instants in which the loop may run idle, besides one for each event."""
 
 
 def _is_for_all(errors: Iterable[BaseException]) -> bool:
@@ -114,7 +114,7 @@ def _is_for_all(errors: Iterable[BaseException]) -> bool:
 
 
 _RAISED = 4
-"""Errors that are known of each record in flight: of its call, its handlers and what they give."""
+"""Errors kept for each record in flight: of its call, its handlers and their results."""
 
 
 class Recorder:
@@ -124,15 +124,14 @@ class Recorder:
         scenario: gives each call its step.
         clock: returns the seconds since some fixed moment, on any thread; the leg begins now.
         grid: ms between two instants, for a real clock, which is always late; None for a virtual
-            one. Each time is rounded to the nearest instant, and the greatest lateness is kept.
-        blocker: blocks the loop for so many seconds; see `loop_blocker`.
-        shares_objects: the very objects that the source gives come to the function and out again.
+            clock. Each time is rounded to the nearest instant; `late_by` is the greatest lateness.
+        blocker: blocks the loop for a number of seconds; see `loop_blocker`.
+        shares_objects: the function and the consumer get the very objects of the source.
 
     Attributes:
-        late_by: the greatest lateness so far, in ms. Events may have been taken for those of a
-            later instant where it is too great; see `in_real_time`.
-        cuts: from when until when what the consumer awaits may be cut short while it leaves, in
-            ms.
+        late_by: the greatest lateness so far, in ms. If it is too great, events may have been
+            taken for events of a later instant; see `in_real_time`.
+        cuts: first and last ms at which leaving may cut short what the consumer awaits.
     """
 
     def __init__(
@@ -153,16 +152,16 @@ class Recorder:
         self.passing: list[BaseException] = []
         self.closing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
-        """Between which ms a cancellation may cut closing short: see `unblocked`."""
+        """First and last ms at which a cancellation may cut closing short: see `unblocked`."""
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
         copies = shares_objects and scenario.copies
-        # What a cache keeps is none of what is looked for.
+        # Objects in a cache are no leak.
         looks = scenario.tracked and scenario.cache is None
         self.tracker = Tracker(
             self.misused, is_on=shares_objects and needed, looks=looks, copies=copies
         )
         self._uncopied: set[int | None] = set()
-        # Under its value no mapping has an answer for each of two that are equal.
+        # A mapping can't have one answer for each of two equal values.
         is_listed = scenario.batch is not None and scenario.batch.answers == "list"
         self.tracker.has_equal_values = is_listed and not (scenario.tracked or scenario.copies)
         is_keyed = "key-ordered" in scenario.modes
@@ -191,21 +190,21 @@ class Recorder:
 
     @property
     def watches_predicates(self) -> bool:
-        """Whether the predicates of a `Retry` are looked at."""
+        """Whether the harness watches the predicates of a `Retry`."""
         return self._predicates or self.contexts is not None
 
     @property
     def is_cut(self) -> bool:
-        """Whether what is cancelled now, while it closes something, is so by consumer or loop.
+        """Whether consumer or loop cancel what is now cancelled while it closes.
 
-        A loop that an error of the plan ends cancels all tasks that there are. One that is blocked
-        lets nobody see a cancellation before it goes on.
+        A loop that an error of the plan ends cancels all its tasks. On a blocked loop no task sees
+        a cancellation before the loop goes on.
         """
         return _is_for_all(self.raised) or self.cuts[0] <= self.unblocked() <= self.cuts[1]
 
     @property
     def is_on_grid(self) -> bool:
-        """Whether the clock is a real one."""
+        """Whether the clock is a real clock."""
         return self._grid is not None
 
     def now(self) -> float:
@@ -216,7 +215,7 @@ class Recorder:
         return now
 
     def passes(self, ms: float) -> float:
-        """Note how late something is that happens at `ms`; return the instant it belongs to."""
+        """Note the lateness of an event at `ms`; return the instant it belongs to."""
         if self._grid is None:
             return round(ms, 3)
         if (late := ms % self._grid) < self._grid - EARLY:
@@ -224,39 +223,39 @@ class Recorder:
         return float(round(ms / self._grid) * self._grid)
 
     def was_due(self, at: float, came: float | None = None) -> None:
-        """Note how far from its time something is that was due at `at` ms.
+        """Note how far from its due time an event is.
 
-        Of that `now` sees less than a step.
+        `now` alone would see only the part below a step.
 
         Args:
-            at: when it was due.
+            at: when it was due, in ms.
             came: when it came, in ms; now, if not given.
         """
         self.late_by = max(self.late_by, abs((self.passed() if came is None else came) - at))
 
     def block(self, ms: int) -> None:
-        """Block the loop for `ms`, and note it; 0 is not at all."""
+        """Block the loop for `ms`, and note it; do nothing for 0."""
         if ms:
             began = self.now()
             self._blocked += ms
-            self._blocker(ms / 1000)  # What other threads do as it begins comes first.
+            self._blocker(ms / 1000)  # Events of other threads as it begins come first.
             self.events.append(Blocked(began, round(began + ms, 3)))
 
     def unblocked(self) -> float:
         """Return the ms since the leg began in which the loop was not blocked.
 
-        Rounded: back-offs are no whole ms, and a difference of two readings has to be none.
+        Rounded: back-offs are no whole ms, and two readings of one instant must not differ.
         """
         return round(self.now() - self._blocked, 6)
 
     def lend(self, results: Iterable[Any]) -> list[Any]:
         """Return a list of results, which its user fills with something else if that is planned.
 
-        That is done before anything is noted in a later instant, in which the loop was not blocked
-        all the time: then the operator has had its turn to read it.
+        The list is refilled before anything is noted in a later instant in which the loop was not
+        blocked throughout: the operator has had its chance to read the list by then.
         """
         lent, self._lent_at = list(results), self.unblocked()
-        if self._scenario.reuses and not self._scenario.tracked:  # There it looks like a leak.
+        if self._scenario.reuses and not self._scenario.tracked:  # It would look like a leak.
             self._lent.append(lent)
         return lent
 
@@ -268,18 +267,18 @@ class Recorder:
     def planned(
         self, error: BaseException, *, passes: bool = False, closing: bool = False
     ) -> BaseException:
-        """Remember an error that is raised by plan, maybe on closing, and return it."""
+        """Remember a planned error, maybe of closing, and return it."""
         if closing:
             self.closing.append(error)
         (self.passing if passes else self.raised).append(error)
-        if self._scenario.tracked:  # Frames of errors hold values, which are to be let go.
+        if self._scenario.tracked:  # Frames of errors hold values, which must be released.
             for past in self.raised[: -self._scenario.capacity]:
                 past.__traceback__ = None
             del self.raised[: -_RAISED * self._scenario.capacity]
         return error
 
     def is_planned(self, error: BaseException) -> bool:
-        """Whether `error` is the end, or one of the plan, or tells of a record that has failed."""
+        """Whether `error` is the end of the stream, a planned error, or reports a failed record."""
         if isinstance(error, StopIteration | StopAsyncIteration | OperatorError):
             return True
         if self._scenario.source_error == "no-element" and isinstance(error, TypeError):
@@ -287,17 +286,17 @@ class Recorder:
         return any(error is each for each in (*self.raised, *self.passing))
 
     def misused(self, what: MisuseKind, detail: str) -> None:
-        """Note that the operator does what the contract rules out."""
+        """Note that the operator does something that the contract rules out."""
         self.events.append(Misuse(self.now(), what, detail))
 
     def note_wakes(self, wakes: int) -> None:
-        """Note that the loop woke far more often than anything happened, in `wakes` instants."""
+        """Note a loop that woke in `wakes` instants, if events were far fewer."""
         idle = wakes - len({event.at for event in self.events})
         if idle > IDLE_WAKES + len(self.events):
             self.misused("restless", f"the loop woke {idle} times while nothing happened")
 
     async def measure_lateness(self) -> None:
-        """Measure, without end, how late the loop is: no stall may hide between two events."""
+        """Measure the lateness of the loop, without end: no stall may hide between two events."""
         at = 0
         try:
             while True:
@@ -305,7 +304,7 @@ class Recorder:
                 at += _BEAT
                 await anyio.sleep(max(0.0, self.until(at)) / 1000)
         finally:
-            if self.passed() > at:  # Whoever ends this may be the first to run after a stall.
+            if self.passed() > at:  # The task that ends this may be the first to run after a stall.
                 self.was_due(at)
 
     def passed(self) -> float:
@@ -313,15 +312,15 @@ class Recorder:
         return (self._clock() - self._began) * 1000
 
     def until(self, at: float) -> float:
-        """Return the ms from now until `at`, which may be over."""
+        """Return the ms from now until `at`; negative if `at` is past."""
         return at - (self.now() if self._grid is None else self.passed())
 
     def call_started(self, value: Any) -> tuple[int, Step]:
-        """Note a call of `value`; return its number and what it has to do."""
+        """Note a call of `value`; return its number and its step."""
         return self._call(*self.tracker.called(value))
 
     def batch_started(self, values: Sequence[Any]) -> list[tuple[int, Step]]:
-        """Note that the function is called with several values; return what to do for each."""
+        """Note a call of the function with several values; return a call and a step for each."""
         if not values:
             self.misused("batch-empty", "the function is called with an empty batch")
         batch, self._batches = self._batches, self._batches + 1
@@ -331,7 +330,7 @@ class Recorder:
         return calls
 
     def key_asked(self, value: Any) -> Any:
-        """Note that the operator asks for the key of a value; return that."""
+        """Note that the operator asks for the key of a value; return the key."""
         known, record = self.tracker.called(value)
         self._asks.append(Ask(len(self._asks), len(self.events), self.now(), known, record))
         if self.contexts is not None:
@@ -368,10 +367,10 @@ class Recorder:
             self.tasks.begins(call)
 
     def refuses_copy(self, value: Any) -> Step | None:
-        """Return the step whose error whoever copies `value` is to raise; None for none.
+        """Return the step whose error a copy of `value` has to raise; None if copying succeeds.
 
-        That is the call of its record, the first time, or each call for which alone there is to be
-        no copy: it so has raised before it began.
+        A refusal counts as a call that raised before it began: one call for a value that can never
+        be copied, else one call for each step without a copy.
         """
         known, record = self.tracker.number(value)
         if record is None:
@@ -387,33 +386,33 @@ class Recorder:
         return step
 
     def call_goes_on(self, call: int) -> None:
-        """Look, in a call that has waited, at what it sees."""
+        """Check the context and the deadline that a call sees after it has waited."""
         if self.contexts is not None:
             self.contexts.call_goes_on(call)
         if self.tasks is not None:
             self.tasks.goes_on(call)
 
     async def clean_up(self, call: int, seconds: float) -> None:
-        """Clean up for so long in a call that was cancelled."""
+        """Clean up for `seconds` in a cancelled call."""
         await (outlast(seconds) if self.tasks is None else self.tasks.clean_up(call, seconds))
 
     def cost(self, value: Any) -> float:
-        """Return the cost of a call for a value that an operator asks it for."""
+        """Return the cost of a call for a value; the operator calls this."""
         return self._scenario.cost(self.tracker.number(value)[0])
 
     def group(self, value: Any) -> str:
-        """Return the key of a value that an operator asks it for, for its limits."""
+        """Return the limit key of a value; the operator calls this."""
         return self._scenario.group(self.tracker.number(value)[0])
 
     def used(self, call: int, step: Step) -> int | None:
-        """Return the cost that a call tells; None for no cost."""
+        """Return the cost that a call reports; None for no cost."""
         return self._scenario.used(self._values[call], step) if self._scenario.limits else None
 
     def predicate_asked(self, name: str, outcome: Any) -> None:
         """Note that a predicate of a `Retry` is asked about an error, or about results.
 
-        The object tells the attempt, as the plan makes one for each; an operator's own TimeoutError
-        may be the same for all.
+        The object identifies the attempt, as the plan makes an object for each attempt. An
+        operator's own TimeoutError is exempt: it may be one object for all attempts.
         """
         if self.contexts is not None:
             self.contexts.is_asked(f"predicate {name}")
@@ -427,7 +426,7 @@ class Recorder:
         self._outcomes[name, id(known)] = known
 
     def handler_asked(self, value: Any) -> Any:
-        """Note that the handler is asked for `value`; return it as the scenario has it."""
+        """Note a call of the timeout handler; return the value as the scenario has it."""
         value, record = self.tracker.called(value, "handler-shares")
         self.events.append(HandlerAsked(self.now(), portable(value), self._told(record)))
         if self.contexts is not None:
@@ -435,7 +434,7 @@ class Recorder:
         return value
 
     def failure_asked(self, value: Any, error: BaseException) -> Any:
-        """Note that the failure handler is asked; return the value as the scenario has it."""
+        """Note a call of the failure handler; return the value as the scenario has it."""
         value, record = self.tracker.called(value, "handler-shares")
         seen = describe_failure(error, 0, self.raised, named=self.tracker.named)
         attempts = max(1, seen.attempts)
@@ -444,7 +443,7 @@ class Recorder:
         )
         self.events.append(asked)
         if self._scenario.tracked:
-            for past in self.raised:  # It may end the leg yet; its frames hold values.
+            for past in self.raised:  # It may still end the leg; its frames hold values.
                 if past is error.__cause__:
                     past.__traceback__ = None
         if self.contexts is not None:
@@ -455,10 +454,10 @@ class Recorder:
         return record if self._scenario.tells_apart else None
 
     def figures_read(self, figures: Any) -> None:
-        """Note the statistics of the operator, as far as they are figures.
+        """Note the statistics of the operator.
 
         Raises:
-            TypeError: one is none; it is named.
+            TypeError: a figure is no number; the message names it.
         """
         now = self.now()
         read = {
@@ -478,7 +477,7 @@ class Recorder:
         self.events.append(CallCancelled(self.now(), call))
 
     def call_ended(self, call: int, how: CallEnd, results: tuple[Any, ...] = ()) -> None:
-        """Note how a call ended, and what it gave, or was completed with before it raised."""
+        """Note how a call ended, and its results, or the results completed before it raised."""
         given = tuple(map(portable, results))
         self.events.append(CallEnded(self.now(), call, how, given))
         if self.tasks is not None:

@@ -1,20 +1,20 @@
-"""Runs an operator on a loop to its end: on a virtual clock or the real one, within bounds.
+"""Runs an operator on a loop to its end: on a virtual clock or the real clock, within bounds.
 
-A coroutine function runs on either loop; the host is the task in which an operator lives and its
-consumer reads; the census tells what is left on the loop.
+A coroutine function runs on either loop. The host is the task in which an operator lives and its
+consumer reads. The census counts what is left on the loop.
 
-Virtual time jumps to the next timer as soon as everything waits. One event loop turn after another
-without time moving is a livelock; after `MAX_TURNS` of them the clock calls `on_spin` once, and the
-run it belongs to is ended from outside.
+Virtual time jumps to the next timer as soon as everything waits. Loop turns without end in one
+instant are a livelock; after `MAX_TURNS` of them the clock calls `on_spin` once, and the run is
+ended from outside.
 
-On asyncio a cancelled scope of anyio has the loop turn until its tasks have left it: it cancels
-them again in each turn. Time goes on meanwhile, as it does on a real clock, where a turn takes some
-microseconds.
+On asyncio a cancelled scope of anyio makes the loop turn until its tasks have left it: the scope
+cancels them again in each turn. Time goes on meanwhile, as it does on a real clock, where a turn
+takes some microseconds.
 
 No turn is timed by the real clock. An operator that blocks its loop for longer than a scenario may
-take is ended with its process, and the trace says "blocked" (END-8). A shorter busy wait is not
-looked for: as much passes in one turn where the machine is busy or memory is collected, so a bound
-that convicts nobody sound is hardly below that patience, and within it nothing is late by a clock
+take is ended with its process, and the trace says "blocked" (END-8). The harness ignores a shorter
+busy wait: a turn takes as long where the machine is busy or memory is collected. A bound that
+convicts no sound operator is hardly below that patience, and within it nothing is late by a clock
 that stands still.
 """
 
@@ -41,7 +41,7 @@ REDELIVERIES = 1_000
 """Loop turns within one instant after which time goes on while a scope cancels again and again."""
 
 _REDELIVERY = "_deliver_cancellation"
-"""The name of the method with which anyio's scopes do that, in all releases from 4.0 on."""
+"""Name of the method with which anyio's scopes cancel again, in all releases from 4.0 on."""
 
 
 class SpinWatch:
@@ -60,11 +60,11 @@ class SpinWatch:
         self._on_spin, self._turns = on_spin, 0
 
     def spin(self) -> None:
-        """Tell that there were too many turns."""
+        """Report too many turns."""
         self._on_spin()
 
     def turn(self, now: float) -> bool:
-        """Note one turn at the time `now`; return whether this is the one too many."""
+        """Note one turn at the time `now`; return whether it is one too many."""
         if now != self._now:
             self._now, self._turns = now, 0
             self.wakes += 1
@@ -120,11 +120,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return super().call_soon(callback, *args, context=context)
 
     def settle(self) -> bool:
-        """Make the last steps of this instant runnable; return whether there were any."""
+        """Make the last steps of this instant runnable; return whether any were left."""
         return False
 
     def may_jump(self) -> bool:
-        """Return whether the clock may move now; for loops that outside threads talk to."""
+        """Return whether the clock may move now; loops that serve outside threads override it."""
         return True
 
     def jump(self, seconds: float) -> None:
@@ -147,12 +147,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.jump(max(0.0, following - self._now))
 
     def pending_timers(self) -> int:
-        """Return how many timers are set: one that outlives its operator is a leak."""
+        """Return the number of set timers: a timer that outlives its operator is a leak."""
         return len(live_timers(self))
 
 
 def live_timers(loop: asyncio.AbstractEventLoop) -> list[asyncio.TimerHandle]:
-    """Return the timers that are set and not cancelled; asyncio has no public way to ask."""
+    """Return the timers that are set and not cancelled; asyncio has no public function for it."""
     timers: list[asyncio.TimerHandle] = loop._scheduled  # type: ignore[attr-defined] # noqa: SLF001
     return [timer for timer in timers if not timer.cancelled()]
 
@@ -168,9 +168,9 @@ def loop_clock() -> Callable[[], float]:
 
 
 def loop_blocker() -> Callable[[float], object]:
-    """Return the function that blocks the running loop for so many seconds: its clock just moves.
+    """Return the function that blocks the running loop for a number of seconds.
 
-    On a real clock it sleeps.
+    A virtual clock just moves. A real clock sleeps.
     """
     try:
         running = asyncio.get_running_loop()
@@ -184,7 +184,7 @@ def loop_blocker() -> Callable[[float], object]:
 
 
 def loop_door() -> Callable[[Callable[[], object]], object]:
-    """Return the function with which other threads have something run on the running loop."""
+    """Return the function with which other threads run a callback on the running loop."""
     try:
         return asyncio.get_running_loop().call_soon_threadsafe
     except RuntimeError:
@@ -201,10 +201,10 @@ T = TypeVar("T")
 LoopName: TypeAlias = Literal["asyncio", "trio"]
 
 Main: TypeAlias = Callable[[SpinWatch], Awaitable[T]]
-"""What is run; it gets the watch that notices a spinning loop."""
+"""The coroutine function to run; it gets the watch that notices a spinning loop."""
 
 GRACE = 1.0
-"""Seconds of the loop's clock that cancelled tasks are given to end before they are left alone."""
+"""Seconds of the loop's clock in which cancelled tasks may end before they are abandoned."""
 
 
 def run_virtual(
@@ -218,10 +218,10 @@ def run_virtual(
     Args:
         main: gets the watch that notices a spinning loop.
         loop: "asyncio" or "trio".
-        loop_factory: of the asyncio loop.
+        loop_factory: makes the asyncio loop.
 
     Raises:
-        MissingExtra: trio is asked for and not installed.
+        MissingExtra: trio is not installed.
     """
     if loop == "trio":
         return _run_trio(main, virtual=True)
@@ -260,10 +260,10 @@ def _run_asyncio(main: Main[T], loop: asyncio.AbstractEventLoop, spin: SpinWatch
 
 
 def _name_the_loop() -> None:
-    """Have the harness's own pieces work in plain callbacks of the loop, where no task runs.
+    """Make the harness's own code work in plain callbacks of the loop, where no task runs.
 
-    An operator may call the function there. Where sniffio is installed, anyio asks it which loop
-    that is, and what `anyio.run` has told it.
+    An operator may call the function there. If sniffio is installed, anyio asks sniffio for the
+    name of the loop, which `anyio.run` would have set.
     """
     sniffio: Any = sys.modules.get("sniffio")
     if sniffio is not None:
@@ -271,12 +271,12 @@ def _name_the_loop() -> None:
 
 
 def _wind_up(loop: asyncio.AbstractEventLoop, spin: SpinWatch) -> None:
-    """Do what `asyncio.run` does at its end, but not for ever: tasks may refuse to end."""
+    """Do what `asyncio.run` does at its end, within a bound: tasks may refuse to end."""
     left = asyncio.all_tasks(loop)
     for task in left:
         task.cancel()
     if left and not _run_bounded(loop, spin, _gone(left)):
-        # They are dropped as they are; asyncio would report each of them, at some later time.
+        # They are dropped; asyncio would report each of them at some later time.
         loop.set_exception_handler(lambda *_: None)
     _run_bounded(loop, spin, loop.shutdown_asyncgens())
     loop.run_until_complete(loop.shutdown_default_executor())
@@ -289,7 +289,7 @@ async def _gone(tasks: set[asyncio.Task[Any]]) -> None:
 def _run_bounded(
     loop: asyncio.AbstractEventLoop, spin: SpinWatch, coroutine: Coroutine[Any, Any, object]
 ) -> bool:
-    """Run `coroutine`, for so long and so many turns at most; return whether it came to its end."""
+    """Run `coroutine` within a time and a number of turns; return whether it finished."""
     task = loop.create_task(coroutine)
     task.add_done_callback(lambda _: loop.stop())
     spin.restart(loop.stop)
@@ -319,7 +319,7 @@ def _run_trio(main: Main[T], *, virtual: bool) -> T:
 
 
 class _TrioWatcher:
-    """A trio instrument: is told of each turn of the loop."""
+    """A trio instrument: trio calls it on each turn of the loop."""
 
     def __init__(self, spin: SpinWatch, clock: "trio.testing.MockClock") -> None:
         self._spin = spin
@@ -334,10 +334,10 @@ Overdue: TypeAlias = Literal["hung", "livelock"]
 
 
 class Host:
-    """Runs a life in bounded time.
+    """Runs a coroutine function, the life of an operator, in bounded time.
 
-    On asyncio it is a plain task, in no scope of anyio: what the operator sees is what it would see
-    in any program. One that does not end when it is cancelled is left alone.
+    On asyncio it is a plain task, in no scope of anyio: the operator sees what it would see in any
+    program. A task that does not end when it is cancelled is abandoned.
 
     Args:
         limit: seconds that a life may last.
@@ -366,7 +366,7 @@ class Host:
         return False
 
     async def _wait(self, task: asyncio.Task[None], seconds: float) -> Overdue | None:
-        """Wait for `task` for so long and so many turns at most; return what it did too long."""
+        """Wait for `task` within the bounds; return the bound that it exceeded, or None."""
         spun = asyncio.get_running_loop().create_future()
         self._spin.restart(lambda: spun.set_result(None))
         await asyncio.wait({task, spun}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -391,14 +391,14 @@ class Host:
 
 
 class Census(Struct, frozen=True):
-    """How many tasks and timers there are."""
+    """Numbers of tasks and timers."""
 
     tasks: int = 0
     timers: int = 0
 
     @classmethod
     def take(cls) -> "Census":
-        """Count those on the running loop."""
+        """Count the tasks and timers on the running loop."""
         try:
             running = asyncio.get_running_loop()
         except RuntimeError:
@@ -408,5 +408,5 @@ class Census(Struct, frozen=True):
         return cls(len(asyncio.all_tasks(running)), len(live_timers(running)))
 
     def beyond(self, before: "Census") -> "Census":
-        """Return how many there are more than `before`."""
+        """Return the numbers in excess of `before`."""
         return Census(max(0, self.tasks - before.tasks), max(0, self.timers - before.timers))

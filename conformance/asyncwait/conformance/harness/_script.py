@@ -1,8 +1,8 @@
-"""The scripted consumer of a leg: what it does next, what it notes, and how the leg ended.
+"""The scripted consumer of a leg: its next step, its notes, and the ending of the leg.
 
-It does nothing by itself. Whoever carries it out asks `steps` what comes next, does that by
-whatever means its operator has (an `await`, a blocking call), and tells what came of it. So a
-script means the same, and a leg is put together in the same way, wherever an operator runs.
+It does nothing by itself. The player asks `steps` for the next step, carries it out by the means of
+its operator (an `await`, a blocking call), and reports the outcome. So a script means the same, and
+a leg is put together in the same way, wherever an operator runs.
 """
 
 from collections.abc import Iterator
@@ -29,16 +29,16 @@ from asyncwait.spec.scenario import (
 )
 
 FURTHER_READS = 3
-"""How often it is read before an operator is left that is over, and as often again after that."""
+"""Number of further reads before leaving an operator that is over, and again after leaving."""
 
 PATIENCE = 10
 """A leg may last this many times the longest legal duration of its scenario."""
 
 NOT_AN_ELEMENT = "NotAnElement"
-"""The error of a leg in which the operator put out something else than elements."""
+"""The error of a leg in which the operator's output was no element."""
 
 _BOUNDS = {"hung", "livelock", "error"}
-"""Endings that the harness has set, and that nothing changes any more."""
+"""Endings set by the harness, which nothing changes any more."""
 
 
 class PlannedBodyError(Exception):
@@ -46,10 +46,10 @@ class PlannedBodyError(Exception):
 
 
 class ReadCutShort(Exception):
-    """Stands for the error that an operator keeps to itself when it throws its consumer out.
+    """Represents the error that an operator hides when it cancels its consumer.
 
-    As a task group does that cancels its body: to the consumer the stream is over in the middle of
-    a read, without a word.
+    A task group that cancels its body does so: for the consumer the stream ends in the middle of a
+    read, without an error.
     """
 
 
@@ -58,7 +58,7 @@ class Consumer:
 
     Attributes:
         ending: how the leg has ended; None while it goes on.
-        reading: which further reads go on, as `Ending` names them: "again" or "after".
+        reading: the further reads in progress, named as in `Ending`: "again" or "after".
         raises_on: it has let the error of a read out of the context.
     """
 
@@ -76,17 +76,17 @@ class Consumer:
 
     @property
     def is_scripted(self) -> bool:
-        """Whether it does anything else than read."""
+        """Whether the consumer does anything else than read."""
         return bool(self._script)
 
     @property
     def limit(self) -> int:
-        """Return how long the leg may last, in ms."""
+        """Return the longest duration of the leg, in ms."""
         return PATIENCE * self._plan.scenario.horizon + 1_000
 
     @property
     def planned_ends(self) -> Iterator[tuple[int, Literal["crashed", "left"]]]:
-        """Return at which ms the leg ends, and how, unless it has ended before: see `end`."""
+        """Yield the ms and the kind of each planned end, unless the leg ends before: see `end`."""
         if self._plan.crash is not None:
             yield self._plan.crash.at, "crashed"
         cancel_at = self._plan.scenario.cancel_at
@@ -94,9 +94,9 @@ class Consumer:
             yield cancel_at, "left"
 
     def steps(self) -> Iterator[SinkStep]:
-        """Yield what to do next, one read at a time, until the leg has ended.
+        """Yield the next step, one read at a time, until the leg has ended.
 
-        Whoever gets an error still pauses where it was to, or lets it out: so it handles it.
+        A consumer that gets an error still makes its planned pause, or raises: so it handles it.
         """
         for step in self._script:
             for _ in range(step.n if step.does == "read" else 1):
@@ -110,11 +110,11 @@ class Consumer:
         self._recorder.events.append(SinkWaits(self._recorder.now()))
 
     def took(self, *elements: Element) -> None:
-        """Note what a read gave; what is no element fails the operator."""
+        """Note the elements that a read gave; an output that is no element fails the operator."""
         now = self._recorder.now()
         for output in elements:
             element = output
-            with suppress(Exception):  # It may be anything.
+            with suppress(Exception):  # The output may be any object.
                 element = self._recorder.tracker.took(output)
             if wrong := no_element(element):
                 self.ending = Ending("failed", now, error=NOT_AN_ELEMENT, detail=wrong)
@@ -122,7 +122,7 @@ class Consumer:
             self._recorder.events.append(SinkTook(now, element))
 
     def gave_up(self) -> None:
-        """Note that a read was cancelled, and gave nothing."""
+        """Note that a read was cancelled without a result."""
         self._recorder.events.append(SinkGaveUp(self._recorder.now()))
 
     def read_raised(self, error: BaseException) -> None:
@@ -136,7 +136,7 @@ class Consumer:
                 self.ending = self._failed(error)
 
     def failed(self, error: BaseException, *, later: bool = False) -> None:
-        """Note that the operator raised where it is not read: on opening, leaving, or asked."""
+        """Note that the operator raised outside of a read: on opening, leaving, or in a request."""
         if error is self.body_error and self.ending is not None and self.ending.how == "left":
             self.ending = replace(self.ending, unchanged=True, unsaid=self._unsaid(error))
             return
@@ -144,17 +144,17 @@ class Consumer:
             self.ending = replace(self.ending, unsaid=self._unsaid(error))
             return
         how = None if self.ending is None else self.ending.how
-        # An error of closing is a note on the one that a read has raised, and comes out besides.
+        # An error of closing is a note on the error of a read, and comes out besides.
         is_left = self.raised is not None and not self.raises_on
         besides = is_left and any(e is error for e in self._recorder.passing)
         if how not in _BOUNDS and not ((later or besides) and how == "failed"):
-            # Whoever has seen the end does not wait any more, however long leaving takes.
+            # A consumer that has seen the end does not wait any more, however long leaving takes.
             seen_at = self.ending.at if self.ending and how == "finished" else None
             failed = self._failed(error)
             self.ending = failed if seen_at is None else replace(failed, at=seen_at)
 
     def _unsaid(self, error: BaseException) -> str:
-        """Return the class of another error of closing that no note on `error` tells of."""
+        """Return the class of another error of closing that no note on `error` mentions."""
         notes = "\n".join(getattr(error, "__notes__", ()))
         for closing in self._recorder.closing:
             name = type(closing).__name__
@@ -167,13 +167,13 @@ class Consumer:
         named = recorder.tracker.named
         passing = recorder.passing
         if self._plan.scenario.source_error == "no-element" and isinstance(error, TypeError):
-            passing = [*passing, error]  # It is the operator's, and stands for what the source did.
+            passing = [*passing, error]  # The operator's error represents the source's mistake.
         ending = describe_failure(error, recorder.now(), recorder.raised, passing, named)
         is_closing = any(error is each for each in recorder.closing)
         return replace(ending, unsaid=self._unsaid(error)) if is_closing else ending
 
     def end(self, how: EndingKind, *, raising: bool = False) -> bool:
-        """Note that the leg ends now by the will of its consumer, unless it has; return whether."""
+        """End the leg now by the will of its consumer, unless it has ended; return whether."""
         if self.ending is not None:
             return False
         self.ending = Ending(how, self._recorder.now())
@@ -182,41 +182,41 @@ class Consumer:
         return True
 
     def overdue(self, how: EndingKind, doing: str = "") -> None:
-        """Note that a bound has ended the leg, while it did what `doing` says."""
+        """Note that a bound has ended the leg; `doing` says what it did then."""
         if self.ending is None or self.ending.how not in _BOUNDS:
             reading: dict[str, Any] = {self.reading: how} if self.reading else {}
-            at = min(self._recorder.now(), self.limit)  # On trio it is told when all is torn down.
+            at = min(self._recorder.now(), self.limit)  # On trio this runs after the teardown.
             self.ending = Ending(how, at, detail=doing, **reading)
 
     @property
     def is_handling(self) -> bool:
-        """Whether it got an error from a read, and has not left yet."""
+        """Whether the consumer got an error from a read, and has not left yet."""
         has_failed = self.ending is not None and self.ending.how == "failed"
         return has_failed and isinstance(self.raised, Exception)
 
     @property
     def reads_again(self) -> bool:
-        """Whether it is worth a further read before the operator is left."""
+        """Whether a further read before leaving makes sense."""
         how = None if self.ending is None else self.ending.how
         return how == "finished" or (how == "failed" and self.raised is not None)
 
     @property
     def reads_after(self) -> bool:
-        """Whether it is worth a further read after the operator was left."""
+        """Whether a further read after leaving makes sense."""
         return self.reads_again or (self.ending is not None and self.ending.how == "left")
 
     def read_again(
         self, *, outcome: Element | BaseException, left: bool, requests: bool = False
     ) -> bool:
-        """Note what a further read gave or raised, before or after the operator was left.
+        """Note the outcome of a further read, before or after leaving the operator.
 
         Args:
-            outcome: what it came to.
-            left: whether that was after leaving.
-            requests: whether it was the request before it that raised.
+            outcome: its element or its error.
+            left: whether the read was after leaving.
+            requests: whether the snapshot request before the read raised, and not the read.
 
         Returns:
-            Whether it is as it should be: only then it is worth another one.
+            Whether the outcome is correct: only then another read makes sense.
         """
         assert self.ending is not None
         if isinstance(outcome, StopIteration | StopAsyncIteration):
@@ -231,15 +231,15 @@ class Consumer:
         return seen in {"stop", "same"}
 
     def intruded(self, got: str) -> None:
-        """Note that a second task has read, and what came of it."""
+        """Note that a second task has read, and the outcome."""
         self._recorder.events.append(SinkIntruded(self._recorder.now(), got))
 
     def interrupted(self, error: BaseException) -> None:
-        """Note that `error`, which is for the whole program, has left the loop."""
+        """Note that `error`, which ends the whole program, has left the loop."""
         self.ending = Ending("interrupted", self._recorder.now(), error=type(error).__name__)
 
     def leg(self, *, tasks_left: int = 0, timers_left: int = 0, abandoned: int = 0) -> Leg:
-        """Return what was observed."""
+        """Return the observed leg."""
         plan, recorder = self._plan, self._recorder
         ending = self.ending or Ending("error", detail="the leg ended without an ending")
         return Leg(

@@ -1,4 +1,4 @@
-"""The scripted source of a leg: it gives each element when its time comes, and notes who asks."""
+"""The scripted source of a leg: it gives each element in time, and notes each read."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
@@ -34,7 +34,7 @@ FalsySourceError.__name__ = FalsySourceError.__qualname__ = PlannedSourceError._
 
 
 def planned_source_error(scenario: Scenario) -> BaseException | None:
-    """Return what the source of `scenario` raises in place of its end; None if it just ends."""
+    """Return the error of the source of `scenario` in place of its end; None for a plain end."""
     match scenario.source_error:
         case "own":
             return PlannedSourceError("planned")
@@ -51,16 +51,16 @@ def planned_source_error(scenario: Scenario) -> BaseException | None:
 
 
 class WatchedSource:
-    """A source that notes who asks and what it gives.
+    """A source that notes reads and elements.
 
-    It blocks the loop where the plan says so. As with an async generator, nobody may ask or close
-    while somebody waits.
+    It blocks the loop where the plan says so. As with an async generator, no other task may read or
+    close it while a task waits for an element.
 
     Args:
-        elements: where they come from; a cancelled `__anext__` of it must lose nothing.
+        elements: gives the elements; a cancelled `__anext__` of it must lose nothing.
 
     Attributes:
-        has_ended: it has said that there is no further element, or raised its error instead.
+        has_ended: it has reported its end, or raised its error instead.
     """
 
     def __init__(
@@ -84,7 +84,6 @@ class WatchedSource:
         return self
 
     async def __anext__(self) -> Element:
-        """Return the next element."""
         self._refuse_company("__anext__")
         self._asked = True
         try:
@@ -112,14 +111,14 @@ class WatchedSource:
         return recorder.tracker.given(element)
 
     def _the_same(self, element: Element) -> Element:
-        """Return the very object of the element before, if that says the same: it is two inputs."""
+        """Return the previous element itself if it is equal: one object as two inputs."""
         before = self._before
         if before is not None and element == before and encode(element) == encode(before):
-            return before  # their encodings tell 1 from 1.0 and True
+            return before  # Encodings distinguish 1 from 1.0 and True.
         return element
 
     def _end(self) -> Element:
-        """End as planned: there is no further element, or an error, or what is no element."""
+        """End as planned: with the end of the stream, an error, or an object that is no element."""
         gives_none = self._plan.scenario.source_error == "no-element" and not self.has_ended
         raised = gives_none or self._error is not None
         if not self.has_ended or self._error is not None:
@@ -132,7 +131,7 @@ class WatchedSource:
         raise self._recorder.planned(self._error, passes=True) from None
 
     async def aclose(self) -> None:
-        """Note that the operator has closed its input, once that is done."""
+        """Note that the operator has closed its input, once closing has finished."""
         self._refuse_company("aclose")
         if self._recorder.contexts is not None:
             self._recorder.contexts.source_closes()
@@ -159,7 +158,7 @@ class WatchedSource:
 
 
 class TimedElements:
-    """The inputs of a leg: each is given in the instant in which it is due and somebody asks."""
+    """The inputs of a leg: it gives each input when it is due and a reader waits."""
 
     def __init__(self, plan: LegStart, recorder: Recorder) -> None:
         self._inputs = plan.inputs
@@ -187,7 +186,7 @@ class TimedElements:
 
 
 class _Iterable:
-    """An async iterable that is not its own iterator; it is closed behind that."""
+    """An async iterable that is not its own iterator; it is closed after its iterator."""
 
     def __init__(self, source: WatchedSource) -> None:
         self._source = source
@@ -203,8 +202,6 @@ class _Iterable:
 
 
 class _Iterator:
-    """What such an iterable makes."""
-
     def __init__(self, source: WatchedSource) -> None:
         self._source = source
         self.is_closed = False
@@ -220,10 +217,10 @@ class _Iterator:
 
 
 class _Generator:
-    """An async generator; a plain one that never began would not notice that it is closed.
+    """An async generator that notices its closing even if it has never begun.
 
-    What it awaits when it is given up it does itself, as a `finally` in it would: while it waits
-    for an element, its cancelled read cleans up.
+    The object itself carries out what a `finally` in the generator would await: while it waits for
+    an element, its cancelled read cleans up.
     """
 
     def __init__(
@@ -254,9 +251,9 @@ class _Generator:
                 yield element
         except (cancelled, GeneratorExit):
             await elements.aclose()
-            if self._source.has_ended:  # and that is the error that it raises
+            if self._source.has_ended:  # The cancellation is then its planned error.
                 raise
-            # On trio whoever cleans up has to shield that; on asyncio nobody does.
+            # On trio a clean-up has to be shielded; on asyncio it usually is not.
             with anyio.CancelScope(shield=cancelled is not asyncio.CancelledError):
                 await self._clean_up()
             raise
@@ -279,7 +276,7 @@ async def _in_a_scope(source: WatchedSource) -> AsyncGenerator[Element, None]:
 
 
 def given_as(kind: str, source: WatchedSource) -> AsyncIterable[Any]:
-    """Return `source` in the form that a scenario wants it in; see `Scenario.source`."""
+    """Return `source` in the form that a scenario demands; see `Scenario.source`."""
     match kind:
         case "iterable":
             return _Iterable(source)

@@ -1,4 +1,4 @@
-"""What an operator gave or raised, as text and data that a trace can hold, whatever it is."""
+"""Any output or error of an operator, as text and data that a trace can hold."""
 
 import asyncio
 import linecache
@@ -16,28 +16,28 @@ from asyncwait.spec import AsyncWaitError, Element, OperatorError, Record, Snaps
 from asyncwait.spec.scenario import Ending
 
 MOST_TEXT = 2_000
-"""Characters of a text that an operator gave."""
+"""Longest text of an operator's value, in characters."""
 
 MOST_TRACEBACK = 6_000
-"""Characters of a traceback."""
+"""Longest traceback, in characters."""
 
 _MOST_FRAMES = 8
 _MOST_ERRORS = 6
 
 _UNTOLD = (asyncio.CancelledError, GeneratorExit, StopIteration, StopAsyncIteration)
-"""What is often under way when an error is raised, and seldom its reason."""
+"""Errors often in progress when another error is raised, and seldom its reason."""
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Element)
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value and its type, if it has one, and not too much of it."""
+    """Return the shortened repr of a value, and its type."""
     return f"{texts.shown(value, 100)} ({type(value).__name__})"
 
 
 def text_of(value: object) -> str:
-    """Return the text of a value, if it has one, and not too much of it."""
+    """Return the shortened text of a value, or a note if its text raises."""
     try:
         return _cut(str(value), MOST_TEXT)
     except Exception as error:
@@ -45,13 +45,13 @@ def text_of(value: object) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    # No trace can hold what UTF-8 can not. Shortening comes first: a text may have 50 MB.
+    # No trace can hold what UTF-8 cannot. Shortening comes first: a text may have 50 MB.
     short = texts.shortened(text, most)
     return texts.shortened(short.encode(errors="backslashreplace").decode(), most)
 
 
 def portable(value: Any) -> Any:
-    """Return `value` if JSON can hold it, else what there is to see of it."""
+    """Return `value` if JSON can hold it, else its shortened repr."""
     try:
         _ENCODER.encode(value)
     except Exception:
@@ -60,7 +60,7 @@ def portable(value: Any) -> Any:
 
 
 def no_element(output: object) -> str:
-    """Return what is wrong with an output that is no element of a stream, or nothing."""
+    """Return why an output is no element of a stream; empty if it is."""
     if not isinstance(output, Element):
         return (
             f"the operator put out {shown(output)}, expected an element of the stream; "
@@ -76,7 +76,7 @@ def no_element(output: object) -> str:
 
 
 def require_context(opened: Any) -> AbstractAsyncContextManager[Any]:
-    """Return what `open_operator` has returned, if it can be entered.
+    """Return the result of `open_operator` if it can be entered.
 
     Raises:
         TypeError: it can't.
@@ -84,7 +84,7 @@ def require_context(opened: Any) -> AbstractAsyncContextManager[Any]:
     if isinstance(opened, AbstractAsyncContextManager):
         return opened
     if isinstance(opened, Coroutine):
-        opened.close()  # It would complain that nobody has awaited it.
+        opened.close()  # Python would warn that it was never awaited.
     raise TypeError(
         f"open_operator returned {shown(opened)}, expected an async context manager; "
         "see contextlib.asynccontextmanager"
@@ -92,10 +92,10 @@ def require_context(opened: Any) -> AbstractAsyncContextManager[Any]:
 
 
 def whole_number(figure: object, name: str) -> int:
-    """Return `figure`, if it is a whole number.
+    """Return `figure` if it is a whole number.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is no whole number.
     """
     if isinstance(figure, int):
         return int(figure)
@@ -103,10 +103,10 @@ def whole_number(figure: object, name: str) -> int:
 
 
 def seconds(figure: object, name: str) -> float:
-    """Return `figure`, if it is a finite number.
+    """Return `figure` if it is a finite number.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is no finite number.
     """
     if isinstance(figure, int | float) and math.isfinite(figure):
         return float(figure)
@@ -114,7 +114,7 @@ def seconds(figure: object, name: str) -> float:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return where `error` comes from: the innermost error first, and in it the innermost frame."""
+    """Return the origin of `error`: the innermost error first, and in it the innermost frame."""
     lines: list[str] = []
     for each in _innermost_first(error, set()):
         lines.append(f"{type(each).__name__}: {text_of(each)}")
@@ -124,7 +124,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def line_of(error: BaseException) -> str:
-    """Return `error` in a line: what it is, where it was raised, and what error is behind it."""
+    """Return `error` in a line: its class and text, its place, and its innermost cause."""
     innermost = next(_innermost_first(error, set()))
     told = _with_place(error)
     return told if innermost is error else f"{told}, because of {_with_place(innermost)}"
@@ -153,7 +153,7 @@ def _innermost_first(error: BaseException, seen: set[int]) -> Iterator[BaseExcep
 
 
 def _told(frame: FrameType, line: int) -> str:
-    """Return a frame as a line; nothing for one of the suite."""
+    """Return a frame as a line; nothing for a frame of the suite."""
     if _is_of_the_suite(frame):
         return ""
     code = frame.f_code
@@ -184,10 +184,10 @@ def describe_failure(
 
     Args:
         error: the very object.
-        at: when, in ms.
-        raised: the errors that calls have raised by plan.
-        passing: those that hooks and the source have raised by plan.
-        named: how a record that the error names is noted, and its number, if that is known.
+        at: ms of the error.
+        raised: planned errors of calls.
+        passing: planned errors of hooks and the source.
+        named: how a record that the error names is noted, and its number if it is known.
     """
     unchanged = any(error is one for one in passing)
     expected = unchanged or isinstance(error, AsyncWaitError)
@@ -220,14 +220,14 @@ def _attempts(error: BaseException) -> int:
 
 
 def _name(error: BaseException) -> str:
-    """Name the class of `error`; one that only has the name of ours is not ours."""
+    """Name the class of `error`; a foreign class with one of our names gets its module."""
     name = type(error).__name__
     ours = getattr(asyncwait.spec, name, None)
     return name if ours in {None, type(error)} else f"{type(error).__module__}.{name}"
 
 
 def _cause(cause: BaseException | None, raised: list[BaseException]) -> str:
-    """Name the class of the cause; one that only looks like what was raised is not that."""
+    """Name the class of the cause; mark a cause that is only of the class of a planned error."""
     if cause is None:
         return ""
     name = type(cause).__name__

@@ -1,6 +1,6 @@
-"""Objects in place of values: whether the very same come out, and whether they are let go.
+"""Tokens in place of values: whether an operator passes on the very objects, and releases them.
 
-And how many bytes an operator holds: what can be reached from it, without the harness round it.
+Also measures the bytes that an operator holds: all that is reachable from it, without the harness.
 """
 
 import gc
@@ -25,17 +25,17 @@ from asyncwait.spec import Element, Record, Snapshot
 from asyncwait.spec.scenario import MisuseKind
 
 _APART = (type, ModuleType, CodeType, BuiltinFunctionType, AbstractEventLoop)
-"""What is there once for all, or leads to everybody."""
+"""Types of objects that exist once for all, or that lead to every object."""
 
 _RUNNERS = {"Runner", "GuestState"}
-"""Trio's own, that lead to everybody; by name, as it need not be there."""
+"""Trio's objects that lead to every object; by name, as trio may not be installed."""
 
 
 def footprint(operator: Any) -> int:
-    """Return the bytes of all objects that `operator` leads to, its tasks and closures included.
+    """Return the bytes of all objects reachable from `operator`, its tasks and closures included.
 
-    Values count as little as a number does: they are another matter, see `Tracker`. What a module
-    or a class holds is not seen.
+    A value counts only as much as a number does: `Tracker` watches values. Objects that a module or
+    a class holds do not count.
     """
     seen, waiting, total = {id(operator)}, [operator], 0
     while waiting:
@@ -49,14 +49,14 @@ def footprint(operator: Any) -> int:
 
 
 def _parts(present: Any) -> list[Any]:
-    if type(present) is FunctionType:  # but not the module that it is of
+    if type(present) is FunctionType:  # without its module
         return [present.__closure__, present.__defaults__, present.__kwdefaults__, vars(present)]
     return gc.get_referents(present)
 
 
 def _is_apart(other: Any) -> bool:
     kind, code = type(other), None
-    if isinstance(other, CoroutineType):  # Who asks any object for an attribute runs its code.
+    if isinstance(other, CoroutineType):  # Reading an attribute of any object would run its code.
         code = other.cr_code
     elif isinstance(other, AsyncGeneratorType):
         code = other.ag_code
@@ -69,20 +69,20 @@ def _is_apart(other: Any) -> bool:
 
 
 EVERY = 250
-"""Elements that the consumer takes between two looks at what is still alive."""
+"""Elements that the consumer takes between two searches for objects that are still alive."""
 
 _HARDLY_ANY = 2
-"""Values and results in flight, at most, where bytes are compared."""
+"""Most values and results in flight when bytes are compared."""
 
 _STEPS = 4
-"""From one look to the next, at least, so that growth can be told from warming up."""
+"""Fewest steps between measurements, so that growth can be told from warming up."""
 
 
 class _Token:
-    """Stands for one value, on one way through the operator; equal to nothing but itself.
+    """Represents one value on its way through the operator; equal to nothing but itself.
 
     Args:
-        number: of the record whose value it is; None for a result.
+        number: the number of the record with that value; None for a result.
     """
 
     __slots__ = ("__weakref__", "is_changed", "is_copy", "number", "value")
@@ -92,14 +92,14 @@ class _Token:
         self.number = number
         self.is_copy = is_copy
         self.is_changed = False
-        """Whether somebody was given it, and has changed it; so it is with copies alone."""
+        """Whether a user function received it and changed it; happens to copies alone."""
 
     def __repr__(self) -> str:
         return repr(self.value)
 
 
 class _EqualToken(_Token):
-    """Stands for a value, and is equal to what stands for an equal value, as 1 is to 1.0."""
+    """Represents a value, and is equal to the token of an equal value, as 1 is to 1.0."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class _Key:
 
 
 class _Unequal(float):
-    """Stands for a key, and is equal to nothing, not even to itself: a NaN."""
+    """Represents a key, and is equal to nothing, not even to itself: a NaN."""
 
     __slots__ = ("value",)
     value: Any
@@ -139,7 +139,10 @@ class _Unequal(float):
 
 
 class Tracker:
-    """Gives out tokens for values and takes them back, where they are needed; else values."""
+    """Replaces values by tokens on their way in, and tokens by values on their way out.
+
+    It passes values through unchanged where a scenario needs no tokens.
+    """
 
     def __init__(
         self,
@@ -163,11 +166,11 @@ class Tracker:
         self.has_keys = self.has_unequal_keys = self.has_equal_values = False
         self._unequal: dict[str, _Unequal] = {}
         self.kept = 0
-        """The most objects that the operator was found to know without need."""
+        """Most objects that the operator was found to hold without need."""
         self.kept_keys = 0
-        """The most keys likewise."""
+        """Most keys likewise."""
         self.operator: Any = None
-        """Whose bytes are counted; None for nobody's."""
+        """The operator whose bytes are counted; None for no operator."""
         self._footprints: list[int] = []
 
     def given(self, element: Element) -> Element:
@@ -188,14 +191,14 @@ class Tracker:
         return Record(token, element.timestamp, key)
 
     def restored(self, snapshot: Snapshot | None) -> Snapshot | None:
-        """Return a snapshot with tokens as the values in it."""
+        """Return a snapshot with tokens as its values."""
         if snapshot is None or not self._is_on:
             return snapshot
         stored: tuple[Any, ...] = tuple(map(self.given, snapshot.in_flight))
         return replace(snapshot, in_flight=stored)
 
     def called(self, value: Any, by: MisuseKind = "call-shares") -> tuple[Any, int | None]:
-        """Return the value that a call is made with, and the number of its record, if known."""
+        """Return the value of a call, and the number of its record if it is known."""
         if self._copies and isinstance(value, _Token):
             if value.is_changed or not value.is_copy:
                 what = "somebody has changed" if value.is_changed else "was read"
@@ -206,7 +209,7 @@ class Tracker:
         return known, value.number if isinstance(value, _Token) else None
 
     def copy(self, value: Any) -> Any:
-        """Return a copy of a value, which is as changed as that; of no token, itself."""
+        """Return a copy of a token, as changed as the token; any other value unchanged."""
         if not isinstance(value, _Token):
             return value
         copied = _Token(value.value, value.number, is_copy=True)
@@ -214,11 +217,11 @@ class Tracker:
         return copied
 
     def number(self, value: Any) -> tuple[Any, int | None]:
-        """Return what a token stands for, and the number of its record."""
+        """Return the value that a token represents, and the number of its record."""
         return (value.value, value.number) if isinstance(value, _Token) else (value, None)
 
     def results(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return what a call gives as its results."""
+        """Return the results of a call, as tokens where needed."""
         if not self._is_on:
             return values
         tokens = tuple(map(_Token, values))
@@ -226,13 +229,13 @@ class Tracker:
         return tokens
 
     def took(self, element: Element) -> Element:
-        """Return an element as the consumer notes it; look now and then at what is still alive."""
+        """Return an element as the consumer notes it; search for leaks now and then."""
         if not self._is_on:
             return element
         self._count += 1
         if self._count % EVERY == 0:
             self.look()
-            # What is in flight, or decided and not out, would count; but for what is just out.
+            # Undelivered records would count, except the record that has just come out.
             is_idle = max(len(self._inputs), len(self._results)) <= _HARDLY_ANY
             if self._looks and self.operator is not None and is_idle:
                 self._footprints.append(footprint(self.operator))
@@ -243,7 +246,7 @@ class Tracker:
                     self._taken.add(element.value)
                 return Record(value, element.timestamp, _plain(element.key))
             case Snapshot():
-                kind: type[Any] = type(element.in_flight)  # Whether it is a tuple is seen later.
+                kind: type[Any] = type(element.in_flight)  # Whether it is a tuple is checked later.
                 return replace(element, in_flight=kind(map(self._stored, element.in_flight)))
             case _:
                 return element
@@ -260,7 +263,7 @@ class Tracker:
         return Record(value, element.timestamp, _plain(element.key))
 
     def named(self, record: Record) -> tuple[Record, int | None]:
-        """Return a record that an error names as the consumer notes it, and its number, if any."""
+        """Return an error's record as the consumer notes it, and its number or None."""
         token = record.value
         if not isinstance(token, _Token):
             return record, None
@@ -277,7 +280,7 @@ class Tracker:
         return token.value if isinstance(token, _Token) else token
 
     def look(self) -> None:
-        """Count what is alive and should not be; collect what waits for that first."""
+        """Collect garbage, then count the objects that are alive without need."""
         if self._looks:
             gc.collect()
             self.kept = max(self.kept, len(self._inputs) - self.may_know, len(self._taken))
@@ -285,10 +288,10 @@ class Tracker:
 
     @property
     def grown(self) -> float:
-        """The bytes that the operator has grown by for each element, at least, from look to look.
+        """Least growth of the operator, in bytes for each element, from measurement to measurement.
 
-        A sound one may still grow from one look to the next, by a worker that it had no need for
-        before: so there are no fewer than five looks, and what counts is the least step.
+        A sound operator may still grow between two measurements, by a worker that it had not needed
+        before: so it takes at least five measurements, and the least step counts.
         """
         steps = [later - earlier for earlier, later in pairwise(self._footprints)]
         return max(0, min(steps)) / EVERY if len(steps) >= _STEPS else 0

@@ -1,4 +1,4 @@
-"""The checks of HEDGE: for each spot they yield None, or what is wrong at which event."""
+"""The checks of HEDGE: each spot gives None, or a violation with its event."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -24,7 +24,7 @@ def _first(events: list[tuple[int, Event]], *kinds: str) -> tuple[int, Event] | 
 
 
 def _end(history: HedgeHistory, call: Event) -> tuple[int, Event] | None:
-    """Return the end of a call; None while there is none."""
+    """Return the end of a call; None while it runs."""
     same = (call.attempt, call.function, call.call)
     for at, event in enumerate(history.events):
         if event.kind in _ENDS and (event.attempt, event.function, event.call) == same:
@@ -34,7 +34,7 @@ def _end(history: HedgeHistory, call: Event) -> tuple[int, Event] | None:
 
 @check("HEDGE-1")
 def one_outcome(history: HedgeHistory) -> Iterator[Finding]:
-    """One of a call of its own, unless the attempt is cancelled."""
+    """An attempt has one outcome, of one of its calls, unless it is cancelled."""
     for number, events in enumerate(_attempts(history)):
         outcomes = [(at, event) for at, event in events if event.kind == "outcome"]
         is_cancelled = _first(events, "is cancelled") is not None
@@ -47,7 +47,7 @@ def one_outcome(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-2")
 def the_first_result_wins(history: HedgeHistory) -> Iterator[Finding]:
-    """In the moment in which it is there."""
+    """The first result is the outcome, in the moment in which a call gives it."""
     for events in _attempts(history):
         first, outcome = _first(events, "gives"), _first(events, "outcome")
         if first and outcome:
@@ -58,7 +58,7 @@ def the_first_result_wins(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-3")
 def the_loser_is_cancelled(history: HedgeHistory) -> Iterator[Finding]:
-    """In the moment of the first result."""
+    """The other call is cancelled in the moment of the first result."""
     for events in _attempts(history):
         if (first := _first(events, "gives")) is None:
             continue
@@ -71,7 +71,7 @@ def the_loser_is_cancelled(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-4")
 def no_call_outlives_its_value(history: HedgeHistory) -> Iterator[Finding]:
-    """Each has ended when the outcome is there."""
+    """Each call has ended when the outcome is decided."""
     for events in _attempts(history):
         if (outcome := _first(events, "outcome", "is cancelled")) is None:
             continue
@@ -97,7 +97,7 @@ def _hedge_of(history: HedgeHistory, call: Event) -> list[tuple[int, Event]]:
 
 
 def _timing(history: HedgeHistory, call: Event, after: float | None) -> Finding:
-    """Say what is wrong with the hedge of a call that is due after so many milliseconds."""
+    """Return a finding if the hedge of a call, due `after` ms, is missing, late or repeated."""
     hedges, end = _hedge_of(history, call), _end(history, call)
     if len(hedges) > 1:
         return f"{len(hedges)} hedges for one call", hedges[1][0]
@@ -112,7 +112,7 @@ def _timing(history: HedgeHistory, call: Event, after: float | None) -> Finding:
     over = _first(history.among(call.attempt), "outcome", "is cancelled")
     if over is not None and over[1].at <= moment:
         return None
-    # What begins in the same moment may be before it or behind it.
+    # A call that begins in the same moment may be before it or behind it.
     due = next(at for at, event in enumerate(history.events) if event.at >= moment)
     behind = next(at for at, event in enumerate(history.events) if event.at > moment)
     is_due = _allowed(history, due) and _allowed(history, behind)
@@ -121,7 +121,7 @@ def _timing(history: HedgeHistory, call: Event, after: float | None) -> Finding:
 
 @check("HEDGE-5")
 def a_hedge_begins_at_its_time(history: HedgeHistory) -> Iterator[Finding]:
-    """After so long, while its call runs, and once."""
+    """One hedge begins after its delay, while its call runs."""
     after = history.plan.after
     if not isinstance(after, str):
         for _, call in history.of("begins"):
@@ -131,7 +131,7 @@ def a_hedge_begins_at_its_time(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-6")
 def an_error_waits_for_the_other_call(history: HedgeHistory) -> Iterator[Finding]:
-    """And if both fail, the first call's counts."""
+    """An error waits for the other call; if both fail, the first call's error counts."""
     for events in _attempts(history):
         is_cancelled = _first(events, "is cancelled") is not None
         for at, failed in events:
@@ -156,7 +156,7 @@ def _other(events: list[tuple[int, Event]], failed: Event, at: int) -> Event | N
 
 @check("HEDGE-7")
 def hedges_keep_to_their_share(history: HedgeHistory) -> Iterator[Finding]:
-    """Of the calls that have begun by then."""
+    """Hedges stay within their share of the calls that have begun by then."""
     for at, event in history.of("begins"):
         if event.call > 0:
             yield None if _allowed(history, at) else ("one hedge too many", at)
@@ -164,7 +164,7 @@ def hedges_keep_to_their_share(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-8")
 def a_share_of_calls_is_measured(history: HedgeHistory) -> Iterator[Finding]:
-    """By the last results, when the call begins."""
+    """A delay given as a share of calls follows the last results when the call begins."""
     after = history.plan.after
     if not isinstance(after, str):
         return
@@ -180,7 +180,7 @@ def a_share_of_calls_is_measured(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-9")
 def fall_backs_are_asked_in_order(history: HedgeHistory) -> Iterator[Finding]:
-    """Each in the moment in which the one before has failed."""
+    """Each fallback is called in the moment in which the function before it has failed."""
     for events in _attempts(history):
         for at, call in events:
             if call.kind == "begins" and call.function > 0 and call.call == 0:
@@ -193,7 +193,7 @@ def fall_backs_are_asked_in_order(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-10")
 def the_last_error_counts(history: HedgeHistory) -> Iterator[Finding]:
-    """If no function gave a result, the outcome is the error of the last one."""
+    """If no function gave a result, the outcome is the error of the last function."""
     for number, events in enumerate(_attempts(history)):
         outcome = _first(events, "outcome")
         if outcome and _first(events, "gives") is None:
@@ -204,7 +204,7 @@ def the_last_error_counts(history: HedgeHistory) -> Iterator[Finding]:
 
 @check("HEDGE-11")
 def who_cancels_the_whole_cancels_its_calls(history: HedgeHistory) -> Iterator[Finding]:
-    """In that moment, and no other one begins."""
+    """A cancelled attempt ends its calls in that moment, and begins no other call."""
     for number, attempt in enumerate(history.plan.attempts):
         events = history.among(number)
         if attempt.cancelled is None or not events:

@@ -1,4 +1,4 @@
-"""Plans of calls with stand-ins: what each call comes to, and what is allowed."""
+"""Plans of calls with fallbacks and hedges: the outcome of each call, and the limits."""
 
 import random
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 
 class Step(Struct, frozen=True):
-    """What a call comes to.
+    """The outcome of a call.
 
     Args:
-        after: milliseconds.
-        fails: whether it raises then, or gives a result.
+        after: milliseconds until the outcome.
+        fails: whether the call raises rather than gives a result.
     """
 
     after: int
@@ -34,16 +34,16 @@ class Attempt(Struct, frozen=True):
 
 
 class HedgePlan(Struct, frozen=True):
-    """A run of one function with stand-ins.
+    """A run of one function with fallbacks and hedges.
 
-    No two moments that mean different things are the same: calls begin at tens of milliseconds, or
-    where one before them ends, and end 3 milliseconds, or 6, or 9, behind tens; attempts are
-    cancelled in the middle of ten.
+    No two moments with different meanings are equal: calls begin at tens of milliseconds, or where
+    an earlier call ends, and end 3 milliseconds, or 6, or 9, behind tens; attempts are cancelled in
+    the middle of ten.
 
     Args:
         attempts: by their moments.
         after: milliseconds until a hedge, or a share of calls; None for no hedges.
-        at_most: share of calls that may have one.
+        at_most: share of calls that may have a hedge.
     """
 
     attempts: tuple[Attempt, ...]
@@ -55,7 +55,7 @@ _SHORT, _LONG, _LATE = 3, 23, 43
 
 
 def small_plans() -> Iterator[HedgePlan]:
-    """Yield every small run: one attempt of two functions, or two attempts of one."""
+    """Yield every small run: one attempt of two functions, or two attempts of one function."""
     steps = [Step(after, fails) for after in (_SHORT, _LONG, _LATE) for fails in (False, True)]
     pairs = list(product(steps, steps))
     for one, cancelled in product(pairs, (None, 5, 15, 35)):
@@ -67,7 +67,7 @@ def small_plans() -> Iterator[HedgePlan]:
 
 
 def random_plans(count: int, seed: int) -> Iterator[HedgePlan]:
-    """Yield so many runs of up to sixty attempts."""
+    """Yield `count` runs of up to sixty attempts."""
     drawn = random.Random(seed)
     for _ in range(count):
         after = drawn.choice([None, 10, 20, "p50", "p95"])

@@ -1,4 +1,4 @@
-"""A player of plans, on a clock that jumps, and the history that it makes."""
+"""A player of plans, on a clock that jumps, and the history that it records."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["begins", "gives", "fails", "ends cancelled", "outcome
 
 
 class Event(Struct, frozen=True):
-    """Something that happened.
+    """An event of a run.
 
     Args:
         at: milliseconds.
@@ -23,7 +23,7 @@ class Event(Struct, frozen=True):
         kind: of a call, or "outcome" and "is cancelled" of the attempt.
         function: number of the function, from 0.
         call: 0 for its first call for the attempt, 1 for the hedge.
-        said: by a result or an error: which call has made it.
+        said: text of a result or an error, which names its call.
     """
 
     at: int
@@ -35,7 +35,7 @@ class Event(Struct, frozen=True):
 
 
 class HedgeHistory(Struct, frozen=True):
-    """What a plan has come to."""
+    """The history of a played plan."""
 
     plan: HedgePlan
     events: tuple[Event, ...]
@@ -56,7 +56,7 @@ class Failed(Exception):
 def play_hedges(
     plan: HedgePlan, kind: type[StandIns[Any, Any]] = StandIns, loop: LoopName = "asyncio"
 ) -> HedgeHistory:
-    """Have a function with stand-ins called as a plan says."""
+    """Call a function with fallbacks and hedges as a plan says; return the history."""
     return run_virtual(partial(_Player(plan).play, kind), loop)
 
 

@@ -1,6 +1,6 @@
 """The suite of the task mailbox: programs, a player, checks, and the backend that plays.
 
-An operator need not have a mailbox; this suite is for mailboxes of users, and for the reference's.
+An operator need not have a mailbox; this suite is for mailboxes of users and of the reference.
 """
 
 from asyncwait.conformance.mailbox._backend import GENERATED, mailbox_backend, mailbox_cases

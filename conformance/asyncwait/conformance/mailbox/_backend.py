@@ -19,7 +19,7 @@ from asyncwait.spec.scenario import Capability
 from asyncwait.toolkit import running_loop
 
 GENERATED = 1_000
-"""Programs that are drawn for each stage."""
+"""Programs drawn for each stage."""
 
 
 def mailbox_cases(
@@ -51,11 +51,11 @@ class MailboxBackend(Struct, frozen=True):
 
 
 PARTS = ("mailbox", "executor", "run", "suspend", "report_error", "prepare_close", "drain", "close")
-"""Some of the names that a processor has; see `asyncwait.spec.mailbox.Processor`."""
+"""Names that a processor must have; see `asyncwait.spec.mailbox.Processor` for all."""
 
 
 def mailbox_backend(name: str) -> MailboxBackend:
-    """Return the mailbox that `name` opens, after it was opened once to see that it is one.
+    """Return the mailbox that `name` opens, after a trial opening shows that it is a mailbox.
 
     Args:
         name: "module:callable".

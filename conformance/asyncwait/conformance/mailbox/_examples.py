@@ -1,4 +1,4 @@
-"""The examples of the mailbox, rule by rule; see `_notation` for how to read them."""
+"""The examples of the mailbox, rule by rule; `_notation` describes their form."""
 
 from asyncwait.conformance.mailbox._notation import MailboxExample, examples, program
 

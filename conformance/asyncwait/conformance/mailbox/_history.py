@@ -1,8 +1,8 @@
-"""A trace as checks look at it: executions of steps, and letters on their way through the mailbox.
+"""A trace in the form that checks need: executions of steps, and letters in the mailbox.
 
-Events are in the order of their time, and a moment is the place of an event. What two threads do at
-the same time overlaps, and has no order: a letter is *surely* inside from
-the end of its sending on, and gone when it is run, or given back.
+Events are in the order of their time, and a moment is the place of an event. Simultaneous steps of
+two threads overlap, and have no order: a letter is *surely* inside from the end of its sending
+until it is run or given back.
 """
 
 import math
@@ -18,17 +18,17 @@ from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step
 NEVER = math.inf
 
 TAKES = frozenset({"take", "try_take", "run_one", "try_run_one"})
-"""What takes with a priority of its own."""
+"""Steps that take with a priority of their own."""
 
 FROM_BATCH = frozenset({"try_take_from_batch", "run", "run_what_is_left"})
-"""What takes with the lowest."""
+"""Steps that take with the lowest priority."""
 
 RUNS_MAILS = frozenset({"run_one", "try_run_one", "run", "run_what_is_left"})
-"""What runs the mail that it takes itself."""
+"""Steps that themselves run the mail that they take."""
 
 GIVES_BACK = frozenset({"close", "drain", "close_processor"})
 STEERS = frozenset({"suspend", "all_actions_completed", "report_error", "resume"})
-"""What may send a mail that the program does not know."""
+"""Steps that may send a mail that the program does not know."""
 
 _ENDS = {
     "quiesce": "quiesced",
@@ -51,16 +51,16 @@ class Execution(Struct, eq=False):
 
     @property
     def does(self) -> str:
-        """What."""
+        """The verb of the step."""
         return self.step.does
 
     @property
     def is_well(self) -> bool:
-        """Whether it is over, and raised nothing."""
+        """Whether it is over, and raised no error."""
         return self.end < NEVER and not self.seen.error
 
     def is_before(self, moment: float) -> bool:
-        """Whether it was over before."""
+        """Whether it was over before a moment."""
         return self.end < moment
 
     def __str__(self) -> str:
@@ -93,22 +93,22 @@ class Letter(Struct, eq=False):
 
     @property
     def name(self) -> str:
-        """Of the mail."""
+        """The name of the mail."""
         return self.post.name
 
     @property
     def gone(self) -> float:
-        """When it was inside no longer, or never. What gives it back has found it inside."""
+        """Moment from which it was inside no longer; a step that gives it back found it inside."""
         backs = (execution.begin + 0.5 for execution in self.given_back)
         return min([*(run.at for run in self.runs), *backs], default=NEVER)
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it was sent, without an error."""
+        """Whether it was sent without an error."""
         return self.sent.is_well
 
     def is_inside(self, moment: float) -> bool:
-        """Whether it surely waited then. Whose future is cancelled, may be gone unseen."""
+        """Whether it surely waited then; a letter with a cancelled future may be gone unseen."""
         return self.sent.is_well and self.sent.end < moment < self.gone and self.cancelled > moment
 
     def is_seen_by(self, priority: int, *, with_deferred: bool = False) -> bool:
@@ -118,18 +118,18 @@ class Letter(Struct, eq=False):
 
 
 class MailboxHistory:
-    """What happened, from one trace."""
+    """The executions, letters and runs of one trace."""
 
     def __init__(self, trace: MailboxTrace) -> None:
         self.trace = trace
         self.executions: list[Execution] = []
         self.letters: dict[str, Letter] = {}
         self.runs: list[Run] = []
-        self.actions: list[int] = []  # when the default action began
+        self.actions: list[int] = []  # beginnings of the default action
         self.acted: list[int] = []
-        self.failed: list[int] = []  # when it raised
+        self.failed: list[int] = []  # moments at which it raised
         self.waits: list[tuple[int, Execution]] = []
-        self.stirs: list[tuple[int, Execution, Value]] = []  # with how many turns
+        self.stirs: list[tuple[int, Execution, Value]] = []  # with the number of turns
         self.turns: list[int] = []
         self.described: list[tuple[int, str]] = []
         self._read()
@@ -214,11 +214,11 @@ class MailboxHistory:
         return tuple(letter for letter in self.letters.values() if letter.is_accepted)
 
     def inside(self, moment: float) -> list[Letter]:
-        """Return the letters that surely waited then, in the order in which they were sent."""
+        """Return the letters that surely waited then, in the order of their sending."""
         return [letter for letter in self.accepted if letter.is_inside(moment)]
 
     def maybe_inside(self, execution: Execution) -> list[Letter]:
-        """Return the letters that may have waited meanwhile, those that surely did among them."""
+        """Return the letters that may have waited during a step, or surely did."""
         return [
             letter
             for letter in self.letters.values()
@@ -232,15 +232,15 @@ class MailboxHistory:
         return [run for run in self.runs if run.amid is execution]
 
     def letter_of(self, run: Run) -> Letter | None:
-        """Return the letter that was run, if the program has sent it."""
+        """Return the letter of a run; None if the program has not sent it."""
         return self.letters.get(run.mail)
 
     def states(self, execution: Execution) -> set[str]:
-        """Return the states that the mailbox may have had when it was asked for something."""
+        """Return the states that the mailbox may have had during a step."""
         return self.states_at(execution.begin, execution.end, but=execution)
 
     def states_at(self, begin: float, end: float, but: Execution | None = None) -> set[str]:
-        """Return the states between two moments."""
+        """Return the states that the mailbox may have had between two moments."""
         sure, maybe = 0, set[int]()
         for each in self.executions:
             if each is but or each.does not in _ENDS or each.seen.error:
@@ -253,18 +253,18 @@ class MailboxHistory:
         return {_STATES[sure], *(_STATES[state] for state in maybe if state > sure)}
 
     def steered(self, moment: float) -> int:
-        """Return how many mails may have been inside by then that the program does not know."""
+        """Return how many mails unknown to the program may have been inside by then."""
         return sum(each.does in STEERS and each.begin < moment for each in self.executions)
 
     def batched(self, letter: Letter, moment: float) -> bool:
-        """Whether a letter was surely in the batch then: one was made since it was sent."""
+        """Whether a letter was surely in the batch then: a batch was made after its sending."""
         return any(
             each.is_well and letter.sent.end < each.begin and each.end < moment
             for each in self.of("create_batch")
         )
 
     def unbatched(self, letter: Letter, moment: float) -> bool:
-        """Whether a letter was surely not in the batch then: none was made since."""
+        """Whether a letter was surely in no batch then: none was made since its sending."""
         return not any(
             each.begin < moment and each.end > letter.sent.begin
             for each in self.executions
@@ -273,14 +273,14 @@ class MailboxHistory:
 
 
 def sight_of(execution: Execution) -> tuple[int, bool]:
-    """Return the priority of what takes, and whether it also sees deferred mails."""
+    """Return the priority of a taking step, and whether it also sees deferred mails."""
     if execution.does in TAKES:
         return execution.step.priority, execution.step.with_deferred
     return MAIN, False
 
 
 def sees(execution: Execution, letter: Letter) -> bool:
-    """Whether what takes sees a letter."""
+    """Whether a taking step sees a letter."""
     priority, with_deferred = sight_of(execution)
     return letter.is_seen_by(priority, with_deferred=with_deferred)
 

@@ -1,4 +1,4 @@
-"""Programs as text: steps are words, apart by blanks.
+"""Programs as text: steps are words, separated by blanks.
 
 execute:m          the owner sends a mail m             a.execute:m    sender a does
 execute:m@2        with priority 2                      try_take@2     a taker of priority 2
@@ -47,16 +47,16 @@ _TAKERS = {"try_take", "take", "run_one", "try_run_one", "should_interrupt", "is
 
 
 def program(text: str, *action: str, **options: Any) -> Program:
-    """Return the program that does the steps in `text`."""
+    """Return the program of the steps in `text`."""
     runs = tuple(tuple(_steps(iter(run.split()))) for run in action)
     return Program(tuple(_steps(iter(text.split()))), runs, **options)
 
 
 def program_of(lines: Iterable[str]) -> Program:
-    """Return the program that is written as `notation_of` gives it.
+    """Return the program in lines of the form that `notation_of` gives.
 
     Raises:
-        ValueError: a line says nothing of a program, or a word is no step.
+        ValueError: a line is no part of a program, or a word is no step.
     """
     steps: list[str] = []
     options: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def examples(text: str) -> tuple[MailboxExample, ...]:
     """Return the examples in `text`: a name with its rules, and below it a sentence and lines.
 
     Raises:
-        ValueError: a line says nothing of a program, or a word is no step.
+        ValueError: a line is no part of a program, or a word is no step.
     """
     return tuple(_example(about, below) for about, below in entries(text))
 
@@ -153,7 +153,7 @@ def _word(step: Step) -> str:
 
 
 LONGEST = 300
-"""Characters of the text about one event."""
+"""Longest text about one event, in characters."""
 
 
 def trace_lines(trace: MailboxTrace, violation: Violation | None = None) -> Iterator[str]:

@@ -33,28 +33,28 @@ from asyncwait.spec.mailbox.program import (
 from asyncwait.toolkit import running_loop
 
 ENDS_WITHIN = 20.0
-"""Seconds that a sender may take: it never waits for the owner, but for the machine perhaps."""
+"""Seconds that a sender may take: it never waits for the owner, but perhaps for a processor."""
 
 TURNS = 8
-"""Turns that a neighbour asks for."""
+"""Turns of a neighbour on the loop."""
 
 PASSING = (10, 1_000, 100_000)
 """Seconds of the virtual clock that pass while the owner waits and has nothing to do."""
 
 STIRS = 10
-"""Turns of the loop that show that it does not rest: the director's own are two or three."""
+"""Turns of the loop that show that it does not rest: the director itself needs two or three."""
 
 HELD = 0.05
-"""Seconds of the real clock that a section gives to others who must not come in meanwhile. A sound
-mailbox keeps them out for as long; one that does not lets them in within microseconds."""
+"""Seconds of the real clock that a section gives to senders that must not come in meanwhile. A
+sound mailbox keeps them out for as long; a faulty mailbox lets them in within microseconds."""
 
 ASKED = 3.0
-"""Seconds of the real clock that a section gives to others who ask without a lock: a sound mailbox
-answers within microseconds, unless the machine has no time for it."""
+"""Seconds of the real clock that a section gives to questions that need no lock: a sound mailbox
+answers within microseconds, unless the machine is busy."""
 
 
 def play_program(program: Program, open_processor: OpenProcessor, stage: Stage) -> MailboxTrace:
-    """Play `program` and return what happened; never raise because of the mailbox."""
+    """Play `program` and return its trace; never raise because of the mailbox."""
     loop: LoopName = "trio" if stage == "trio" else "asyncio"
     player = _Player(program, open_processor, with_threads=stage == "threads")
     return run_virtual(player.play, loop)
@@ -147,7 +147,7 @@ class _Player:
                 await self._let_time_pass(self._waiting)
 
     async def _let_time_pass(self, waiting: int) -> None:
-        """See whether the loop is at rest while the owner waits: nothing happens by itself."""
+        """Check that the loop rests while the owner waits: no event happens by itself."""
         for seconds in PASSING:
             before = self._spin.in_all
             await anyio.sleep(seconds)
@@ -224,7 +224,7 @@ class _Player:
             self._recorder.acting = OWNER
 
     def _have_done(self, step: Step) -> None:
-        """Let a sender's thread do a step, and meanwhile do here what the step asks of the owner.
+        """Let a sender's thread do a step, and run the step's jobs for the owner here meanwhile.
 
         A sender never waits for the owner's task.
         """
@@ -239,7 +239,7 @@ class _Player:
         self._outlast()
 
     def _section(self, step: Step) -> None:
-        """Run a section; steps of others that come in meanwhile get a little time."""
+        """Run a section; steps of other threads that come in meanwhile get a little time."""
 
         def within() -> str:
             for inner in step.within:
@@ -274,7 +274,7 @@ class _Player:
     # Many at once
 
     async def _storm(self, step: Step) -> None:
-        """Have all senders send at once, each its own mails."""
+        """Make all senders send their own mails at once."""
         assert step.mail is not None
         posts = {name: _storm_of(step.mail, name, step.number) for name in SENDERS}
         if not self._hands:

@@ -1,4 +1,4 @@
-"""Programs drawn from a seed: a few mails, a few takers, now and then the end."""
+"""Programs drawn from a seed: a few mails, a few takers, sometimes the end."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ _SHARES = {
     "sections": 2,
     "ends": 4,
 }
-"""Of a hundred steps."""
+"""Shares of the kinds of steps, of a hundred."""
 
 _FLAGS = {"^": 0.25, "~": 0.2, "!": 0.06, "%": 0.1}
-"""How often a mail is urgent, deferrable, raises, or has a description that is a function."""
+"""Shares of mails that are urgent, are deferrable, raise, or have a function as description."""
 
 _PRIORITIES = (-1, 0, 0, 1, 2)
 _TAKES = ["try_take", "try_take", "try_run_one", "try_run_one", "try_take_from_batch", "take"]
@@ -92,7 +92,7 @@ class _Drawing:
         return f"{self._sender()}{self._one(_STEERS)}" if self._chance(0.4) else "run"
 
     def _cancels(self) -> str:
-        """Cancel a wait if there may be one, now or some turns after the step before; or a mail."""
+        """Cancel a wait that may exist, now or some turns after the step before; or a mail."""
         if self._chance(0.5):
             return f"cancel_wait#{self._rng.randint(0, MOST_TURNS)}{'&' * self._chance(0.3)}"
         if not self._submitted:
@@ -120,17 +120,17 @@ class _Drawing:
         return f"{self._sender() if by is None else by}{word}{does}"
 
     def _does(self) -> str:
-        """Return what a mail does: mostly nothing."""
+        """Return the steps of a mail: mostly none."""
         if self._chance(0.75):
             return ""
         others = [f"resume#{self._rng.randint(0, 1)}", f"try_run_one@{self._one(_PRIORITIES)}"]
-        if not self._loops:  # A loop that is quiesced amid its run can't be told to end any more.
+        if not self._loops:  # A loop that is quiesced amid its run could not be ended any more.
             others.append(self._one(("has_mail", "quiesce")))
         does = self._sends(depth=0, by="") if self._chance(0.6) else self._one(others)
         return f" {{ {does} }}"
 
     def _sender(self) -> str:
-        """Return what stands before a step: nothing for the owner."""
+        """Return the prefix of a step: empty for the owner."""
         return self._one(("", *(f"{name}." for name in SENDERS)))
 
     def _chance(self, share: float) -> bool:

@@ -19,7 +19,7 @@ from asyncwait.spec.mailbox import (
 from asyncwait.spec.mailbox.program import OWNER, FutureSeen, Post, Seen, Step, Value
 
 MOST_EVENTS = 20_000
-"""Of a trace: a mailbox that makes more of any program goes round in circles."""
+"""Longest trace, in events: a mailbox that makes more of any program goes round in circles."""
 
 
 class Runaway(BaseException):
@@ -64,7 +64,7 @@ class Recorder:
         """Note an event.
 
         Raises:
-            Runaway: there are too many.
+            Runaway: the trace has too many events.
         """
         event = Seen(kind, by=self.who(), **what)
         with self._lock:
@@ -89,7 +89,7 @@ def said(error: BaseException | None) -> str:
 
 
 Gave: TypeAlias = tuple[Value, tuple[str, ...]]
-"""What a step gave, and the mails that it took or gave back."""
+"""The value of a step, and the mails that it took or gave back."""
 
 ACTION = "action"
 """The name of the error that the default action raises."""
@@ -157,8 +157,8 @@ class Steps:
         """Do a step that can't wait, and record its outcome, errors too.
 
         Args:
-            step: to do.
-            do: does it in place of `do`, and returns its value.
+            step: the step.
+            do: does the step in place of the method `do`, and returns its value.
         """
         number = self._recorder.begin(step=step)
         try:
@@ -171,7 +171,7 @@ class Steps:
             self._recorder.note("end", of=number, value=gave[0], mails=gave[1])
 
     def do(self, step: Step) -> Gave:
-        """Do a step that can't wait; return what it gives."""
+        """Do a step that can't wait; return its outcome."""
         if step.does in self._takes:
             mails = [mail for mail in self._takes[step.does](step) if mail is not None]
             names = tuple(self._description(mail) for mail in mails)
@@ -182,7 +182,7 @@ class Steps:
         return _plain(self._verbs[step.does](step)), ()
 
     def take_over(self, mail: Mail) -> Gave:
-        """Return what a step gives that took `mail`, once that has been run."""
+        """Run the `mail` that a step took; return the outcome of the step."""
         name = self._description(mail)
         self.run_taken(mail)
         return None, (name,)
@@ -193,13 +193,13 @@ class Steps:
             mail.run()
 
     def futures_seen(self) -> tuple[FutureSeen, ...]:
-        """Return what has become of the futures."""
+        """Return the states of the futures."""
         return tuple(FutureSeen(mail, _state(future)) for mail, future in self._futures.items())
 
     def act(self, controller: Controller) -> None:
-        """Be the default action, which steers its loop by what it is given, as all others do then.
+        """Run as the default action; from now on steps steer the loop by `controller`.
 
-        The controller may be another object than the processor, and later steps may use it.
+        The controller may be another object than the processor.
         """
         self._controller = controller
         number, self._runs = self._runs, self._runs + 1

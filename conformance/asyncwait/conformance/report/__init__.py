@@ -1,4 +1,4 @@
-"""Reports: what a verification found, as data, for people, and in forms that other tools read."""
+"""Reports: the findings of a verification, as data, for people, and in forms for other tools."""
 
 from asyncwait.conformance.report._json_lines import read_lines, report_to_lines, write_lines
 from asyncwait.conformance.report._model import (

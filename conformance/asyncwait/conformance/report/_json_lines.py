@@ -1,8 +1,8 @@
 """A report as JSON lines: written whole, and read back however damaged it is.
 
-A report tells what is broken, so it must not look better for being damaged: a file that was cut
-lacks the line that counts the others, or the end of it. All that can be read of it is given, and
-with it the reason why it proves nothing.
+Damage must not make a report look better: a file that was cut lacks the line that counts the
+others, or the end of that line. The reader returns all that can be read, and the reason why the
+report proves nothing.
 """
 
 import codecs
@@ -39,12 +39,12 @@ T = TypeVar("T", bound=Struct)
 
 
 def size_of(part: Struct) -> int:
-    """Return how many bytes of JSON a part of a report has."""
+    """Return the size of a part of a report, in bytes of JSON."""
     return len(msgspec.json.encode(readable(part)))
 
 
 def readable(part: T) -> T:
-    """Return a part of a report with what no file can hold written out."""
+    """Return a part of a report with characters escaped that no file can hold."""
     try:
         msgspec.json.encode(part)
     except UnicodeEncodeError:
@@ -83,7 +83,7 @@ def no_report(name: str, number: int, got: str) -> InvalidConfig:
 
 
 class Reading:
-    """What was read of a file so far."""
+    """The part of a file that was read so far."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -98,7 +98,7 @@ class Reading:
         """Take one line.
 
         Raises:
-            InvalidConfig: it is the first, and no report begins so; or it is not, and one does.
+            InvalidConfig: the first line begins no report, or a later line begins another report.
             NotWholeError: it can't be read, or is out of place.
         """
         if number == 1:
@@ -166,10 +166,10 @@ class Reading:
                 raise NotWholeError(f"line {number} is out of place")
 
     def require_end(self) -> None:
-        """Refuse what has no end, or another one than it was written with.
+        """Refuse a file without an end, or with an end that does not fit the lines.
 
         Raises:
-            NotWholeError: it has not.
+            NotWholeError: the end is missing, or does not fit.
         """
         footer = self._footer
         if self._lines == 0:
@@ -185,10 +185,10 @@ class Reading:
             _require_whole(run.closed())
 
     def report(self, doubt: str) -> Report:
-        """Return what was read.
+        """Return the report.
 
         Args:
-            doubt: why it is not whole; empty if it is.
+            doubt: why the file is not whole; empty if it is.
         """
         said = f"{self._name} is not whole: {doubt}" if doubt else ""
         header = msgspec.structs.replace(self._header, doubt=said or self._header.doubt)
@@ -196,7 +196,7 @@ class Reading:
         return Report(header, tuple(self._rules.values()), runs)
 
     def _unread(self, doubt: str) -> Iterator[Run]:
-        """Yield a run without results for each backend of which nothing is left but its name."""
+        """Yield a run without results for each backend of which only the name is left."""
         read = {run.name for run in self._runs}
         header = self._header
         for name in header.backends:
@@ -215,12 +215,11 @@ class _OpenRun:
 
     @property
     def name(self) -> str:
-        """Of the backend."""
         return self._header.name
 
     @property
     def is_open(self) -> bool:
-        """Whether more of it may follow."""
+        """Whether more lines of it may follow."""
         return self._footer is None
 
     def add(self, line: Played | Result | RunFooter) -> None:
@@ -242,13 +241,13 @@ class _OpenRun:
 
 
 class _Form(Struct, frozen=True):
-    """As much of a header as every version writes."""
+    """The part of a header that every version writes."""
 
     format: int
 
 
 def _require_drawable(played: Played) -> None:
-    """Refuse a trace that no run can have given: nobody could draw it."""
+    """Refuse a trace that no run can have given: it can't be drawn."""
     if played.trace is None or played.as_played is None:
         return
     require_flat_trace(played.trace)
@@ -257,7 +256,7 @@ def _require_drawable(played: Played) -> None:
 
 
 def _require_whole(run: Run) -> None:
-    """Refuse a run of which a part is missing, or whose verdict is not that of its results."""
+    """Refuse a run of which a part is missing, or whose verdict contradicts its results."""
     if run.header.doubt:
         return
     if run.footer is None:
@@ -270,20 +269,20 @@ def _require_whole(run: Run) -> None:
 
 
 LONGEST_LINE = 8 << 20
-"""Bytes; what a report holds is far below, see `MOST_OF_ONE` in `_of_verdicts`."""
+"""Longest line in bytes; lines of reports are far shorter, see `MOST_OF_ONE` in `_of_verdicts`."""
 
 MOST_BYTES = 128 << 20
-"""Of a file: some hundred backends, each of which breaks every rule."""
+"""Largest file in bytes: some hundred backends, each of which breaks every rule."""
 
 LONGEST_DOUBT = 1_000
-"""Characters of what is said of a report that is not whole: it may quote what stands there."""
+"""Longest doubt about a report, in characters: it may quote the report."""
 
 
 def report_to_lines(report: Report) -> bytes:
-    """Return a report as it stands in a file.
+    """Return a report as the bytes of a file.
 
     Raises:
-        InvalidConfig: it would be longer than what is read.
+        InvalidConfig: it would exceed `MOST_BYTES`.
     """
     lines = [_encoded(line) for line in _lines_of(report)]
     body = b"".join(lines)
@@ -305,11 +304,11 @@ def write_lines(report: Report, path: Path) -> None:
 def read_lines(path: Path) -> Report:
     """Read a report from a file.
 
-    One that is not whole is read as far as that goes: its `doubt`, and that of each run in it,
+    A damaged report is read as far as possible: its `doubt`, and the `doubt` of each of its runs,
     says why it proves nothing.
 
     Raises:
-        InvalidConfig: there is no report to be read; the message says what to do.
+        InvalidConfig: the file is no readable report; the message says what to do.
     """
     try:
         with open_file(path) as file:
@@ -363,11 +362,10 @@ def _raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _as_written(line: bytes) -> bytes:
-    """Return a line without what other programs do to files of text.
+    """Return a line without the changes that other programs make to files of text.
 
-    A line feed may have become one behind a carriage return, and a mark of UTF-8 may stand before
-    the first: neither can be a part of what was written, so the digest is that of the lines
-    without them.
+    A program may have put a carriage return before the line feed, or a mark of UTF-8 before the
+    first line. No written line contains either, so the digest covers the lines without them.
     """
     line = line.removeprefix(codecs.BOM_UTF8)
     return line.removesuffix(b"\r\n") + b"\n" if line.endswith(b"\r\n") else line

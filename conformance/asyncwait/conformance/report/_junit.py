@@ -1,7 +1,7 @@
 """A report as JUnit XML, which build servers read: a suite for each backend, a case for each rule.
 
-What decides nothing is an error there, not a success that was skipped over: a build server counts
-errors, and a rule that nobody has seen hold is not one that holds.
+A status that decides nothing is an error there, not a skipped success: a build server counts
+errors, and a rule that was never seen to hold does not hold.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ WHOLE = "everything was played and judged"
 """The case of a suite that is no rule."""
 
 LONGEST = 2_000
-"""Characters of an attribute."""
+"""Longest attribute, in characters."""
 
 
 def to_junit(report: Report) -> bytes:
@@ -41,7 +41,7 @@ def to_junit(report: Report) -> bytes:
         suites.append(_suite(report, run, title))
     if report.doubt:
         suites.append(_doubt(report.doubt))
-    for key in ("tests", "failures", "errors"):  # "skipped" is not known there to Jenkins
+    for key in ("tests", "failures", "errors"):  # Jenkins does not know "skipped" there.
         suites.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
     suites.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
     ET.indent(suites)
@@ -91,7 +91,7 @@ def _said(run: Run, result: Result) -> str:
 
 
 def _add_whole(suite: ET.Element, run: Run) -> None:
-    """Add the case that fails where the verdict does, and no rule says so."""
+    """Add the case that fails where the verdict fails for another reason than a rule."""
     case = _case(suite, run, "verdict", WHOLE)
     case.set("time", suite.get("time", ""))  # All rules are judged by the same runs.
     errors: tuple[str, ...] = run.footer.errors if run.footer else ()
@@ -104,7 +104,7 @@ def _add_whole(suite: ET.Element, run: Run) -> None:
 
 
 def _case(suite: ET.Element, run: Run, group: str, name: str) -> ET.Element:
-    """Add a case; a build server takes what stands before the last dot of a class for a package."""
+    """Add a case; build servers take the text before the last dot of a class for a package."""
     group = f"{run.name.replace('.', '_')}.{group.replace('.', '_')}"
     return ET.SubElement(
         suite, "testcase", classname=_clean(group), name=_clean(name), time="0.000"

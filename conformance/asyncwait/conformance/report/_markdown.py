@@ -1,6 +1,6 @@
 """A report in Markdown, as a page and as a row; and in one word, as a badge that shields.io draws.
 
-Texts of others must mean nothing but themselves in it.
+Markup in foreign texts is escaped.
 """
 
 import re
@@ -24,7 +24,7 @@ from asyncwait.spec.texts import lines_of, one_line
 _SPECIAL = re.compile(r"[\\`*_~\[\]<>&|#$@]|:(?=//)|(?<=www)\.|^[-+=]")
 _NUMBER = re.compile(r"^(\d+)([.)])(?= )")
 LONGEST = 2_000
-"""Characters of a text in a sentence or a cell."""
+"""Longest text in a sentence or a cell, in characters."""
 
 _FENCE = re.compile("`{3,}")
 
@@ -36,7 +36,7 @@ def plain(text: str) -> str:
 
 
 def with_code(text: str) -> str:
-    """Return a text of a rule in one line: as it is between backticks, else plain."""
+    """Return a text of a rule in one line: code between backticks unchanged, the rest escaped."""
     parts = " ".join(text.split()).split("`")
     if len(parts) % 2 == 0:
         return plain(text)
@@ -52,7 +52,7 @@ def _spaced(part: str) -> str:
 
 
 def fenced(given: Iterable[str]) -> list[str]:
-    """Return lines of ours as a block of code, whatever fences are in them."""
+    """Return our lines as a block of code, whatever fences they contain."""
     lines = [each for line in given for each in lines_of(line)]
     longest = max((len(f) for line in lines for f in _FENCE.findall(line)), default=2)
     fence = "`" * (longest + 1)
@@ -70,7 +70,7 @@ DRAWN = 5
 """Failing rules of each backend whose evidence is drawn; the others are named."""
 
 MOST_BYTES = 900_000
-"""Of the page: GitHub shows nothing of one above 1 MiB."""
+"""Largest page, in bytes: GitHub shows no page above 1 MiB."""
 
 
 def to_summary(report: Report) -> str:
@@ -119,7 +119,7 @@ def _verdicts(report: Report) -> Iterator[str]:
 
 
 def _remarks(run: Run) -> Iterator[str]:
-    """Yield the verdict in one line where there is more to it than green, and what went wrong."""
+    """Yield the verdict in one line if it is not plain green, and the errors."""
     if run.word != "conformant":
         yield f"- {plain(run.line)}"
     for error in run.footer.errors if run.footer else ():
@@ -189,13 +189,13 @@ _COLORS: Mapping[Word, str] = {
 }
 
 LONGEST_BADGE = 40
-"""Characters of a badge that names its profiles; a longer one counts them."""
+"""Longest badge that names its profiles, in characters; a longer badge counts them."""
 
 _COLUMNS = ("operator", "verdict", "rules passed / applicable", "scenarios", "asyncwait", "when")
 
 
 def to_badge(report: Report) -> bytes:
-    """Return the badge: the worst verdict, and what it is about."""
+    """Return the badge: the worst verdict, and its scope."""
     badge = {
         "schemaVersion": 1,
         "label": "asyncwait",
@@ -218,13 +218,13 @@ def _message(report: Report) -> str:
 
 
 def _is_partial(report: Report) -> bool:
-    """Whether it is green about a part of the rules only: no badge is for that."""
+    """Whether it is green on a part of the rules only: such a report gets no colored badge."""
     is_green = report.word in {"conformant", "conformant with expected failures"}
     return is_green and any(run.header.only for run in report.newest)
 
 
 def to_row(report: Report) -> str:
-    """Return a row of Markdown for each backend, below a comment that says what the columns are."""
+    """Return a row of Markdown for each backend, below a comment that names the columns."""
     head = f"<!-- | {' | '.join(_COLUMNS)} | -->"
     return "\n".join([head, *(_row(report, run) for run in report.newest), ""])
 
@@ -237,7 +237,7 @@ def _row(report: Report, run: Run) -> str:
 
 
 def _when(report: Report, run: Run) -> str:
-    """Return the day of a run; where there are several of its backend, the moment, in UTC."""
+    """Return the day of a run; if its backend has several runs, the moment in UTC."""
     count = count_of(report, run.name)
     if count == 1:
         return run.header.created.partition("T")[0]

@@ -1,17 +1,17 @@
-"""A report as data: what a verification found, with the evidence, apart from any way to show it.
+"""A report as data: the findings of a verification, with the evidence, apart from any display.
 
     Report
       Header                  the file: format, versions, when and where
-      RuleText ...            what each rule says, once for all backends
+      RuleText ...            the text of each rule, once for all backends
       Run ...                 one for each backend
-        RunHeader             what was asked of it
+        RunHeader             the request
         Played ...            scenarios that show something, each with its trace, once for all rules
         Result ...            one for each rule; its evidence points into `played`
         RunFooter             the verdict
-      Footer                  how much there is
+      Footer                  the number of lines
 
-Each of those below `Report` and `Run` is one line of the file, in this order. Several reports are
-merged into one, and tell what changed between the runs of a backend.
+Each part below `Report` and `Run` is one line of the file, in this order. Several reports are
+merged into one, which shows the changes between the runs of a backend.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,16 +30,16 @@ from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import name_of, one_line
 
 FORMAT = 1
-"""Of the file; one that a newer version wrote in another way has a higher number."""
+"""Format of the file; a newer version that writes a file differently has a higher number."""
 
 Number = Annotated[int, Meta(ge=0)]
 
 RuleId = Annotated[str, Meta(max_length=100)]
-"""It stands in tables and links."""
+"""Id of a rule; bounded, as it appears in tables and links."""
 
 
 class Header(Struct, frozen=True, tag="asyncwait-report"):
-    """What a file begins with."""
+    """The first line of a file."""
 
     format: Number
     asyncwait: str
@@ -52,10 +52,10 @@ class Header(Struct, frozen=True, tag="asyncwait-report"):
 
 
 class RuleText(Struct, frozen=True, tag="rule"):
-    """What a rule says.
+    """The text of a rule.
 
     Args:
-        hint: what to look for in one's own code where it is broken; Markdown, may be empty.
+        hint: what to look for in the operator's code if it is broken; Markdown, may be empty.
     """
 
     id: RuleId
@@ -70,10 +70,10 @@ class RuleText(Struct, frozen=True, tag="rule"):
 
 
 class RunHeader(Struct, frozen=True, tag="backend"):
-    """What was asked of a backend.
+    """The request to verify a backend.
 
     Args:
-        capabilities: what it declares, sorted.
+        capabilities: declared capabilities, sorted.
         spec: the version of the specification that it claims; empty for the newest.
     """
 
@@ -91,23 +91,23 @@ class RunHeader(Struct, frozen=True, tag="backend"):
 
 
 class Played(Struct, frozen=True, tag="played", omit_defaults=True):
-    """A scenario that shows something, and what was observed in it.
+    """A scenario that shows something, with its trace.
 
-    One that would fill the report is drawn in words instead, as far as a person reads.
+    A scenario that would fill the report is drawn in words instead, as much as a person reads.
 
     Args:
         name: of the example, or the number of the generated scenario.
-        id: under which the scenario can be asked for again.
-        generated: nobody has written it by hand.
-        planned: the scenario; None where it is too long.
-        scenario: the same, adapted to what the backend can do: this was played. None where it is
-            too long, or where nothing had to be adapted.
-        trace: what was observed; None where it is too long.
-        drawn: scenario and timeline in lines, where they are too long.
-        replay: the command that plays it again; empty where there is none.
+        id: the id with which `asyncwait play` plays the scenario again.
+        generated: whether it was generated rather than written by hand.
+        planned: the scenario; None if it is too long.
+        scenario: the played scenario, adapted to the capabilities of the backend. None if it is
+            too long, or if nothing had to be adapted.
+        trace: the trace; None if it is too long.
+        drawn: scenario and timeline in lines, if they are too long.
+        replay: the command that plays it again; empty if none does.
         anywhere: the same for a machine that does not know the id; empty if it is too long.
-        left_out: what of it is not here, and how long that is; empty if it is all here.
-        number: how many stand before it in its run.
+        left_out: the parts left out, and their length; empty if it is complete.
+        number: the number of scenarios before it in its run.
     """
 
     name: str
@@ -124,23 +124,23 @@ class Played(Struct, frozen=True, tag="played", omit_defaults=True):
 
     @property
     def label(self) -> str:
-        """What it is called where it is told of."""
+        """The name of the scenario in messages."""
         name = name_of(self.name)
         return f"{name} ({one_line(self.id)})" if self.replay else name
 
     @property
     def again(self) -> str:
-        """The one command that plays it again: the one for any machine, if there is one."""
+        """The command that plays it again: preferably the command for any machine."""
         return self.anywhere or self.replay
 
     @property
     def as_played(self) -> Scenario | None:
-        """The scenario as the backend was given it; None where it is too long."""
+        """The scenario as the backend got it; None if it is too long."""
         return self.scenario or self.planned
 
 
 class Evidence(Struct, frozen=True):
-    """Where a rule was broken.
+    """A violation of a rule.
 
     Args:
         at: ms since the leg began.
@@ -153,15 +153,15 @@ class Evidence(Struct, frozen=True):
 
     @property
     def violation(self) -> Violation:
-        """The same, as a timeline is drawn with it."""
+        """The violation in the form that timelines need."""
         return Violation(self.text, self.at, self.leg)
 
 
 class Result(Struct, frozen=True, tag="result", omit_defaults=True):
-    """What was found of a rule.
+    """The findings on a rule.
 
     Args:
-        explained_by: the cause that explains it; empty where it is a cause, or passes.
+        explained_by: the cause that explains it; empty if it is a cause, or passes.
     """
 
     rule: RuleId
@@ -178,10 +178,10 @@ class Result(Struct, frozen=True, tag="result", omit_defaults=True):
 
 
 class RunFooter(Struct, frozen=True, tag="verdict"):
-    """What the suite says of a backend.
+    """The verdict on a backend.
 
     Args:
-        seconds: how long it took.
+        seconds: duration of the verification.
         stopped: why not everything was played; empty if everything was.
     """
 
@@ -205,17 +205,17 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
 
 
 class Footer(Struct, frozen=True, tag="end"):
-    """What a whole file ends with; one without it was cut."""
+    """The last line of a whole file; a file without it was cut."""
 
     lines: Number
     sha256: str
 
 
 class Run(Struct, frozen=True, dict=True):
-    """All that is said of one backend.
+    """All findings on one backend.
 
     Args:
-        footer: the verdict; None where the file was cut before it.
+        footer: the verdict; None if the file was cut before it.
     """
 
     header: RunHeader
@@ -225,7 +225,7 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def name(self) -> str:
-        """Of the backend."""
+        """The name of the backend."""
         return self.header.name
 
     @property
@@ -237,12 +237,12 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def word(self) -> Word:
-        """The verdict; of a file that is not whole nothing is concluded."""
+        """The verdict; a file that is not whole is inconclusive."""
         return "inconclusive" if self.doubt or self.footer is None else self.footer.word
 
     @property
     def claim(self) -> str:
-        """The verdict, what it is about, and if that is a part of the rules only, how many."""
+        """The verdict, its scope, and the number of rules if it covers only a part of them."""
         if self.doubt or self.footer is None:
             return "inconclusive"
         rules = counted(len(self.header.only), "rule")
@@ -258,13 +258,13 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def details(self) -> str:
-        """What the line says behind name and claim."""
+        """The line without name and claim."""
         said = self.line.removeprefix(f"{name_of(self.name)}: ").removeprefix(self.claim)
         return said.removeprefix(self.footer.claim if self.footer else "").strip()
 
     @property
     def exit_code(self) -> int:
-        """What a command says of it."""
+        """The exit code of a command for this verdict."""
         return EXIT_CODES[self.word]
 
     @cached_property
@@ -274,12 +274,12 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def failed(self) -> tuple[Result, ...]:
-        """What speaks against the backend: the causes in their order, then what they explain."""
+        """Findings against the backend: the causes in their order, then the rules they explain."""
         found = [r for r in self.results if r.status in {"fail", "unexpected-pass"}]
         return tuple(sorted(found, key=lambda r: r.cause or len(found) + 1))
 
     def told(self, most: int) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
-        """Return the first failures that no other explains, and the others of these."""
+        """Return the first `most` failures that no other failure explains, and the rest of them."""
         own = tuple(result for result in self.failed if not result.explained_by)
         return own[:most], own[most:]
 
@@ -289,12 +289,12 @@ class Run(Struct, frozen=True, dict=True):
 
     @property
     def applicable(self) -> int:
-        """How many rules it is held to."""
+        """Number of rules that apply to the backend."""
         return len(self.results) - self.count("not-applicable")
 
 
 class Report(Struct, frozen=True, dict=True):
-    """What a file holds, or several that were merged."""
+    """The contents of a file, or of several merged files."""
 
     header: Header
     rules: tuple[RuleText, ...] = ()
@@ -302,12 +302,12 @@ class Report(Struct, frozen=True, dict=True):
 
     @property
     def doubt(self) -> str:
-        """Why it is not whole; empty if it is."""
+        """Why the report is not whole; empty if it is."""
         return self.header.doubt
 
     @cached_property
     def by_rule(self) -> dict[str, RuleText]:
-        """What the rules say by their ids."""
+        """The texts of the rules by their ids."""
         return {rule.id: rule for rule in self.rules}
 
     @property
@@ -317,7 +317,7 @@ class Report(Struct, frozen=True, dict=True):
 
     @property
     def word(self) -> Word:
-        """The worst that is said of a backend now; what is not whole is not green."""
+        """The worst present verdict on a backend; a report that is not whole is not green."""
         words: list[Word] = [run.word for run in self.newest]
         if self.doubt or not words:
             words.append("inconclusive")
@@ -325,16 +325,16 @@ class Report(Struct, frozen=True, dict=True):
 
     @property
     def exit_code(self) -> int:
-        """What a command says of it."""
+        """The exit code of a command for this report."""
         return EXIT_CODES[self.word]
 
 
 NOT_THERE = "not there"
-"""In place of a status where a run knows nothing of a rule."""
+"""Takes the place of a status where a run has no result for a rule."""
 
 
 class Changed(Struct, frozen=True):
-    """What is another in a later run of a backend."""
+    """The changes in a later run of a backend."""
 
     before: Run
     after: Run
@@ -342,7 +342,7 @@ class Changed(Struct, frozen=True):
 
 
 def merged(reports: Sequence[Report], header: Header) -> Report:
-    """Return several reports as one; a run that stands in two of them counts once."""
+    """Merge several reports into one; a run that is in two of them counts once."""
     doubts = dict.fromkeys(report.doubt for report in reports if report.doubt)
     by_date = sorted(reports, key=lambda report: report.header.created)
     texts = {rule.id: rule for report in by_date for rule in report.rules}
@@ -368,7 +368,7 @@ def _runs(reports: Iterable[Report]) -> Iterator[Run]:
 
 
 def repeated(reports: Sequence[Report], names: Sequence[str]) -> Iterator[str]:
-    """Yield a line for each run that stands in an earlier report, too."""
+    """Yield a line for each run that is in an earlier report, too."""
     known: list[tuple[Run, str]] = []
     for name, report in zip(names, reports, strict=True):
         again: dict[str, list[str]] = {}
@@ -385,14 +385,14 @@ def repeated(reports: Sequence[Report], names: Sequence[str]) -> Iterator[str]:
 
 
 def count_of(report: Report, name: str) -> int:
-    """Return how many runs of a backend there are."""
+    """Return the number of runs of a backend."""
     return sum(run.name == name for run in report.runs)
 
 
 def changes(report: Report) -> Iterator[Changed]:
-    """Yield what changed from each run to the next of the same backend.
+    """Yield the changes from each run to the next of the same backend.
 
-    Of a run that is not whole nothing is known to have changed.
+    No changes are known of a run that is not whole.
     """
     for before, after in pairwise(report.runs):
         if before.name == after.name and not before.doubt and not after.doubt:
@@ -401,7 +401,7 @@ def changes(report: Report) -> Iterator[Changed]:
 
 
 def _statuses(before: Run, after: Run, rule: str) -> tuple[str, str]:
-    """Return the status of a rule in both runs; alike where one was not asked for it."""
+    """Return the status of a rule in both runs; equal if a run did not select the rule."""
     was, now = (run.by_rule[rule].status if rule in run.by_rule else "" for run in (before, after))
     if (not was and before.header.only) or (not now and after.header.only):
         return "", ""
@@ -409,7 +409,7 @@ def _statuses(before: Run, after: Run, rule: str) -> tuple[str, str]:
 
 
 def titles(report: Report) -> tuple[str, ...]:
-    """Return what each run is called: its backend, and its date where that has several runs."""
+    """Return the title of each run: its backend, and its date if the backend has several runs."""
     return tuple(
         f"{name_of(run.name)} {one_line(run.header.created)}"
         if count_of(report, run.name) > 1

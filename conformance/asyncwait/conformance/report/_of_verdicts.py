@@ -1,4 +1,4 @@
-"""From verdicts to a report: what is told, and how much of the evidence."""
+"""Conversion of verdicts to a report: the findings, and as much evidence as fits."""
 
 import platform
 from collections import Counter
@@ -31,16 +31,16 @@ from asyncwait.spec.scenario import profiles_of
 from asyncwait.spec.texts import shortened
 
 MOST_OF_ONE = 60_000
-"""Bytes of a scenario and its trace; what is longer is drawn in words."""
+"""Longest scenario with its trace, in bytes; a longer one is drawn in words."""
 
 MOST_OF_ALL = 900_000
-"""Bytes of scenarios and traces in one report: a page that shows them is to open quickly."""
+"""Bytes of scenarios and traces in one report: a page that shows them has to open quickly."""
 
 ERRORS = 20
-"""Texts of errors that are told for each backend."""
+"""Texts of errors shown for each backend."""
 
 LONGEST = 2_000
-"""Characters of such a text."""
+"""Longest text of an error, in characters."""
 
 
 def report_of(
@@ -84,7 +84,7 @@ def _text_of(rule: Rule) -> RuleText:
 
 
 class _Collected:
-    """The evidence of a report: of each rule the first piece, while there is room the others."""
+    """The evidence of a report: the first piece for each rule, then others while they fit."""
 
     def __init__(self, verdicts: Sequence[Verdict]) -> None:
         self.played: dict[str, list[Played]] = {verdict.backend: [] for verdict in verdicts}
@@ -105,7 +105,7 @@ class _Collected:
             self.pieces.setdefault((backend, rule), []).append(piece)
 
     def _place(self, backend: str, failure: Failure) -> int | None:
-        """Return where the scenario of a failure stands; None if there is no room for it."""
+        """Return the place of a failure's scenario in the report; None if it does not fit."""
         key = backend, failure.case.name, failure.case.id
         if key not in self._places:
             played = _played(backend, failure)
@@ -187,7 +187,7 @@ def _header(verdict: Verdict, created: str) -> RunHeader:
 
 
 def _is_expected(result: RuleResult) -> bool:
-    """Whether its note is the reason why it is known to be broken."""
+    """Whether its note is the reason of an expected failure."""
     judged: set[Status] = {"pass", "fail", "expected-fail", "unexpected-pass"}
     return bool(result.note) and result.status in judged
 

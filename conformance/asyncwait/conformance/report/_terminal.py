@@ -1,4 +1,4 @@
-"""What a verification prints: failures, a table of areas by backend, a line for each backend.
+"""The output of a verification: failures, a table of areas by backend, a line for each backend.
 
 The first causes are drawn, and each other cause has a line.
 """
@@ -32,11 +32,11 @@ from asyncwait.spec.rules import areas
 from asyncwait.spec.texts import name_of
 
 SHOWN = 5
-"""Causes whose failures are drawn; each other one has a line."""
+"""Causes whose failures are drawn; each other cause has a line."""
 
 
 def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Iterator[str]:
-    """Yield the lines that tell what is wrong: the rules that explain the others come first."""
+    """Yield the lines about failures and open questions; causes come first."""
     for line in (
         *_broken(verdict, kept),
         *(
@@ -136,7 +136,7 @@ def _in_error(verdict: Verdict) -> Iterator[str]:
 
 
 def _undecided(verdict: Verdict) -> Iterator[str]:
-    """Yield a line for each reason why rules are not decided, and one for all that don't apply."""
+    """Yield a line for each reason why rules are undecided, and one for the inapplicable rules."""
     for (status, note), ids in _by_reason(verdict).items():
         why = "" if note == verdict.stopped else f" ({note})"
         yield f"{status}{why}: {', '.join(ids)}"
@@ -150,7 +150,7 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
 
 
 def _unseen(verdict: Verdict) -> Iterator[str]:
-    """Yield a line on expected failures that may be out of date: it decides nothing."""
+    """Yield a line on expected failures that may be outdated; they do not decide."""
     if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
         where = f"expected to fail, not seen with seed {verdict.seed}"
         yield f"{where}: {', '.join(ids)}; another seed may show it"
@@ -175,7 +175,7 @@ _FINE = ("green", "dim")
 """Styles of areas that pass, or do not apply."""
 
 MOST_COLUMNS = 4
-"""Backends that stand side by side: with more, names and verdicts break in the middle of words."""
+"""Backends side by side in a table: with more, names and verdicts break within words."""
 
 
 def print_report(
@@ -183,7 +183,7 @@ def print_report(
 ) -> None:
     """Print failures first, then the table, then one line for each backend.
 
-    The table has a column for each backend, or a row where there are more than `MOST_COLUMNS`.
+    The table has a column for each backend, or a row if they are more than `MOST_COLUMNS`.
     """
     for verdict in verdicts:
         for line in failure_lines(verdict, kept):
@@ -196,7 +196,7 @@ def print_report(
 
 
 def area_table(verdicts: Sequence[Verdict]) -> Table:
-    """Return the table: how many rules of each area that is judged pass, of those that apply."""
+    """Return the table: passing and applicable rules of each judged area."""
     table = Table(title="rules passed / applicable", title_justify="left")
     table.add_column("area", no_wrap=True, overflow="ellipsis")
     for verdict in verdicts:
@@ -238,7 +238,7 @@ def backend_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def area_cell(verdict: Verdict, area: str) -> Text:
-    """Return how many rules of an area pass, of those that apply."""
+    """Return the numbers of passing and applicable rules of an area."""
     return _share([result for result in verdict.results if result.rule.area == area])
 
 

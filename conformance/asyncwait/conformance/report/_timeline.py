@@ -1,4 +1,4 @@
-"""Draws what happened in a scenario as text, time from top to bottom."""
+"""Draws the events of a scenario as text, time from top to bottom."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -41,14 +41,14 @@ from asyncwait.spec.scenario import (
 from asyncwait.spec.texts import printable, shortened, shown
 
 WIDTHS = (24, 34)
-"""Of the columns for input and calls; output takes the rest."""
+"""Widths of the columns for input and calls; output takes the rest."""
 
 LONGEST = 1_000
-"""Characters of a line: a value may be as long as it likes."""
+"""Longest line, in characters: values are unbounded."""
 
 
 def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -> list[str]:
-    """Return a timeline of `trace`, with a mark where `violation` is.
+    """Return a timeline of `trace`, with a mark at `violation`.
 
     Columns: milliseconds, input, calls, output.
     """
@@ -62,7 +62,7 @@ def draw(scenario: Scenario, trace: Trace, violation: Violation | None = None) -
 
 
 def bounded(line: str) -> str:
-    """Return a line that a terminal can take, whatever values it shows."""
+    """Return a line that fits a terminal, whatever values it shows."""
     return shortened(printable(line), LONGEST)
 
 
@@ -96,12 +96,12 @@ HEAD = _row("ms", "input", "calls", "output")
 
 
 def event_line(scenario: Scenario, event: Event) -> str:
-    """Return the line of a timeline that an event has for itself, whatever it is."""
+    """Return the line of an event alone in a timeline, whatever its kind."""
     return _row(f"{event.at:g}", *_cells(scenario, event))
 
 
 _UNTOLD = (SourceAsked, SinkWaits, Closed)
-"""What a timeline leaves out: it is plain from what comes of it."""
+"""Events that a timeline leaves out, because later events imply them."""
 
 
 def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
@@ -149,7 +149,7 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
 
 
 def _last_wait(leg: Leg) -> Event | None:
-    """A wait that nothing ends is worth a line; the others are plain from what they get."""
+    """Return the last wait if nothing ends it: the elements imply the other waits."""
     for event in reversed(leg.events):
         if isinstance(event, SinkTook | SinkGaveUp | SinkLeft):
             return None

@@ -1,7 +1,7 @@
-"""The words of every report: of a rule, of a run that breaks it, and of how it is had again.
+"""The words of every report: on a rule, on a run that breaks it, and on how to play it again.
 
-A timeline is shown as far as a person reads it: how it begins, what led to the violation, its end.
-A scenario of thousands of elements that can't be made smaller would bury everything else.
+A timeline shows as much as a person reads: its start, the cause of the violation, its end. A
+scenario of thousands of elements that can't be shrunk would bury everything else.
 """
 
 import shlex
@@ -28,7 +28,7 @@ from asyncwait.spec.scenario import Trace, scenarios_to_json
 from asyncwait.spec.texts import block, json_text, name_of, shortened
 
 LONGEST_JSON = 4_000
-"""Characters of a scenario that stand in a report; a longer one would bury it."""
+"""Longest scenario in a report, in characters; a longer scenario would bury it."""
 
 ADAPTED = "adapted: played without what the backend does not declare"
 """The line about a scenario that was changed before it was played."""
@@ -37,7 +37,7 @@ _AS_JSON = "--json - writes the scenario as JSON"
 
 
 def hint(*, is_program: bool) -> str:
-    """Return what else `asyncwait play` can do; a program has a process of its own."""
+    """Return the further uses of `asyncwait play`; a program has a process of its own."""
     if is_program:
         return f"asyncwait play {_AS_JSON}"
     here = "asyncwait play --here plays in the process of the command: print and breakpoint() work"
@@ -47,8 +47,8 @@ def hint(*, is_program: bool) -> str:
 def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[str]:
     """Yield the command that plays a case again.
 
-    Where its scenario is kept under its id, the id does. An example is known everywhere. Of any
-    other the JSON follows: a log is read on another machine than it was written on.
+    The id is enough where the scenario is cached under it, and for an example anywhere. For
+    other scenarios the JSON follows: a log may be read on another machine.
     """
     if not case.repeatable:
         yield "played in a way of the backend's own, which a verification alone repeats"
@@ -63,12 +63,12 @@ def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[st
 
 
 def again_here(backend: str, case: Case) -> str:
-    """Return the command that plays a case again where its id is known; nothing if none does."""
+    """Return the command that plays a case again by its id; empty if the case can't be repeated."""
     return f"asyncwait play {shlex.quote(backend)} {case.id}" if case.repeatable else ""
 
 
 def again_anywhere(backend: str, case: Case) -> str:
-    """Return the command that plays a case again on any machine; nothing if it would be too long.
+    """Return the command that plays a case again on any machine; empty if it would be too long.
 
     An example has its id everywhere.
     """
@@ -83,11 +83,11 @@ def _json(case: Case) -> str:
 
 
 LINES = 20
-"""Of a traceback and of what was printed, each; of the former the first, of the latter the last."""
+"""Lines of a traceback (the first) and of printed output (the last), each."""
 
 
 def besides(trace: Trace) -> Iterator[str]:
-    """Yield where unexpected errors come from, and the last of what was printed."""
+    """Yield the origin of unexpected errors, and the last lines of printed output."""
     errors = dict.fromkeys(leg.ending.traceback for leg in trace.legs if leg.ending.traceback)
     for error in errors:
         yield "raised by the operator, innermost place first:"
@@ -96,7 +96,7 @@ def besides(trace: Trace) -> Iterator[str]:
 
 
 def printed(output: str) -> Iterator[str]:
-    """Yield the last lines of what a run has printed."""
+    """Yield the last lines that a run has printed."""
     lines = output.rstrip().splitlines()
     if lines:
         yield "printed:" if len(lines) <= LINES else f"printed, the last {LINES} lines:"
@@ -104,16 +104,16 @@ def printed(output: str) -> Iterator[str]:
 
 
 FIRST_LINES, LINES_BEFORE, LINES_AFTER, LAST_LINES = 8, 30, 6, 2
-"""Lines that are shown: of the beginning, up to the violation, behind it, and of the end."""
+"""Lines shown: from the beginning, before the violation, behind it, and from the end."""
 
 GAP = "   ...  "
 
 LONGEST_LINE = 240
-"""Characters of a line: a snapshot may hold hundreds of elements."""
+"""Longest line in characters: a snapshot may hold hundreds of elements."""
 
 
 def excerpt(lines: Sequence[str]) -> Iterator[str]:
-    """Yield `lines`, a timeline or a plan, or what matters of them with the gaps counted."""
+    """Yield `lines` of a timeline or a plan, or the important ones with the gaps counted."""
     marked = next((n for n, line in enumerate(lines) if MARK in line), len(lines))
     shown = [n for n in range(len(lines)) if _matters(n, marked, len(lines))]
     for before, number in pairwise([-1, *shown]):
@@ -132,11 +132,11 @@ def _short(line: str) -> str:
 
 
 DRAWN, LONGEST_DRAWN = 200, 300
-"""Lines of a drawing that stands in a file, and characters of each."""
+"""Lines of a drawing in a file, and characters of each."""
 
 
 def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
-    """Yield what was found of a rule: what it says, where it was broken, and what to do."""
+    """Yield the findings on a rule: its text, its first violation, and its causes."""
     rule = report.by_rule[result.rule]
     where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
     yield f"{name_of(rule.id)} {rule.title}: {result.status}{where}"
@@ -155,11 +155,11 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
 
 
 def also_line(rule: str, broken: int, text: str, explains: Iterable[str] = ()) -> str:
-    """Return a rule that is not drawn in one line: how often it is broken, and where first.
+    """Return one line on a rule that is not drawn: its number of failures, and the first.
 
     Args:
         rule: its id.
-        broken: in how many scenarios; 0 where none shows it.
+        broken: number of scenarios that break it; 0 if no scenario shows it.
         text: of the first violation, or of a note.
         explains: rules that are broken only with it.
     """
@@ -176,13 +176,13 @@ def also_lines(results: Iterable[Result]) -> Iterator[str]:
 
 
 def follows_line(result: Result) -> str:
-    """Return what a broken rule most likely follows from."""
+    """Return a line on the likely cause of a broken rule."""
     cause = result.explained_by
     return f"most likely follows from {cause}: broken only where that, or a cause above it, is"
 
 
 def besides_lines(run: Run) -> Iterator[str]:
-    """Yield what there is to say of expected failures, and of rules that are too new to decide."""
+    """Yield lines on outdated expected failures, and on rules that are too new to decide."""
     if (footer := run.footer) is None:
         return
     for rule, why in footer.stale.items():
@@ -195,7 +195,7 @@ def besides_lines(run: Run) -> Iterator[str]:
 
 
 def evidence_lines(played: Played, piece: Evidence) -> Iterator[str]:
-    """Yield one scenario in which a rule was broken, and how it is played again."""
+    """Yield one scenario in which a rule was broken, and the command that plays it again."""
     yield f"{played.label}: {piece.text} (at {piece.at:g} ms)"
     yield from timeline_lines(played, piece)
     if played.left_out:
@@ -207,7 +207,7 @@ def evidence_lines(played: Played, piece: Evidence) -> Iterator[str]:
 
 
 def timeline_lines(played: Played, piece: Evidence) -> Iterator[str]:
-    """Yield scenario and timeline, as much of it as a person reads."""
+    """Yield scenario and timeline, as much as a person reads."""
     if played.as_played is None or played.trace is None:
         yield from block("\n".join(played.drawn), DRAWN, LONGEST_DRAWN)
         return
@@ -219,7 +219,7 @@ def timeline_lines(played: Played, piece: Evidence) -> Iterator[str]:
 
 
 def change_lines(changed: Changed) -> Iterator[str]:
-    """Yield what changed between two runs of a backend, a line for each."""
+    """Yield the changes between two runs of a backend, a line for each."""
     before, after = changed.before, changed.after
     yield f"from {before.header.created} to {after.header.created}"
     if before.claim != after.claim:
@@ -233,7 +233,7 @@ def change_lines(changed: Changed) -> Iterator[str]:
 
 
 def rule_text_lines(rule: Rule | RuleText) -> Iterator[str]:
-    """Yield what a rule says to somebody whose operator breaks it."""
+    """Yield the text of a rule for an author whose operator breaks it."""
     yield f"{rule.level}: {rule.sentence}"
     yield f"why it matters: {' '.join(rule.why.split())}"
     if rule.hint:

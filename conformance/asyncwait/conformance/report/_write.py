@@ -1,4 +1,4 @@
-"""Writes a report into a folder, in every form that there is."""
+"""Writes a report into a folder, in every form."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -24,28 +24,28 @@ def _summary(report: Report) -> bytes:
 
 
 FORMS: Mapping[str, Callable[[Report], bytes]] = {
-    "report.jsonl": report_to_lines,  # which may refuse, before anything is written
+    "report.jsonl": report_to_lines,  # may refuse, before anything is written
     "report.html": _html,
     "junit.xml": to_junit,
     "badge.json": to_badge,
     "row.md": lambda report: _encoded(to_row(report)),
     "summary.md": _summary,
 }
-"""What each file of a report holds, by its name."""
+"""Writers of each file of a report, by its name."""
 
 
 def now() -> str:
-    """Return the present moment, as reports give it."""
+    """Return the present moment in the form that reports use."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def clear_folder(option: str, folder: Path) -> None:
-    """Make sure that a report can be written into `folder`, and that none is there.
+    """Make sure that a report can be written into `folder`, and remove an old report.
 
-    An old one would be taken for that of a run that has not come to its end.
+    A reader would take an old report for the report of a run that has not ended.
 
     Raises:
-        InvalidConfig: it can't be written; the message says why.
+        InvalidConfig: the folder can't be written; the message says why.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def write_report(report: Report, option: str, folder: Path) -> tuple[Path, ...]:
     """Write a report in every form; return the files.
 
     Raises:
-        InvalidConfig: it can't be written any more; the message says why.
+        InvalidConfig: it can no longer be written; the message says why.
     """
     try:
         for name, form in FORMS.items():
@@ -77,11 +77,11 @@ def _unwritable(option: str, folder: Path, error: Exception) -> InvalidConfig:
 
 
 def add_step_summary(report: Report, file: str) -> str:
-    """Add the page of a report to those that GitHub shows beside a run; say what keeps it from it.
+    """Append a report to the summary that GitHub shows beside a run; return an error's text.
 
     Args:
-        report: what to show.
-        file: where to, as `GITHUB_STEP_SUMMARY` says; nothing for nowhere.
+        report: the report.
+        file: the value of `GITHUB_STEP_SUMMARY`; empty to write nothing.
     """
     if not file:
         return ""
@@ -94,5 +94,5 @@ def add_step_summary(report: Report, file: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Return `text` in UTF-8, half characters written out."""
+    """Return `text` in UTF-8, with surrogates escaped."""
     return text.encode("utf-8", "backslashreplace")

@@ -1,19 +1,19 @@
-"""Gets scenarios played: finds the backend, isolates it, refuses impossible traces.
+"""Plays scenarios: finds the backend, isolates it, refuses impossible traces.
 
 The process that decides runs none of a backend's code. It starts children, as many as there are
 cores, and each loads the backend and serves it:
 
-    command --- supervisor --- child    one line asks for a scenario, one tells what came of it
+    command --- supervisor --- child    one line requests a scenario, one line has its outcome
             --- supervisor --- child
 
-The first lines of a child say that it runs, and what the backend is or why it can't be had. The
-clock that bounds loading and playing is the command's. The supervisor ends all below it, however
-the command or the child ends, and removes the folder of temporary files that it was given.
+The first lines of a child say that it runs, and describe the backend or why it can't be loaded. The
+clock that bounds loading and playing is the command's. The supervisor ends all processes below it,
+however the command or the child ends, and removes their folder of temporary files.
 
-What can't be had: a process that a child asks some daemon to start is not below it. On systems
-other than Linux a process that leaves the session of its child is not found. A child that runs as
-the same user can kill the command itself, which then has no verdict. And the operator shares its
-process with the harness that observes it: one that sets out to forge its own traces can.
+Limits: a process that a daemon starts for a child is not below the supervisor. On systems other
+than Linux the supervisor does not find a process that leaves the session of its child. A child that
+runs as the same user can kill the command itself, which then has no verdict. And the operator
+shares its process with the harness that observes it: a malicious operator can forge its own traces.
 """
 
 from asyncwait.conformance.running._backend import (

@@ -1,4 +1,4 @@
-"""What a backend is to the suite: what it can do, what it lacks, and scenarios without that."""
+"""Backends as the suite sees them: capabilities, missing ones, and scenarios without those."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,18 +13,18 @@ from asyncwait.spec.rules import Rule, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, declared
 
 Level: TypeAlias = Literal["unknown", "impossible", "not yet"]
-"""How far a capability is away: nobody has said, it can't be had, it is to come."""
+"""Distance of a capability: not declared, impossible, or planned."""
 
 
 class Lacks(Struct, frozen=True, omit_defaults=True):
-    """How far away a capability is that a backend does not have.
+    """Distance of a capability that a backend does not have.
 
     Args:
         level: "impossible", "not yet" or "unknown".
-        reason: why, or when it is to come.
+        reason: why, or when it is planned.
 
     Raises:
-        InvalidConfig: there is no such level.
+        InvalidConfig: the level is unknown.
     """
 
     level: Level = "unknown"
@@ -37,19 +37,19 @@ class Lacks(Struct, frozen=True, omit_defaults=True):
             raise InvalidConfig.of("reason", self.reason, "a text")
 
     def __str__(self) -> str:
-        """Say it in a few words."""
+        """Return level and reason in a few words."""
         return f"{self.level}: {self.reason}" if self.reason else self.level
 
 
 Lacking: TypeAlias = Mapping[Capability, Lacks]
-"""By the capability; of one that is missing without a word nothing is known."""
+"""Declared distances by capability; a missing capability need not be declared."""
 
 
 def lacking_of(lacks: Iterable[str] | Mapping[str, Lacks]) -> dict[str, Lacks]:
-    """Return what the author says of capabilities that are missing, by their names.
+    """Return the author's declarations on missing capabilities, by their names.
 
     Raises:
-        InvalidConfig: there is something else in the mapping.
+        InvalidConfig: a value of the mapping is no `Lacks`.
     """
     if not isinstance(lacks, Mapping):
         return {}
@@ -61,7 +61,7 @@ def lacking_of(lacks: Iterable[str] | Mapping[str, Lacks]) -> dict[str, Lacks]:
 
 
 def missing_text(rule: Rule, capabilities: frozenset[Capability], lacking: Lacking) -> str:
-    """Return what keeps a rule from a backend, and how far that is away; empty if nothing does."""
+    """Return the capabilities that a rule lacks, with their distance; empty if it lacks none."""
     missing = rule.missing(capabilities)
     groups = [sorted(either) for either in rule.needs if not either & capabilities]
     names = [each for group in groups for each in group]
@@ -72,7 +72,7 @@ def missing_text(rule: Rule, capabilities: frozenset[Capability], lacking: Lacki
 
 
 def _known(capability: Capability, lacking: Lacking) -> Capability | None:
-    """Return the capability of which something is said: this, or the profile that it is part of."""
+    """Return the declared capability: this one, or the profile that it is part of."""
     whole = [Capability(capability.part_of)] if capability.part_of else []
     return next((each for each in (capability, *whole) if each in lacking), None)
 
@@ -80,7 +80,7 @@ def _known(capability: Capability, lacking: Lacking) -> Capability | None:
 def adapted(scenario: Scenario, capabilities: frozenset[Capability]) -> Scenario:
     """Return `scenario` as a backend with `capabilities` can play it; see `Capability`."""
     lacking = [capability for capability in Capability if capability not in capabilities]
-    # In two rounds: the mode that takes the place of one may be lacking, too.
+    # In two rounds: the mode that replaces a missing mode may be missing, too.
     for capability in lacking * 2:
         scenario = capability.without(scenario)
     return scenario
@@ -88,51 +88,51 @@ def adapted(scenario: Scenario, capabilities: frozenset[Capability]) -> Scenario
 
 @runtime_checkable
 class Backend(Protocol):
-    """Something that plays scenarios on an operator, in a child process of the suite's."""
+    """Plays scenarios on an operator, in a child process of the suite."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What it can do."""
+        """Capabilities of the backend."""
         ...
 
     @property
     def expected_failures(self) -> GivenFailures:
-        """Rules that it is known to break, each with the reason."""
+        """Rules that the backend is known to break, each with the reason."""
         ...
 
     @property
     def batch(self) -> bool:
-        """Whether it wants all scenarios in one call of `run`, because each call costs much.
+        """Whether the backend needs all scenarios in one call of `run`, because a call costs much.
 
-        Else it is given one at a time, in several processes, and a process that takes too long
-        with one is ended.
+        Else it gets one scenario at a time, in several processes, and a process that takes too
+        long for a scenario is ended.
         """
         ...
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterable[Trace]:
-        """Play `scenarios`; give one trace for each, in order, as they come."""
+        """Play `scenarios`; give one trace for each, in order, as they are ready."""
         ...
 
 
 @runtime_checkable
 class PlaysFurther(Protocol):
-    """A backend that plays some of the scenarios in other ways, too."""
+    """A backend that also plays some of the scenarios in other ways."""
 
     def further_runs(
         self, scenarios: Mapping[str, Scenario]
     ) -> Iterable[tuple[str, Scenario, Trace]]:
-        """Play what it chooses of `scenarios`; give a name, what was played, and its trace."""
+        """Play any of `scenarios`; give name, scenario and trace of each run."""
         ...
 
 
 class StreamBackend(Struct, frozen=True):
     """A backend that is an `open_operator` in Python.
 
-    It runs on a virtual clock; without that capability on the real one, on the grid.
+    It runs on a virtual clock; without that capability on the real clock, on the grid.
 
     Attributes:
         spec: the version of the specification that it claims; empty for the newest.
-        lacking: what is said of capabilities that it does not have.
+        lacking: declarations on capabilities that it does not have.
     """
 
     open_operator: OpenOperator
@@ -160,26 +160,26 @@ def stream_backend(
     expected_failures: GivenFailures | None = None,
     spec: str = "",
 ) -> StreamBackend:
-    """Make a backend of an operator; return it from a factory to have it verified.
+    """Make a backend of an operator; the factory of a backend returns it.
 
     Args:
         open_operator: see `asyncwait.spec.OpenOperator`.
         loop: "asyncio" or "trio".
         profiles: what it has besides the core: one or more of "ordered", "unordered" and
             "key-ordered", and any others of `asyncwait.spec.scenario.PROFILES`; None for all.
-            Rules that need another one do not apply, and no scenario asks for it.
+            Rules that need a missing profile do not apply, and no scenario uses it.
         lacks: further capabilities that it does not have; see `asyncwait.spec.scenario.Capability`.
-            As a mapping, it says with `Lacks` how far away each is, as the verdict then does, too.
+            As a mapping, it gives the distance of each with `Lacks`; the verdict repeats it.
         drains_at_barrier: it takes no snapshot before nothing is in flight.
         expected_failures: ids of rules that it is known to break, each with the reason, or with an
-            `ExpectedFailure` that also says where. What comes behind such a violation, in the same
-            run, is held to be its consequence.
+            `ExpectedFailure` that also says where. A violation that follows in the same run counts
+            as its consequence.
         spec: the version of the specification that it claims, like "0.1"; empty for the newest.
-            Newer rules are judged and told, and do not decide.
+            Newer rules are judged and reported, and do not decide.
 
     Raises:
         InvalidConfig: an argument is wrong.
-        MissingExtra: trio is asked for and not installed.
+        MissingExtra: trio is not installed.
     """
     if not callable(open_operator):
         raise InvalidConfig.of("open_operator", open_operator, "callable")
@@ -202,7 +202,7 @@ def stream_backend(
 
 
 def require_capabilities(capabilities: Any) -> None:
-    """Refuse capabilities that there are not.
+    """Refuse unknown capabilities.
 
     Raises:
         InvalidConfig: they are no set of capabilities.
@@ -213,10 +213,10 @@ def require_capabilities(capabilities: Any) -> None:
 
 
 def require_trio() -> None:
-    """Refuse to play on trio where it is not installed.
+    """Refuse to play on trio if it is not installed.
 
     Raises:
-        MissingExtra: it is not.
+        MissingExtra: trio is not installed.
     """
     try:
         importlib.import_module("trio")

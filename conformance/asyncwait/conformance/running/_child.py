@@ -1,9 +1,9 @@
-"""The child process: loads a backend, says what it is, and plays what it is asked for.
+"""The child process: loads a backend, describes it, and plays the requested scenarios.
 
-Whatever the backend does, it does here: to this process, its output, its clock. Before all other
-runs one shows whether it is an operator at all, right or wrong. What `open_operator` takes and
-returns is the affair of whoever adapts an operator: a slip there is no broken rule, and would break
-all of them.
+The backend can affect only this process, its output and its clock. Before all other runs, one run
+shows whether an operator was opened at all, right or wrong. The adapter of an operator is
+responsible for the arguments and the result of `open_operator`: a mistake in them is no broken
+rule, and would break all rules.
 """
 
 import gc
@@ -46,11 +46,10 @@ _PLAIN = Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(result
 def probe(backend: StreamBackend) -> None:
     """Open an operator, take an element, and leave.
 
-    Whatever goes wrong on the way is told by the scenarios that are judged, unless it is no
-    operator that was opened.
+    The judged scenarios report any mistake on the way, except if the opened object is no operator.
 
     Raises:
-        InvalidConfig: it is none; the message says what was expected.
+        InvalidConfig: it is no operator; the message says what was expected.
     """
     _require_arguments(backend.open_operator)
     wrong: list[str] = []
@@ -77,7 +76,7 @@ def _require_arguments(open_operator: Any) -> None:
     try:
         signature = inspect.signature(open_operator)
     except (TypeError, ValueError):
-        return  # There is no telling; the call tells.
+        return  # The signature is unknown; the call itself will show.
     try:
         signature.bind(*_ARGUMENTS)
     except TypeError as error:
@@ -90,7 +89,7 @@ def _can(what: object, *names: str) -> bool:
 
 
 class _Watched:
-    """An operator that is looked at where it is used."""
+    """An operator with checks where it is used."""
 
     def __init__(self, opened: Any, capabilities: frozenset[Capability], wrong: list[str]) -> None:
         self._opened = opened
@@ -126,7 +125,7 @@ class _Watched:
 
 
 LIST = "--list"
-"""In place of the name of a backend: list the names that are known."""
+"""Argument in place of a backend's name: list the known names."""
 
 BREAKPOINT = (
     "breakpoint() was reached in a child process, where nobody can type; "
@@ -134,12 +133,12 @@ BREAKPOINT = (
 )
 
 MOST_FURTHER = 2
-"""Runs of its own that a backend may make, times the scenarios that it chooses from."""
+"""Most further runs of a backend, as a multiple of the scenarios it chooses from."""
 
 OWN_FURTHER = 100
-"""Such runs besides, of scenarios that the backend brings itself."""
+"""Most further runs besides, of scenarios that the backend brings itself."""
 
-# Taken now: what the backend does to msgspec later does not concern us.
+# Taken now: later changes that the backend makes to msgspec do not affect us.
 _encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Asked] = msgspec.json.Decoder(Asked).decode
 
@@ -164,18 +163,18 @@ def main(name: str, folders: Sequence[str] = ()) -> None:
     if line.stopped:
         line.say(Refused(f"backend {name!r}: {BREAKPOINT}"))
         return
-    line.mark()  # What was printed up to here belongs to no scenario.
+    line.mark()  # Output up to here belongs to no scenario.
     line.say(hello)
     _Server(backend, line).serve()
 
 
 def hello_of(name: str, backend: Backend) -> Hello:
-    """Return what `backend` says of itself.
+    """Return the description of `backend`.
 
     Raises:
-        UnknownBackend: it says something else than a backend can.
+        UnknownBackend: a part of the description has the wrong type.
     """
-    # A backend need not be made by us, and say nothing of these.
+    # A foreign backend may lack these attributes.
     spec, lacking = getattr(backend, "spec", ""), getattr(backend, "lacking", {})
     if not isinstance(spec, str) or not _is_lacking(lacking):
         expected = "`spec` has to be a text, and `lacking` a mapping of Capability to Lacks"
@@ -199,8 +198,8 @@ def _is_lacking(said: object) -> bool:
 class _Line:
     """The pipes to the parent, out of the backend's way.
 
-    What the backend prints goes to its own pipe, standard error, and it has no standard input. A
-    process that it forks, and that comes back from the backend's code, must not answer as well.
+    The output of the backend goes to its own pipe, standard error, and it has no standard input. A
+    forked process that returns from the backend's code must not answer as well.
     """
 
     def __init__(self) -> None:
@@ -214,17 +213,17 @@ class _Line:
         os.dup2(2, 1)
         os.close(nowhere)
         self.stopped = False
-        """Whether a breakpoint was reached since something was told."""
+        """Whether a breakpoint was reached since the last answer."""
         sys.breakpointhook = self._note_breakpoint
 
     def say(self, told: Told | Hello | Refused | Listed | None) -> None:
-        """Send a line; an empty one for None."""
+        """Send a line; an empty line for None."""
         self._end_a_fork()
         self._replies.write((b"" if told is None else _encode(told)) + b"\n")
         self._replies.flush()
 
     def asked(self) -> Iterator[Asked | None]:
-        """Yield what is asked for; None where a batch is complete."""
+        """Yield the requests; None where a batch is complete."""
         self._end_a_fork()
         for line in self.requests:
             yield _decode(line) if line.strip() else None
@@ -251,8 +250,6 @@ class _Line:
 
 
 class _Server:
-    """Plays what is asked for."""
-
     def __init__(self, backend: Backend, line: _Line) -> None:
         self._backend = backend
         self._line = line
@@ -260,7 +257,7 @@ class _Server:
         self._is_spared = False
 
     def serve(self) -> None:
-        """Answer until nothing is asked for any more."""
+        """Answer until requests end."""
         batch: list[Any] = []
         for asked in self._line.asked():
             if asked is not None and asked.further is not None:
@@ -274,7 +271,7 @@ class _Server:
                 self._spare_what_stays()
 
     def _spare_what_stays(self) -> None:
-        """Leave what was imported, for the first run as well, out of all later collections."""
+        """Exclude the imported objects, of the first run as well, from all later collections."""
         if not self._is_spared:
             self._is_spared = True
             gc.collect()
@@ -314,7 +311,7 @@ class _Server:
 
 
 class _Guarded:
-    """What a backend gives one by one, as it can be told of, whatever happens."""
+    """The objects that a backend yields, as answers, whatever it raises."""
 
     def __init__(
         self, give: Callable[[], Iterable[object]], told_of: Callable[[object], Told]
@@ -326,7 +323,7 @@ class _Guarded:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the backend raised: from then on `next` says so each time."""
+        """Whether the backend raised: from then on `next` returns that answer each time."""
         return self._broken is not None
 
     def next(self) -> Told | None:
@@ -354,7 +351,7 @@ def _told(trace: object) -> Told:
         return Told(error=f"expected a Trace, got {shown(trace)}")
     try:
         return Told(msgspec.Raw(_encode(trace)))
-    except Exception as error:  # there is something in it that no JSON can hold
+    except Exception as error:  # It holds something that no JSON can hold.
         return Told(error=f"the trace can't be told: {line_of(error)}")
 
 

@@ -1,6 +1,6 @@
 """Several child processes that play scenarios, and are replaced when they block or die.
 
-Each has a slot of the crew, which knows what is wanted of it.
+Each child has a slot of the pool, and the slot holds the orders for it.
 """
 
 import os
@@ -33,14 +33,14 @@ from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.scenario import EndingKind, Scenario, Trace
 
 AHEAD = 8
-"""Scenarios sent to a child before the first is answered: it plays while the parent judges."""
+"""Scenarios sent to a child before the first answer: it plays while the parent judges."""
 
 BATCH_PATIENCE = 60
-"""So many times the patience with a scenario a batch may take from one trace to the next."""
+"""Longest wait for the next trace of a batch, as a multiple of `patience`."""
 
 
 STARVED = 10
-"""So many times its bound a wait may last, where the machine is busy with other things."""
+"""Longest wait on a busy machine, as a multiple of its bound."""
 
 _NOT_READY = {
     "blocked": "a longer --patience might help: ",
@@ -50,10 +50,10 @@ _NOT_READY = {
 
 
 class Order(Struct, frozen=True):
-    """Something that a child is asked for.
+    """A request to a child.
 
     Args:
-        open_ended: there are any number of replies, and then an empty line.
+        open_ended: the child sends any number of replies, and then an empty line.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Order(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """What came of an order: a line, or how the child was lost; and what it printed meanwhile."""
+    """The outcome of an order: a line, or the loss of the child; and its output meanwhile."""
 
     number: int
     line: bytes
@@ -73,8 +73,8 @@ class Said(Struct, frozen=True):
 class Wait:
     """A wait for a line, by the clock of this process.
 
-    Time for which the machine has no processor for the child is not the child's. That is measured
-    in the second half of the bound, because it is seldom asked for.
+    Time during which the child got no processor does not count against it. Only the second half of
+    the bound measures that time, because few waits get there.
 
     Args:
         bound: seconds.
@@ -87,11 +87,11 @@ class Wait:
 
     @property
     def left(self) -> float:
-        """Seconds until there is something to look at."""
+        """Seconds until the next check of the bound."""
         return max(0.0, self.bound * (0.5 if self._half is None else 1) - self.passed) or 0.1
 
     def is_over(self, child: ChildProcess) -> bool:
-        """Whether the child has had its time."""
+        """Whether the child has used up its time."""
         if self._half is None and self.passed > self.bound / 2:
             self._half = self.passed, child.starved
         if self._half is None or self.passed <= self.bound:
@@ -102,7 +102,7 @@ class Wait:
 
 
 class WorkerSlot:
-    """A slot of a crew: what is wanted there, and the child that is there now.
+    """A slot of a pool: its orders, and its present child.
 
     Args:
         patience: seconds that a scenario may take.
@@ -111,24 +111,24 @@ class WorkerSlot:
     def __init__(self, speech: Speech, patience: float, memory: int) -> None:
         self.orders: deque[Order] = deque()
         self.is_complete = False
-        """Whether no more scenarios come; a batch is asked for only then."""
+        """Whether no more scenarios follow; a batch is requested only then."""
         self.hello: Hello | None = None
-        """What the first child has said; any other has to say the same."""
+        """The greeting of the first child; every later child has to send the same."""
         self.child: ChildProcess | None = None
         self._speech = speech
         self._patience = patience
         self._memory = memory
         self._greeting: Greeting | None = None
         self._owes_first = False
-        """Whether it has said what it is, but has not answered what it was sent first."""
+        """Whether the child has sent its greeting, but not the answer to the opening."""
         self._sent = 0
         self._wait = Wait(0)
         self._printed = ""
-        """What came with a program's last reply: its last words may have been among it."""
+        """Output with a program's last reply: it may contain the program's last words."""
 
     @property
     def is_owed(self) -> bool:
-        """Whether it is the child's turn to say something."""
+        """Whether the child has to send the next line."""
         return self.child is not None and (not self._is_ready or self._sent > 0)
 
     @property
@@ -137,18 +137,18 @@ class WorkerSlot:
 
     @property
     def seconds_left(self) -> float:
-        """How long the child may still take, as far as is known."""
+        """Seconds that the child may still take, as far as known."""
         return self._wait.left
 
     def start(self) -> None:
-        """Have a child."""
+        """Start a child process."""
         self.child = ChildProcess(self._speech.command, self._memory)
         self._greeting = self._speech.greeting(self._patience)
         self._wait = Wait(next(self._greeting))
         self.child.send(self._speech.opening)
 
     def send(self) -> None:
-        """Ask for what is wanted, if it is time to."""
+        """Send the orders that may be sent now."""
         if self.orders and self.child is None:
             self.start()
         if self.child is None or not self._is_ready or self.hello is None:
@@ -168,10 +168,10 @@ class WorkerSlot:
         self.child.attend()
 
     def hear(self, seconds: float) -> Iterator[Said]:
-        """Give what the child has said after so many more seconds; lose it if it can't say more.
+        """Yield what the child has sent after `seconds` more; drop it if it can't send more.
 
         Raises:
-            AsyncWaitError: the first child of all can't load the backend.
+            AsyncWaitError: the very first child can't load the backend.
         """
         assert self.child is not None
         child = self.child
@@ -196,7 +196,7 @@ class WorkerSlot:
             return
         assert self.child is not None
         assert self.hello is not None
-        if self._owes_first:  # Nobody judges it.
+        if self._owes_first:  # The answer to the opening is not judged.
             self._become_ready(self.hello)
             return
         order = self.orders[0]
@@ -252,7 +252,7 @@ class WorkerSlot:
             yield Said(order.number, b"", output, self._speech.lost(how, detail))
 
     def forget(self) -> None:
-        """Want nothing any more; a child that owes something is not waited for."""
+        """Drop all orders, and the child if it still owes an answer."""
         if self.is_owed:
             self.drop()
         self.orders.clear()
@@ -267,26 +267,26 @@ class WorkerSlot:
 
 
 TURN = 16
-"""So many scenarios in a row are for one child, the next ones for the next child."""
+"""Scenarios in a row for one child, before the next ones go to the next child."""
 
 WINDOW = 4
-"""So many turns for each child are begun before the first of their traces is given."""
+"""Turns for each child that begin before the first of their traces is yielded."""
 
 PULLED = 4
-"""Scenarios that are taken at once: where they are made meanwhile, nobody waits for long."""
+"""Scenarios taken at once: while they are generated, no child waits for long."""
 
 _LOOK_EVERY = 0.5  # seconds
-_MOST_AT_ONCE = 1.0  # seconds of waiting; more has passed only where this process was stopped
+_MOST_AT_ONCE = 1.0  # seconds of waiting; more has passed only if this process was stopped
 
 
 class Crew:
     """Child processes that serve one backend.
 
-    Which of them plays a scenario depends on its number alone.
+    The number of a scenario alone decides which child plays it.
 
     Args:
         patience: seconds of the real clock that a scenario may take.
-        size: how many there are at most; a batch is played by one.
+        size: most children at once; one child plays a batch.
     """
 
     def __init__(self, speech: Speech, patience: float, size: int) -> None:
@@ -295,7 +295,7 @@ class Crew:
         self._slots = [WorkerSlot(speech, patience, memory) for _ in range(size)]
         self._hello: Hello | None = None
         self.is_abandoned = False
-        """Whether nobody wants anything of it any more."""
+        """Whether the owner has given up the pool."""
 
     def __enter__(self) -> Self:
         return self
@@ -304,7 +304,7 @@ class Crew:
         self.dismiss()
 
     def dismiss(self) -> None:
-        """End the children; whoever plays again starts new ones."""
+        """End the children; a later `play` starts new ones."""
         for slot in self._slots:
             if slot.child is not None:
                 slot.child.doom()
@@ -313,10 +313,10 @@ class Crew:
 
     @property
     def hello(self) -> Hello:
-        """What the backend says of itself; the first child is started for it.
+        """The backend's description of itself; starts the first child for it.
 
         Raises:
-            UnknownBackend: it can't be had, or it is none.
+            UnknownBackend: the backend can't be loaded, or it is no backend.
             MissingExtra: it needs a package that is not installed.
         """
         if self._hello is None:
@@ -330,10 +330,10 @@ class Crew:
         return self._hello
 
     def play(self, scenarios: Iterable[Any]) -> Iterator[Any]:
-        """Play `scenarios`; give one trace for each, in order, as they come.
+        """Play `scenarios`; yield one trace for each, in order, as they are ready.
 
         Raises:
-            AsyncWaitError: the backend needs what is not there, and says so only now.
+            AsyncWaitError: the backend lacks something, and reports it only now.
         """
         slots = self._slots[:1] if self.hello.batch else self._slots
         most = sys.maxsize if self.hello.batch else WINDOW * TURN * len(slots)
@@ -359,7 +359,7 @@ class Crew:
             self._forget()
 
     def _order(self, slots: list[WorkerSlot], first: int, scenarios: Iterable[Any]) -> int:
-        """Spread `scenarios`, which are numbered from `first` on; return how many there are."""
+        """Spread `scenarios`, numbered from `first` on, over the slots; return their number."""
         number, protocol = first, self.hello.protocol
         for scenario in scenarios:
             slot = slots[number // TURN % len(slots)]
@@ -378,7 +378,7 @@ class Crew:
         return traces
 
     def further(self, scenarios: Mapping[str, Scenario]) -> Iterator[Told]:
-        """Have the backend play what it chooses of `scenarios`, and give what it tells of that."""
+        """Have the backend play any of `scenarios`; yield its answers."""
         asked = Asked(further=dict(scenarios))
         self._slots[0].orders.append(Order(0, msgspec.json.encode(asked), open_ended=True))
         self._slots[0].is_complete = True
@@ -393,15 +393,15 @@ class Crew:
             self._forget()
 
     def _forget(self) -> None:
-        """Want nothing any more: a child that still owes something is ended."""
+        """Drop all orders: a child that still owes an answer is ended."""
         for slot in self._slots:
             slot.forget()
 
     def _attend(self, seconds: float) -> list[Said]:
-        """Listen to all for so long, or until one says something.
+        """Listen to all children for `seconds`, or until one sends a line.
 
         Raises:
-            CancelledError: the crew is abandoned.
+            CancelledError: the pool is abandoned.
         """
         if self.is_abandoned:
             raise CancelledError
@@ -417,13 +417,13 @@ class Crew:
         there = [slot for slot in self._slots if slot.child is not None]
         for slot in there:
             slot.exchange()
-        # The time that it takes to read what they print is theirs, too.
+        # The time for reading their output counts as theirs, too.
         passed = min(time.monotonic() - began, _MOST_AT_ONCE)
         return [said for slot in there for said in slot.hear(passed)]
 
 
 def cores() -> int:
-    """Return how many processes can run at once here."""
+    """Return how many processes can run at once on this machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""How a backend is found by its name. That runs its code, so a child process does it."""
+"""Lookup of a backend by its name. It runs the backend's code, so a child process does it."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from asyncwait.spec import InvalidConfig, MissingExtra
 
 
 def imported(name: str) -> Any:
-    """Import a module and return what stands in it; that runs its code.
+    """Import a module and return an attribute of it; this runs the module's code.
 
     Args:
         name: "module:attribute"; the attribute may have dots in it.
@@ -53,26 +53,26 @@ def _module(name: str) -> Any:
 GROUP = "asyncwait.backends"
 """Entry points: name -> factory of one backend."""
 APART = "asyncwait.backends_apart"
-"""The same for backends that need an environment of their own: not among those that are shipped."""
+"""The same for backends that need an environment of their own; they do not count as shipped."""
 FAMILIES = "asyncwait.backend_families"
 """Entry points: name -> function that returns a mapping of names to factories.
 
-A factory of what is made to break a rule may say so: it has the id of the rule as its `rule`, and a
-sentence on what is wrong as its `sentence`."""
+A factory of a backend that is made to break a rule may say so: the attribute `rule` has the id of
+the rule, and `sentence` describes the fault."""
 MAILBOX_FAMILIES = "asyncwait.mailbox_families"
-"""The same of mailboxes, whose names are those that `asyncwait verify --mailbox` takes."""
+"""The same for mailboxes, under the names that `asyncwait verify --mailbox` takes."""
 MAILBOX = "--mailbox="
-"""Stands before the name of a task mailbox where a child process is asked for it."""
+"""Prefix of a task mailbox's name in the arguments of a child process."""
 DISTRIBUTION = "asyncwait"
-"""Whose entry points are shipped; all others are someone else's."""
+"""The distribution whose entry points count as shipped."""
 
 
 class UnknownBackend(InvalidConfig):
-    """No backend has that name, or it can't be made."""
+    """The name is unknown, or its backend can't be made."""
 
 
 def known_backends() -> dict[str, Callable[[], Backend]]:
-    """Return a loader for each backend that is installed, by name; see `broken_families`."""
+    """Return a loader for each installed backend, by name; see `broken_families`."""
     known: dict[str, Callable[[], Backend]] = {}
     for members in _families().values():
         if not isinstance(members, str):
@@ -81,7 +81,7 @@ def known_backends() -> dict[str, Callable[[], Backend]]:
 
 
 class Fault(Struct, frozen=True):
-    """Something that is made to break a rule."""
+    """A backend or mailbox that is made to break a rule."""
 
     name: str
     rule: str
@@ -89,7 +89,7 @@ class Fault(Struct, frozen=True):
 
 
 def known_faults() -> tuple[Fault, ...]:
-    """Return what families say of themselves; one that can't be loaded says nothing."""
+    """Return the declared faults of all families that can be loaded."""
     families = [*_families().values(), *_families(MAILBOX_FAMILIES).values()]
     members = (each for each in families if not isinstance(each, str))
     return tuple(
@@ -101,12 +101,12 @@ def known_faults() -> tuple[Fault, ...]:
 
 
 def broken_families() -> dict[str, str]:
-    """Return why each family that can't be loaded can't, by its name."""
+    """Return, for each family that can't be loaded, the reason by its name."""
     return {name: why for name, why in _families().items() if isinstance(why, str)}
 
 
 def _registered() -> dict[str, Callable[[], Backend]]:
-    """Return the backends that are registered one by one: none is loaded for it."""
+    """Return the backends that are registered one by one, without loading them."""
     return {
         entry.name: partial(_make, entry)
         for group in (GROUP, APART)
@@ -115,7 +115,7 @@ def _registered() -> dict[str, Callable[[], Backend]]:
 
 
 def _families(group: str = FAMILIES) -> dict[str, Mapping[str, Any] | str]:
-    """Load each family: its members by name, or why it has none."""
+    """Load each family: its members by name, or the reason why it can't be loaded."""
     found: dict[str, Mapping[str, Any] | str] = {}
     for entry in entry_points(group=group):
         try:
@@ -133,7 +133,7 @@ def _make(entry: EntryPoint) -> Backend:
 def shipped_backends() -> list[str]:
     """Return the names that this distribution registers one by one.
 
-    Families stay out, and so does what can't be installed beside the others.
+    Families are left out, and backends that can't be installed beside the others.
     """
     return sorted(
         entry.name
@@ -143,15 +143,15 @@ def shipped_backends() -> list[str]:
 
 
 def load_backend(name: str) -> Backend:
-    """Return the backend that has this name, in this process.
+    """Return the backend of this name, in this process.
 
     Args:
         name: registered, or "module:callable".
 
     Raises:
-        UnknownBackend: there is none; its module can't be imported; its factory raises, or
-            returns something else, or a backend that declares what nobody can go by. The message
-            says which.
+        UnknownBackend: the name is unknown; its module can't be imported; its factory raises, or
+            returns something else, or a backend with invalid declarations. The message says
+            which.
         MissingExtra: it needs a package that is not installed.
     """
     backend = _made(name)

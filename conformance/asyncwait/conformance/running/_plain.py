@@ -1,6 +1,6 @@
 """A form for plain values as a backend: its values are the records of a scenario.
 
-So each result comes out with the timestamp and the key of its record, and an error names that.
+So each result has the timestamp and the key of its record, and an error names the record.
 """
 
 import inspect
@@ -30,8 +30,8 @@ OF_ELEMENTS = frozenset(
         Capability.LIMITS,
     }
 )
-"""What plain values have none of: they are records alone, and nothing is kept of them. What several
-share would not tell, as a result has to, of which of them it is; nor would a `Cost`."""
+"""Capabilities that plain values lack: they are records alone, and no state of them is saved. A
+shared result could not name its record, as a result has to; nor could a `Cost`."""
 
 
 class PlainBackend(Struct, frozen=True):
@@ -55,16 +55,16 @@ class PlainBackend(Struct, frozen=True):
 def plain_backend(waits: Mapping[Mode, Any], loop: LoopName = "asyncio") -> PlainBackend:
     """Make a backend of a form for plain values.
 
-    Where each call and each handler of a scenario gives one result, that is what the function
-    gives; else it gives `many` results, and `on_error` handles what fails. A source that never
-    waits is an iterator that is not async: forms may read such a one several values at a time.
+    Where each call and each handler of a scenario gives one result, the function returns that
+    result; else it gives `many` results, and `on_error` handles failures. A source that never
+    waits is an iterator that is not async: forms may read several of its values at a time.
 
     Args:
         waits: the functions like `ordered_wait` by their modes.
         loop: "asyncio" or "trio".
 
     Raises:
-        MissingExtra: trio is asked for and not installed.
+        MissingExtra: trio is not installed.
     """
     if loop == "trio":
         require_trio()
@@ -72,7 +72,7 @@ def plain_backend(waits: Mapping[Mode, Any], loop: LoopName = "asyncio") -> Plai
 
 
 def gives_one(scenario: Scenario) -> bool:
-    """Whether each call and each handler gives exactly one result, if it gives any."""
+    """Whether each call and each handler gives exactly one result, if any."""
     plans = scenario.plans
     given: list[Step | Handler] = [step for plan in plans for step in plan.steps]
     given += [handler for plan in plans for handler in (plan.handler, plan.failure)]
@@ -83,7 +83,7 @@ def gives_one(scenario: Scenario) -> bool:
 
 
 def never_waits(scenario: Scenario) -> bool:
-    """Whether all inputs are there from the start, and then the end."""
+    """Whether all inputs, and then the end, are available from the start."""
     is_plain = scenario.source == "iterator" and scenario.company != "before"
     return is_plain and scenario.source_ends_at == 0 and not any(i.at for i in scenario.inputs)
 
@@ -106,7 +106,7 @@ class _AtOnce(Iterator[Element]):
 
 
 def plain_opener(waits: Mapping[Mode, Any], *, single: bool, at_once: bool = False) -> OpenOperator:
-    """Return what opens a form for plain values as an operator.
+    """Return a function that opens a form for plain values as an operator.
 
     Args:
         waits: the functions like `ordered_wait` by their modes.
@@ -116,10 +116,10 @@ def plain_opener(waits: Mapping[Mode, Any], *, single: bool, at_once: bool = Fal
 
     def open_operator(config: Any, fn: Any, elements: Any, restore: Any = None) -> Any:
         if restore is not None or not isinstance(config, OperatorConfig):
-            # What plain values have no such argument for is refused in the place of one they have.
+            # Plain values have no such argument, so another argument takes it and refuses it.
             return waits["ordered"](elements, fn, retry=restore, capacity=config)
         if isinstance(elements, str):
-            elements = len(elements)  # A text is a source here, and a number is none.
+            elements = len(elements)  # A text is a valid source here, and a number is not.
         elif at_once:
             elements = _AtOnce(elements)
         options: dict[str, Any] = {"many": not single}
@@ -157,12 +157,12 @@ def _of_records(retry: Retry, *, single: bool) -> Retry:
 
 
 class OfRecords:
-    """A function of values as one whose values are records, and so are its results.
+    """A function of values as a function of records, whose results are records.
 
     Args:
         fn: the function.
         single: whether it gives one result for each value.
-        batched: whether it is called with a list of values.
+        batched: whether its argument is a list of values.
     """
 
     def __init__(self, fn: Any, *, single: bool, batched: bool = False) -> None:
@@ -180,7 +180,7 @@ class OfRecords:
                 setattr(self, name, self._handling(handler))
 
     def __call__(self, given: Any) -> Any:
-        """Call the function with the value of a record, or with those of several."""
+        """Call the function with the value of a record, or with the values of several."""
         returned = self._call(self._asked(given))
         if inspect.isawaitable(returned):
             return self._awaited(given, returned)
@@ -190,7 +190,7 @@ class OfRecords:
         return self._told(given, await returned)
 
     def _answers(self, records: Sequence[Record], answers: Any) -> Any:
-        """Return what a batch gave for each; what is none of that is passed on as it is."""
+        """Return each record's answer; pass anything but a set of answers through unchanged."""
         if isinstance(answers, Mapping):
             with suppress(TypeError):  # A record whose key can't be hashed is no key of a mapping.
                 return self._by_record(records, answers)
@@ -233,7 +233,7 @@ def _values(records: Sequence[Record]) -> list[Any]:
 
 
 def told(error: Any) -> Any:
-    """Return an error, in which the record is that of the scenario."""
+    """Return an error with the record of the scenario."""
     if isinstance(error, OperatorError) and error.record is not None:
         inner = error.record.value
         error.record = inner if isinstance(inner, Record) else error.record
@@ -241,7 +241,7 @@ def told(error: Any) -> Any:
 
 
 class _Results:
-    """What comes out: records, as values."""
+    """The output: values, which are the scenario's records."""
 
     def __init__(self, results: Any) -> None:
         self._results = results
@@ -253,7 +253,7 @@ class _Results:
     async def __anext__(self) -> Element:
         try:
             record: Element = await anext(self._results)
-        except LeftEarly:  # The contract has the end in its place (END-7).
+        except LeftEarly:  # The contract demands the end here (END-7).
             raise StopAsyncIteration from None
         except OperatorError as error:
             raise told(error)  # noqa: B904 - it is the same one

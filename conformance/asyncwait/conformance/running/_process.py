@@ -1,4 +1,4 @@
-"""One child process as its parent sees it: three pipes, and a supervisor that ends all below it."""
+"""A child process as its parent sees it: three pipes, and a supervisor that ends its tree."""
 
 import os
 import secrets
@@ -24,24 +24,24 @@ MARK = "ASYNCWAIT_CHILD"
 """Environment variable of all processes that the suite starts, with a secret word for each."""
 
 END_SECONDS = 2.0
-"""How long a child may take to its end when it has closed its output."""
+"""Seconds for a child to end after it has closed its output."""
 
 KILL_SECONDS = 10.0
-"""How long its supervisor may take to end everything."""
+"""Seconds for its supervisor to end everything."""
 
 LONGEST_LINE = LIMITS.bytes
-"""A child that goes on and on without an end of line is ended."""
+"""Longest line of a child, in bytes; a child with a longer line is ended."""
 
 LAST_WORDS = 1 << 14
-"""Bytes that are kept of what a child prints for a scenario."""
+"""Bytes kept of a child's output for a scenario."""
 
 LONGEST_LAST = 1_000
-"""Characters of its last words where they stand in a sentence."""
+"""Characters of a child's last words in a sentence."""
 
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
 _AT_ONCE = 1 << 16  # bytes
 _DRAINED_AT_ONCE = 1 << 20  # bytes; a child that prints faster than we read must not keep us
-_MOST_SCENARIOS = 100_000  # whose words wait to be taken
+_MOST_SCENARIOS = 100_000  # whose output waits for `take`
 
 
 class LineTooLong(Exception):
@@ -51,8 +51,8 @@ class LineTooLong(Exception):
 class ChildProcess:
     """A process that reads and writes lines.
 
-    Neither side ever waits for the other to read: what does not fit into the pipe to the child is
-    written while its answers are read. Its standard error is read too, and the last of it kept.
+    Neither side ever waits for the other to read: a request that does not fit into the pipe to the
+    child is written while its answers are read. Its standard error is read too, and its end kept.
 
     Args:
         memory: bytes of data that each of its processes may have; 0 for no limit.
@@ -65,7 +65,7 @@ class ChildProcess:
         require_posix("a backend that plays in a process of its own")
         self._word = secrets.token_hex(8)
         self.folder = Path(tempfile.mkdtemp(prefix="asyncwait-"))
-        """Where it has its temporary files."""
+        """The folder of its temporary files."""
         heard, self._control = _pipe()
         program = [sys.executable, "-IS", _SUPERVISOR, str(heard), str(self.folder), str(memory)]
         try:
@@ -75,7 +75,7 @@ class ChildProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # What it leaves in the folder of temporary files goes when it goes.
+                # Files that it leaves in the folder of temporary files are removed with the folder.
                 env={**os.environ, MARK: self._word, "TMPDIR": str(self.folder)},
                 pass_fds=(heard,),
                 start_new_session=True,
@@ -95,7 +95,7 @@ class ChildProcess:
             os.set_blocking(pipe.fileno(), False)
         self.words = Words(mark_of(self._word))
         self.is_mute = False
-        """Whether it has closed its output, by ending or otherwise."""
+        """Whether the child has closed its output, by ending or otherwise."""
         self._unsent = bytearray()
         self._received = bytearray()
         self._searched = 0
@@ -107,12 +107,12 @@ class ChildProcess:
         self.kill()
 
     def send(self, line: bytes) -> None:
-        """Have `line` written; as much as the pipe takes now, the rest by `attend`."""
+        """Send `line`: as much as the pipe takes now; `attend` writes the rest."""
         self._unsent += line
         self._write()
 
     def watch(self, by: "select.poll") -> None:
-        """Register everything that `attend` would do something about."""
+        """Register every pipe that `attend` would read or write."""
         if not self.is_mute:
             by.register(self._replies, select.POLLIN)
         if not self._errors.closed:
@@ -128,7 +128,7 @@ class ChildProcess:
             self.is_mute = not data
             if len(self._received) > LONGEST_LINE + _AT_ONCE:
                 break
-        # Only now: what it has printed before it replied is there.
+        # Only now: all output from before the reply has arrived.
         self._drain()
 
     def _write(self) -> None:
@@ -136,9 +136,9 @@ class ChildProcess:
             while self._unsent:
                 del self._unsent[: os.write(self._requests.fileno(), self._unsent[:_AT_ONCE])]
         except BlockingIOError:
-            pass  # It is full; `attend` goes on.
+            pass  # The pipe is full; `attend` goes on.
         except OSError:
-            self._unsent.clear()  # It is dead; the end of its output says so.
+            self._unsent.clear()  # The child is dead; the end of its output reports that.
 
     def _drain(self) -> None:
         drained = 0
@@ -152,10 +152,10 @@ class ChildProcess:
             self.words.add(data)
 
     def line(self) -> bytes | None:
-        """Return the next line that is there whole, without its end, or None.
+        """Return the next complete line without its end; None if it is incomplete.
 
         Raises:
-            LineTooLong: its end is nowhere to be seen.
+            LineTooLong: the line exceeds `LONGEST_LINE`.
         """
         end = self._received.find(b"\n", self._searched)
         if end < 0:
@@ -172,7 +172,7 @@ class ChildProcess:
         """Return the next line.
 
         Raises:
-            TimeoutError: it does not come in so many seconds.
+            TimeoutError: it does not come within `seconds`.
             EOFError: no more lines come.
         """
         give_up = time.monotonic() + seconds
@@ -193,14 +193,14 @@ class ChildProcess:
 
     @property
     def starved(self) -> float:
-        """Seconds for which what runs there has had to wait for a processor; 0 if nobody knows."""
+        """Seconds for which the child waited for a processor; 0 if unknown."""
         from asyncwait.conformance.running._supervisor import KNOWS_PROCESSES, below
 
         pids = below(self._process.pid) if KNOWS_PROCESSES else ()
         return max(map(_starved, pids), default=0.0)
 
     def wait_for_end(self, seconds: float) -> str:
-        """Return how it ended, or that it did not in so many seconds; drop what it says."""
+        """Return how it ended, or that it did not within `seconds`; drop its lines."""
         give_up = time.monotonic() + seconds
         while (left := give_up - time.monotonic()) > 0:
             if self.is_mute and self._errors.closed:
@@ -218,7 +218,7 @@ class ChildProcess:
         return f"{how}: {last}" if last else how
 
     def doom(self) -> None:
-        """Have its supervisor end it, without waiting for that."""
+        """Have its supervisor end it, without waiting for the end."""
         if self._control >= 0:
             os.close(self._control)
             self._control = -1
@@ -236,12 +236,12 @@ class ChildProcess:
             self._process.kill()
             self._process.wait()
         if self._process.returncode < 0:
-            _kill_marked(self._word)  # Perhaps it was the supervisor that was killed.
+            _kill_marked(self._word)  # The supervisor itself may have been killed.
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose ends are no standard streams, even if one of those is closed here."""
+    """Return a pipe whose ends are no standard streams, even if a standard stream is closed."""
     import fcntl
 
     ends = os.pipe()
@@ -259,7 +259,7 @@ def _read(pipe: int) -> bytes | None:
 
 
 def _starved(pid: int) -> float:
-    """Return how long the thread that waited longest for a processor did, in seconds."""
+    """Return the longest wait of any thread for a processor, in seconds."""
     waited = [0]
     for file in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         with suppress(OSError, ValueError, IndexError):
@@ -286,12 +286,12 @@ def _kill_marked(word: str) -> None:
 
 
 def mark_of(word: str) -> bytes:
-    """Return what a child that knows its word prints between two scenarios."""
+    """Return the bytes that a child with this word prints between two scenarios."""
     return f"\0{word}\0".encode()
 
 
 class Words:
-    """The last of what a child has printed, scenario by scenario."""
+    """The end of a child's output, scenario by scenario."""
 
     def __init__(self, mark: bytes) -> None:
         self._mark = mark
@@ -299,7 +299,7 @@ class Words:
         self._open = _Tail()
 
     def add(self, data: bytes) -> None:
-        """Add what was read."""
+        """Add output of the child."""
         # The mark may have come in two parts.
         *whole, rest = (self._open.take_end(len(self._mark) - 1) + data).split(self._mark)
         for part in whole:
@@ -309,7 +309,7 @@ class Words:
         self._open.add(rest)
 
     def take(self) -> str:
-        """Return what belongs to the next scenario: up to its mark, or all that is there."""
+        """Return the output of the next scenario: up to its mark, or all output so far."""
         if self._whole:
             return self._whole.popleft().text
         taken, self._open = self._open, _Tail()
@@ -317,7 +317,7 @@ class Words:
 
     @property
     def last_line(self) -> str:
-        """The last line that is not empty of what nobody has taken."""
+        """The last line that is not empty in the output that was not taken."""
         for tail in (self._open, *reversed(self._whole)):
             for line in reversed(tail.text.split("\n")):
                 if said := line.strip():

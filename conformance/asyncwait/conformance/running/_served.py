@@ -1,4 +1,4 @@
-"""A backend that child processes serve: what it says of itself, and runs of it."""
+"""A backend that child processes serve: its description, and its runs."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -31,27 +31,27 @@ from asyncwait.spec.scenario import Capability, Ending, Leg, Misuse, Scenario, T
 from asyncwait.spec.texts import shortened
 
 _LONGEST = 1_000
-"""Characters of what is told of a broken run."""
+"""Longest description of a broken run, in characters."""
 
 MOST_TEXT = 6_000
-"""Characters of each text for people in a trace; the harness itself writes no longer ones."""
+"""Longest text for people in a trace, in characters; the harness itself writes no longer ones."""
 
 _P = TypeVar("_P", Ending, Leg, Misuse)
 
 
 class Broken(Struct, frozen=True):
-    """What is there in place of a trace where harness or backend broke, not the operator."""
+    """Takes the place of a trace where harness or backend broke, not the operator."""
 
     text: str
     output: str = ""
 
 
 Play: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace | Broken]]
-"""Plays scenarios; gives one run for each, in order, as they come."""
+"""Plays scenarios; gives one run for each, in order, as they are ready."""
 
 
 def checked(scenario: Scenario, trace: object) -> Trace | Broken:
-    """Return `trace` if it is one that a run of `scenario` can have given."""
+    """Return `trace` if a run of `scenario` can have given it, with its texts shortened."""
     if not isinstance(trace, Trace):
         return Broken(f"expected a Trace, got {shown(trace)}")
     trace = msgspec.structs.replace(trace, legs=tuple(map(_with_short_texts, trace.legs)))
@@ -82,7 +82,7 @@ def _shortened(part: _P) -> _P:
 
 
 def lost(run: Trace | Broken) -> str:
-    """Return why a run ended without the operator's own doing coming to an end; empty if not so."""
+    """Return why a run ended before the operator was done; empty if the operator was done."""
     if isinstance(run, Broken):
         return run.text
     ending = run.legs[-1].ending
@@ -90,11 +90,11 @@ def lost(run: Trace | Broken) -> str:
 
 
 REAL_SECONDS = 10.0
-"""How long one scenario may take on the real clock; on a virtual one it takes milliseconds."""
+"""Seconds for one scenario on the real clock; on a virtual clock it takes milliseconds."""
 
 
 class Served:
-    """A backend, none of whose code runs in this process.
+    """A backend whose code never runs in this process.
 
     Attributes:
         spec: the version of the specification that it claims; empty for the newest.
@@ -112,10 +112,10 @@ class Served:
         self._crew = crew
 
     def play(self, scenarios: Iterable[Scenario]) -> Iterator[Trace | Broken]:
-        """Play `scenarios`; yield for each, in order, its trace or what is wrong in its place.
+        """Play `scenarios`; yield for each, in order, its trace or a `Broken`.
 
         Raises:
-            AsyncWaitError: the backend needs what is not there, and says so itself.
+            AsyncWaitError: the backend lacks something, and reports it itself.
         """
         asked: deque[Scenario] = deque()
 
@@ -128,19 +128,19 @@ class Served:
             yield checked(asked.popleft(), trace)
 
     def dismiss(self) -> None:
-        """End the processes that play; whoever plays again starts new ones."""
+        """End the child processes; a later `play` starts new ones."""
         self._crew.dismiss()
 
     def abandon(self) -> None:
-        """Have whoever plays scenarios, in another thread, get a `CancelledError` soon."""
+        """Make a thread that plays scenarios get a `CancelledError` soon."""
         self._crew.is_abandoned = True
 
     def further_runs(
         self, scenarios: Mapping[str, Scenario]
     ) -> Iterator[tuple[str, Scenario, Trace | Broken]]:
-        """Yield the runs that the backend makes besides those it is asked for, if it does.
+        """Yield the runs that the backend makes besides the requested ones, if it makes any.
 
-        What goes wrong between them has no name.
+        A fault between two runs has no name.
         """
         for told in self._crew.further(scenarios) if self._plays_further else ():
             scenario = told.scenario or Scenario()
@@ -151,16 +151,16 @@ class Served:
 def open_backend(
     name: str, *, patience: float = REAL_SECONDS, jobs: int | None = None, folder: str = ""
 ) -> Generator[Served]:
-    """Give the backend of that name; it is there until the block is left.
+    """Give the backend of that name; its processes end with the block.
 
     Args:
         name: registered, "module:callable", or "exec:" and a command.
         patience: seconds of the real clock for one scenario.
-        jobs: how many processes play; as many as there are cores if it is not said.
-        folder: where its module may stand, besides where this process finds modules.
+        jobs: number of child processes; by default the number of cores.
+        folder: another folder in which its module may be.
 
     Raises:
-        UnknownBackend: there is none, or it can't be loaded. The message says why.
+        UnknownBackend: the name is unknown, or it can't be loaded. The message says why.
         MissingExtra: it needs a package that is not installed.
     """
     with Crew(named(name, folder), patience, jobs or cores()) as crew:
@@ -179,7 +179,7 @@ def open_mailbox(
         folder: see `open_backend`.
 
     Raises:
-        InvalidConfig: `patience` is no such time.
+        InvalidConfig: `patience` is no valid time.
     """
     require_seconds("patience", patience)
     with Crew(OfMailbox(name, folder), patience, min(_OF_MAILBOX, cores())) as crew:
@@ -203,10 +203,10 @@ def _checked_of_mailbox(run: MailboxTrace | Trace) -> MailboxTrace | Broken:
 
 
 def listed_backends(folder: str = "") -> Listed:
-    """Return the names that are known.
+    """Return the known names.
 
     Raises:
-        UnknownBackend: some family of backends can't even be refused.
+        UnknownBackend: a family of backends breaks the listing itself.
     """
     with ChildProcess(python_command(LIST, folder)) as child:
         try:

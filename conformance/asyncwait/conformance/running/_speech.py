@@ -1,8 +1,8 @@
-"""What a name of a backend stands for, and how one talks with the processes that serve it.
+"""The kinds of backend by name, and the protocol with the processes that serve them.
 
-Our own child says one JSON value on each line: an empty line when it runs, then `Hello` or
-`Refused` when it has loaded the backend, and then a `Told` for each scenario that it is asked for.
-An empty line asks for a batch to be played. Foreign programs speak less than this: see
+Our own child sends one JSON value on each line: an empty line when it runs, then `Hello` or
+`Refused` when it has loaded the backend, and then a `Told` for each requested scenario. An empty
+line to it requests the play of a batch. Foreign programs use less of the protocol: see
 json-lines.md.
 """
 
@@ -40,7 +40,7 @@ from asyncwait.spec.texts import one_line
 
 
 class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
-    """What a backend says of itself."""
+    """A backend's description of itself."""
 
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     expected_failures: ExpectedFailures = {}
@@ -53,7 +53,7 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
 
 
 class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
-    """Why there is no backend; the user can mend it."""
+    """The reason why the backend can't be loaded; the user can fix it."""
 
     text: str
     needs: str = ""
@@ -61,19 +61,19 @@ class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
 
     @classmethod
     def of(cls, error: AsyncWaitError) -> "Refused":
-        """Return what stands for `error`."""
+        """Return the refusal for `error`."""
         if isinstance(error, MissingExtra):
             return cls(str(error), error.needs, error.extra)
         return cls(str(error))
 
     @property
     def error(self) -> AsyncWaitError:
-        """The error that it stands for."""
+        """The error that it represents."""
         return MissingExtra(self.needs, self.extra) if self.extra else UnknownBackend(self.text)
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """What the child has to play: one scenario or program, or what it chooses of many."""
+    """A request to the child: one scenario or program, or many to choose from."""
 
     scenario: Scenario | None = None
     further: dict[str, Scenario] | None = None
@@ -81,11 +81,11 @@ class Asked(Struct, frozen=True, omit_defaults=True):
 
 
 class Told(Struct, frozen=True, omit_defaults=True):
-    """What came of a scenario.
+    """The outcome of a scenario.
 
     Args:
-        trace: what was observed, as JSON of a Trace; empty for none.
-        name: of a further run; empty for the end of them.
+        trace: the trace as JSON; empty for none.
+        name: the name of a further run; empty at their end.
     """
 
     trace: Raw = Raw()
@@ -96,7 +96,7 @@ class Told(Struct, frozen=True, omit_defaults=True):
 
 
 class Listed(Struct, frozen=True):
-    """The names that are known."""
+    """The known names."""
 
     names: tuple[str, ...]
     broken: Mapping[str, str]
@@ -104,18 +104,18 @@ class Listed(Struct, frozen=True):
 
 
 START_SECONDS = 30.0
-"""How long an interpreter and the suite itself may take to be there in a child."""
+"""Seconds for an interpreter and the suite itself to start in a child."""
 
 START_PATIENCE = 3
-"""So many times the patience with a scenario a backend is given to be loaded, or to speak."""
+"""Longest time to load a backend, or to speak first, as a multiple of `patience`."""
 
 Greeting: TypeAlias = Generator[float, bytes, Hello]
-"""Gives the seconds that the next line may take, is sent that line, and returns what was said."""
+"""Yields the seconds that the next line may take, receives the line, and returns the `Hello`."""
 
 EXEC = "exec:"
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What reading a line raises that is no JSON, or other JSON than is expected."""
+"""Errors of reading a line that is no JSON, or not the expected JSON."""
 
 
 class InPython(Struct, frozen=True):
@@ -127,17 +127,17 @@ class InPython(Struct, frozen=True):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The child finds what this process finds, however it came to know where.
+        """Command of the child, which finds the same modules as this process.
 
-        The present folder is no place that it looks at first.
+        The present folder does not come first in its search.
         """
         return python_command(self.name, self.folder)
 
     def greeting(self, patience: float) -> Greeting:
-        """Listen to what a process says first.
+        """Read the first lines of a process.
 
         Raises:
-            UnknownBackend: it can't be had, or it is none.
+            UnknownBackend: the backend can't be loaded, or it is no backend.
             MissingExtra: it needs a package that is not installed.
         """
         yield START_SECONDS
@@ -152,30 +152,30 @@ class InPython(Struct, frozen=True):
         return said
 
     def request(self, scenario: Any, number: int, protocol: int) -> bytes:  # noqa: ARG002 - ours never mix replies up
-        """Return the line that asks for `scenario`; `protocol` is the version that is spoken."""
+        """Return the line that requests `scenario`; `protocol` is the version in use."""
         return msgspec.json.encode(Asked(scenario))
 
     def astray(self, line: bytes, number: int, protocol: int) -> str:  # noqa: ARG002 - see `request`
-        """Return why `line` is not what comes for the request of that number; empty if it is."""
+        """Return why `line` does not answer the request of that number; empty if it does."""
         return ""
 
     def reply(self, line: bytes) -> Any:
-        """Return what a line tells; how it is wrong, as the ending of a trace."""
+        """Return the trace in a line; if the line is wrong, the trace's ending says why."""
         return trace_of(told_from(line))
 
     def lost(self, how: EndingKind, detail: str) -> Trace:
-        """Return what stands for a lost run: the operator blocks our child, or ends it."""
+        """Return the trace of a lost run: the operator blocks our child, or ends it."""
         return failed(how, detail)
 
     def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:  # noqa: ARG002 - ours is sent nothing first
-        """Return in words how a process was lost that still owed the answer to the opening."""
+        """Return a text on the loss of a process before its answer to the opening."""
         return detail
 
 
 def python_command(name: str, folder: str = "") -> tuple[str, ...]:
-    """Return the command of a child of ours; see `_child.main`."""
+    """Return the command of our own child; see `_child.main`."""
     module = "asyncwait.conformance.running._child"
-    # The package imports the module, too, and runpy warns of that.
+    # The package imports the module, too, and runpy warns about it.
     options = ("-P", "-W", "ignore::RuntimeWarning:runpy", "-m")
     return (sys.executable, *options, module, name, *filter(None, (*sys.path, folder)))
 
@@ -189,11 +189,11 @@ class OfMailbox(InPython, frozen=True):
         return python_command(f"{MAILBOX}{self.name}", self.folder)
 
     def request(self, scenario: MailboxPlan, number: int, protocol: int) -> bytes:  # noqa: ARG002 - see `InPython`
-        """Return the line that asks for a program."""
+        """Return the line that requests a program."""
         return msgspec.json.encode(Asked(program=scenario))
 
     def reply(self, line: bytes) -> MailboxTrace | Trace:
-        """Return the trace in a line; a `Trace` says why there is none."""
+        """Return the trace in a line; if the line has none, a `Trace` says why."""
         told = told_from(line)
         if not bytes(told.trace):
             return trace_of(told)
@@ -204,7 +204,7 @@ class OfMailbox(InPython, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """A program in any language that speaks JSON lines; its traces are its own words.
+    """A program in any language that speaks JSON lines; it reports its traces itself.
 
     Args:
         name: "exec:" and its command.
@@ -215,11 +215,11 @@ class Program(Struct, frozen=True):
 
     @property
     def opening(self) -> bytes:
-        """An empty scenario, because a program need not speak before it is asked."""
+        """An empty scenario, because a program need not send anything before a request."""
         return msgspec.json.encode(Request(Scenario())) + b"\n"
 
     def greeting(self, patience: float) -> Greeting:
-        """See `InPython`: it may declare what it has, before it answers the opening."""
+        """See `InPython`: it may declare its capabilities before it answers the opening."""
         line = yield START_PATIENCE * patience
         try:
             protocol = protocol_from_json(line)
@@ -260,11 +260,11 @@ class Program(Struct, frozen=True):
         return replace(reply.trace, self_reported=True)
 
     def lost(self, how: EndingKind, detail: str) -> Trace:
-        """See `InPython`: nobody knows whether it was the operator."""
+        """See `InPython`: the cause may be the program rather than its operator."""
         return failed("error", f"{_LOST.get(how, '')}{detail}")
 
     def lost_at_first(self, how: EndingKind, detail: str, patience: float) -> str:
-        """See `InPython`: it was had, so that this is no wrong usage."""
+        """See `InPython`: the program could start, so this is no wrong usage."""
         first = f"the first scenario, {self.opening.decode().strip()}"
         answered = "it answered the handshake, and"
         if how == "blocked":
@@ -276,7 +276,7 @@ class Program(Struct, frozen=True):
 
 
 Speech: TypeAlias = InPython | Program
-"""How one talks with the processes that serve a backend."""
+"""The protocol with the processes that serve a backend."""
 
 
 class _Numbered(Struct):
@@ -287,7 +287,7 @@ _LOST = {"died": "the program died: ", "blocked": "the program is late: "}
 
 
 def told_from(line: bytes) -> Told:
-    """Return what a child of ours tells in a line."""
+    """Return the answer in a line of our own child."""
     try:
         return msgspec.json.decode(line, type=Told)
     except UNREADABLE as error:
@@ -295,10 +295,10 @@ def told_from(line: bytes) -> Told:
 
 
 def trace_of(told: Told) -> Trace:
-    """Return the trace that was told of; how it is wrong, as its ending.
+    """Return the trace of an answer; if it has none, the trace's ending says why.
 
     Raises:
-        AsyncWaitError: the backend needs what is not there.
+        AsyncWaitError: the backend lacks something.
     """
     if told.refused is not None:
         raise told.refused.error
@@ -311,17 +311,17 @@ def trace_of(told: Told) -> Trace:
 
 
 def failed(how: EndingKind, detail: str) -> Trace:
-    """Return the trace of a run that came to no end of its own."""
+    """Return the trace of a run that did not end by itself."""
     return Trace((Leg(Ending(how, detail=detail)),))
 
 
 def exec_name(command: str) -> str:
-    """Return the name of the backend that is the program which `command` starts."""
+    """Return the backend name of the program that `command` starts."""
     return EXEC + command
 
 
 def named(name: str, folder: str = "") -> Speech:
-    """Return what `name` stands for: "exec:" and a command, a registered name, module:callable.
+    """Return the speech for `name`: "exec:" and a command, a registered name, module:callable.
 
     Raises:
         UnknownBackend: the command can't be started.

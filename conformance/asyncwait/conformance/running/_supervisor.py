@@ -1,16 +1,16 @@
-"""Supervises one child process, so that nothing it starts outlives the command.
+"""Supervises one child process, so that no process that it starts outlives the command.
 
     python -IS _supervisor.py CONTROL FOLDER MEMORY COMMAND...
 
 This is a program of its own, between the command and the child. It ends when the child ends, when
-nobody holds the other end of the pipe CONTROL any more, when its parent is gone, when a signal asks
-it to, or when there are too many processes below it. Then all of these are killed, FOLDER is
-removed, and it ends as the child did.
+the other end of the pipe CONTROL is closed, when its parent is gone, when a signal asks it to, or
+when there are too many processes below it. Then it kills all processes below it, removes FOLDER,
+and ends as the child did.
 
 On Linux orphans become children of the supervisor (it is their subreaper), whatever session they
-have made for themselves, and the child dies with the supervisor. On other systems a process that
-leaves the session of the child is not found. Nowhere is a process found that some daemon starts on
-request.
+have made for themselves, and the child dies with the supervisor. On other systems the supervisor
+does not find a process that leaves the session of the child. On no system does it find a process
+that a daemon starts on request.
 
 It needs the standard library alone and runs none of the child's code.
 """
@@ -27,7 +27,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-LOOK_EVERY = 0.1  # seconds between two looks for a parent that is gone, or a child that swarms
+LOOK_EVERY = 0.1  # seconds between two checks for a missing parent, or too many processes
 MOST_PROCESSES = 256  # below a supervisor
 SWEEP_WITHIN = 5.0  # seconds
 
@@ -35,7 +35,7 @@ _SWARMED = -1  # in place of the status of a child
 _SWARMED_CODE = 125
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# Python ignores the first two, and shells have what runs in the background ignore the others.
+# Python ignores the first two, and shells make background processes ignore the others.
 _MAYBE_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)
 
 
@@ -44,7 +44,7 @@ def main(control: int, folder: str, memory: int, command: list[str]) -> NoReturn
 
     Args:
         control: file descriptor.
-        folder: removed in the end.
+        folder: removed at the end.
         memory: bytes of data that each process below may have; 0 for no limit.
         command: program and arguments.
     """
@@ -73,8 +73,8 @@ def _prctl(option: int, value: int) -> None:
 
 KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - the same
 
-# Each child has a supervisor, and each looks ten times a second. To look at all of a machine takes
-# milliseconds; to ask every process below for its children takes 0.1 ms, where the kernel tells.
+# Each supervisor checks its child ten times a second. To read all processes of a machine
+# takes milliseconds; to read the children of every process below takes 0.1 ms, if the kernel can.
 _KNOWS_CHILDREN = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 - the same
 
 _asked: list[int] = []
@@ -115,7 +115,7 @@ def _limit(memory: int) -> None:
 
 
 def _let_go() -> int:
-    """Hold none of the child's pipes, so that their ends are seen; return one for last words."""
+    """Close the child's pipes, so that their ends are seen; return one for last words."""
     words = os.dup(2)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -145,7 +145,7 @@ def _outlast(child: int, control: int, woken: int, parent: int) -> int:
 
 
 def _reap(child: int) -> tuple[int | None, bool]:
-    """Bury what is dead; return the status of `child` if it is, and whether any process lives."""
+    """Reap dead processes; return the status of `child` if dead, and whether any process lives."""
     found = None
     while True:
         try:
@@ -159,7 +159,7 @@ def _reap(child: int) -> tuple[int | None, bool]:
 
 
 def _sweep(child: int) -> None:
-    """Kill everything below, however often it forks meanwhile: whoever is killed forks no more."""
+    """Kill everything below, however often it forks meanwhile: a killed process forks no more."""
     pause = 0.001
     give_up = time.monotonic() + SWEEP_WITHIN
     while time.monotonic() < give_up:
@@ -192,7 +192,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _children_of_all() -> Callable[[int], list[int]]:
-    """Look through all processes; return what tells the children of one."""
+    """Read all processes; return a function that gives the children of a process."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib it starts in half the time
         with suppress(OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""One item for each rule; what it shows is the same as `asyncwait verify`."""
+"""One item for each rule, with the same findings as `asyncwait verify`."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_rule(asyncwait_rule: str, asyncwait_verdict: Verdict) -> None:
     if result.is_forgiven and result.status != "pass":
         why = result.failures[0].violation.text if result.failures else result.note
         only = f"since {result.rule.since}" if result.is_advisory else f"{result.rule.level} only"
-        # It is told, and leaves the verdict as it is: the command and pytest say the same.
+        # It is reported, and leaves the verdict as it is: the command and pytest agree.
         pytest.xfail(f"{only}: {result.status}: {one_line(why)}")
     if result.status != "pass":
         pytest.fail(joined(rule_lines(asyncwait_verdict.backend, result)), pytrace=False)
@@ -28,7 +28,7 @@ def test_harness_and_backend_worked(asyncwait_verdict: Verdict) -> None:
 
 
 def test_every_expected_failure_matches(asyncwait_verdict: Verdict) -> None:
-    """The file of expected failures has no entry that speaks of nothing."""
+    """The file of expected failures has no entry that matches nothing."""
     if asyncwait_verdict.stale:
         lines = (f"{rule}: {why}" for rule, why in asyncwait_verdict.stale.items())
         pytest.fail(joined(lines), pytrace=False)

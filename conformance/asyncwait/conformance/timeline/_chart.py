@@ -1,11 +1,11 @@
-"""A timeline as data: what is drawn, before anybody says how; and as much of a long one as is read.
+"""A timeline as data: its contents without any rendering, cropped to what a person reads.
 
-Time is not linear in it. Each column is a step in the order of the events, and says at which
-millisecond it is; what happens in one instant stands side by side, cause before effect. Within one
-column things happen from the top to the bottom, and only one element comes out.
+Time is not linear in it. Each column is a step in the order of the events, and has the millisecond
+of the step; events of one instant are side by side, cause before effect. Within one column events
+happen from top to bottom, and only one element comes out.
 
-Of a long one there is how it begins, what led to what is wrong, and its end. A scenario of
-thousands of elements that can't be made smaller would bury everything else.
+A long timeline shows its start, the cause of the violation, and its end. A scenario of thousands of
+elements that can't be shrunk would bury everything else.
 """
 
 from bisect import bisect_left, bisect_right
@@ -54,20 +54,20 @@ VerticalKind: TypeAlias = Literal["watermark", "status", "marker", "snapshot", "
 Way: TypeAlias = Literal["in", "out"]
 
 _Place = TypeVar("_Place")
-"""Where something is drawn: a point of a draft, then the number of a column."""
+"""Place of a drawn part: a point of a draft, then the number of a column."""
 
 
 class Span(Struct, Generic[_Place], frozen=True):
-    """What lasts.
+    """A state that lasts.
 
     Args:
         kind: of a record: "waiting" for its call, its call is "running", or "shared" with others
-            in a batch, it waits in "back-off" for the next, is "held" once it is decided, or its
-            call runs on, "late". Any other element is "passing". The source is "unread" while
-            nobody asks it, the consumer is "away" while it does not wait, and the loop is
-            "blocked".
-        until: that in which it ends.
-        batch: of a call that is "shared", the number of its batch; None of all else.
+            in a batch, it waits in "back-off" for the next call, is "held" once it is decided, or
+            its call runs on, "late". Any other element is "passing". The source is "unread" while
+            the operator does not read it, the consumer is "away" while it does not wait, and the
+            loop is "blocked".
+        until: the place in which it ends.
+        batch: of a "shared" call, the number of its batch; None for every other state.
     """
 
     kind: SpanKind
@@ -78,7 +78,7 @@ class Span(Struct, Generic[_Place], frozen=True):
 
 
 class Mark(Struct, Generic[_Place], frozen=True):
-    """What happens at once."""
+    """A momentary event."""
 
     kind: MarkKind
     column: _Place
@@ -87,7 +87,7 @@ class Mark(Struct, Generic[_Place], frozen=True):
 
 
 class Lane(Struct, frozen=True):
-    """One row: an element on its way through the operator, or one of the sides of the run.
+    """One row: an element on its way through the operator, or a side of the run.
 
     Args:
         kind: "record"; "signal": a watermark, status, marker, barrier or request; "stray": an
@@ -124,7 +124,7 @@ _WEIGHTS: dict[MarkKind, int] = {
 
 
 class Vertical(Struct, Generic[_Place], frozen=True):
-    """What concerns all lanes at once.
+    """An event that concerns all lanes at once.
 
     Args:
         way: it comes "in", or goes "out".
@@ -154,8 +154,8 @@ class Chart(Struct, frozen=True):
 
     Args:
         columns: the steps, in order.
-        wrong: what is wrong in it; empty for nothing.
-        wrong_at: when, in ms.
+        wrong: the violation in it; empty for none.
+        wrong_at: ms of the violation.
     """
 
     title: str
@@ -171,13 +171,13 @@ class Chart(Struct, frozen=True):
 
 
 FIRST, AFTER, LAST = 3, 4, 2
-"""Columns that are shown: of the beginning, behind what is wrong, and of the end."""
+"""Columns shown: from the beginning, behind the violation, and from the end."""
 
 _At = TypeVar("_At", Mark[int], Vertical[int])
 
 
 def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
-    """Return a chart with at most so many columns, and so many lanes beside its tracks."""
+    """Return a chart with at most `columns` columns, and `lanes` lanes beside its tracks."""
     shown = _shown(chart, max(columns, FIRST + AFTER + LAST + 2))
     if len(shown) < len(chart.columns):
         chart = _with_columns(chart, shown)
@@ -195,7 +195,7 @@ def _shown(chart: Chart, most: int) -> Sequence[int]:
 
 
 def _focus(chart: Chart) -> int:
-    """Return the last column of the instant that offends; the first column where none does."""
+    """Return the last column of the violating instant; the first column without a violation."""
     return max((n for n, column in enumerate(chart.columns) if column.offends), default=0)
 
 
@@ -230,7 +230,7 @@ def _spans(lane: Lane, shown: Sequence[int]) -> tuple[Span[int], ...]:
 
 
 def _with_lanes(chart: Chart, most: int) -> Chart:
-    """Leave out lanes in which nothing is seen, and those in which it is farthest off."""
+    """Leave out empty lanes, and the lanes farthest from the violation."""
     others = [n for n, lane in enumerate(chart.lanes) if lane.kind != "track"]
     if len(others) <= most:
         return chart

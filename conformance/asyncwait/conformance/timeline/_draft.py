@@ -1,8 +1,8 @@
-"""What will be drawn, at points in the order of events, and the columns that these come to have.
+"""The parts of a drawing, at points in the order of events, and the columns of these points.
 
-Two points share a column only if they are of one instant and the later one stands below the
-earlier, so that a column reads from the top to the bottom. What concerns all lanes stands alone,
-and no column has two outputs: their order is the point.
+Two points share a column only if they are of one instant and the later one is below the earlier, so
+that a column reads from top to bottom. A vertical has a column of its own, and no column has two
+outputs: their order matters.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ from asyncwait.conformance.timeline._words import MARKS
 
 
 class Point(NamedTuple):
-    """Where something happens in a leg.
+    """Place of an event in a leg.
 
     Args:
         at: ms since the leg began.
@@ -40,7 +40,7 @@ class Point(NamedTuple):
 
 @dataclass
 class DraftLane:
-    """A lane that is being put together."""
+    """A lane under construction."""
 
     kind: LaneKind | Literal["track"]
     label: str
@@ -50,11 +50,11 @@ class DraftLane:
     verticals: list[Vertical[Point]] = field(default_factory=list)
 
     def span(self, kind: SpanKind, since: Point, until: Point | None, text: str = "") -> None:
-        """Add a span; one until None goes on to the end of the leg."""
+        """Add a span; a span until None goes on to the end of the leg."""
         self.spans.append(Span(kind, since, until, text))
 
     def running(self, call: Call, since: Point, until: Point | None, text: str) -> None:
-        """Add the time in which a call runs, which it may share with others."""
+        """Add the running time of a call, which other records may share."""
         kind: SpanKind = "running" if call.batch is None else "shared"
         self.spans.append(Span(kind, since, until, text, call.batch))
 

@@ -1,4 +1,4 @@
-"""The lanes: of records, of other elements, of what belongs to no input; at the foot, the sides.
+"""Lanes of a timeline: of records, of other elements, of strays; at the foot, of the sides.
 
 A record waits, its calls run, it is held, and it comes out.
 """
@@ -33,7 +33,7 @@ from asyncwait.spec.scenario import (
 
 
 class Leg:
-    """A leg, with what lanes ask of it."""
+    """A leg, with the lookups that lanes need."""
 
     def __init__(self, history: LegHistory) -> None:
         self.history = history
@@ -51,11 +51,11 @@ class Leg:
         return {records[number].pos: found for number, found in asked if number < len(records)}
 
     def event(self, seq: int, row: int) -> Point:
-        """Return where an event is."""
+        """Return the place of an event."""
         return Point(seq, self.history.events[seq].at, row)
 
     def cancelled(self, call: Call, row: int) -> Point | None:
-        """Return where a cancellation reaches a call."""
+        """Return the place at which a cancellation reaches a call."""
         found = self._cancelled.get(call.number)
         return None if found is None else Point(found[0], found[1].at, row)
 
@@ -68,7 +68,7 @@ class Leg:
         return item.decided_seq in self._handlers
 
     def decided(self, item: Item, row: int) -> Point | None:
-        """Return where a record is decided; by its deadline: before the events of that instant."""
+        """Return the place of a record's decision; a deadline is before its instant's events."""
         if item.decided_at == NEVER or item.decided_at > self.history.end_at:
             return None
         if item.decided_seq >= 0:
@@ -123,7 +123,7 @@ def _repeated(leg: Leg, lane: DraftLane, call: Call, again: Point, number: int) 
 
 
 def _last(leg: Leg, lane: DraftLane, call: Call, decided: Point | None) -> None:
-    """Draw the call whose outcome counts, and that it runs on where it does."""
+    """Draw the call whose outcome counts, and its running on after the decision."""
     since = leg.event(call.seq, lane.row)
     _, ended = _ends(leg, lane, call)
     if decided is None or (ended is not None and ended.order <= decided.order):
@@ -243,7 +243,7 @@ def _signal_out(lane: DraftLane, output: Output) -> Point:
 
 
 def stray_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
-    """Yield a lane for each output and for each call that belongs to no input."""
+    """Yield a lane for each output, and each call, that belongs to no input."""
     history = leg.history
     requested = {event.checkpoint_id for _, event in history.seen(SnapshotAsked)}
     for output in history.outputs:
@@ -269,14 +269,14 @@ def _is_asked_for(history: LegHistory, element: Element, requested: set[int]) ->
 
 
 def track_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
-    """Yield the lanes of source, consumer and operator, as far as there is something in them."""
+    """Yield the lanes of source, consumer and operator that are not empty."""
     for lane in (_source(leg, row), _consumer(leg, row + 1), _operator(leg, row + 2)):
         if lane.spans or lane.marks:
             yield lane
 
 
 def _source(leg: Leg, row: int) -> DraftLane:
-    """Return the lane of the source: it is not read where nobody asks it while time goes on."""
+    """Return the lane of the source: it is unread while time passes between two reads."""
     lane = DraftLane("track", "source", row)
     taken: Point | None = None
     for seq, event in enumerate(leg.history.events):
@@ -304,7 +304,7 @@ def _source(leg: Leg, row: int) -> DraftLane:
 
 
 def _consumer(leg: Leg, row: int) -> DraftLane:
-    """Return the lane of the consumer: it is away where it does not wait while time goes on."""
+    """Return the lane of the consumer: it is away while time passes between two waits."""
     lane = DraftLane("track", "consumer", row)
     went: Point | None = None
     for seq, event in enumerate(leg.history.events):

@@ -1,4 +1,4 @@
-"""From a run to its timeline."""
+"""Conversion of a run to its timeline."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -31,9 +31,9 @@ def lay_out(
     """Return the timeline of a run: a chart for each leg.
 
     Args:
-        scenario: what was planned.
-        trace: what was observed.
-        violation: what is wrong in it; None for nothing.
+        scenario: the plan.
+        trace: the trace of the run.
+        violation: the violation in it; None for none.
 
     Raises:
         ValueError: no operator can have written the trace: a call ends that has never started.
@@ -98,7 +98,7 @@ def _verticals(lanes: Sequence[DraftLane], columns: Columns) -> tuple[Vertical[i
 
 
 def _in_flight(lanes: Sequence[Lane], count: int) -> list[int]:
-    """Return how many records are called and not gone, behind each column."""
+    """Return, after each column, how many records are called and not yet out."""
     changes = [0] * (count + 1)
     for lane in lanes:
         called = [mark.column for mark in lane.marks if mark.kind == "called"]

@@ -1,8 +1,8 @@
 """Draws a timeline as SVG.
 
-Of a leg that is bands for its instants, lanes with bars, lines and signs, blocks that join the
-bars of a batch, what is in flight, and words below. The pictures are light or dark, and each kind
-has a pattern or a letter beside its colour.
+A leg consists of bands for its instants, lanes with bars, lines and signs, blocks that join the
+bars of a batch, the records in flight, and words below. The pictures are light or dark, and each
+kind has a pattern or a letter beside its colour.
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ STYLE = """
 .aw .pf{stroke:var(--run);opacity:.5;fill:none}
 .aw text.n{text-anchor:middle;font-size:10px}
 """.strip()
-"""Of all pictures of a page."""
+"""Style of all pictures of a page."""
 
 PATTERNS = """
 <defs>
@@ -86,17 +86,17 @@ PATTERNS = """
 <path class="pf" d="M0 2h4"/></pattern>
 </defs>
 """.strip()
-"""What the style refers to; stands once in a page, within an element of the class `aw`."""
+"""Patterns of the style; a page needs them once, within an element of the class `aw`."""
 
 
 EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14
-"""Pixels: of the margin, of the labels, of a column, of a lane, and of a bar in it."""
+"""Pixels of the margin, the labels, a column, a lane, and a bar in a lane."""
 
 LETTER = 7.3
-"""Pixels of a character, for lines that have to be broken."""
+"""Pixels of a character, for the wrapping of lines."""
 
 LONGEST_TEXT = 300
-"""Characters of a text in a picture."""
+"""Longest text in a picture, in characters."""
 
 
 def lane_lines(lane: Lane, top: int) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _span(span: Span[int], y: int) -> str:
 
 
 def sample(entry: Entry, x: int, y: int) -> str:
-    """Return what a legend shows of a kind of span, mark or vertical."""
+    """Return the sample of a kind of span, mark or vertical in a legend."""
     match entry.what:
         case "span":
             return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
@@ -150,7 +150,7 @@ _DOTS = {"taken": 4, "returned": 3}  # pixels
 
 
 def _mark(kind: str, sign: str, text: str, x: int, y: int) -> str:
-    """Draw a mark: a disc for what comes out, a dot for what comes in, a letter for the rest."""
+    """Draw a mark: a diamond for an output, a dot for an input or a return, else a letter."""
     title = f"<title>{quoted(text)}</title>"
     if kind in _DOTS:
         return f'<circle class="dot" cx="{x}" cy="{y}" r="{_DOTS[kind]}">{title}</circle>'
@@ -164,7 +164,7 @@ def _mark(kind: str, sign: str, text: str, x: int, y: int) -> str:
 
 
 def left(column: int) -> int:
-    """Return where a column begins."""
+    """Return the left edge of a column."""
     return LEFT + CELL * column
 
 
@@ -180,16 +180,16 @@ def _short(label: str) -> str:
 
 
 def quoted(plain: str) -> str:
-    """Return a text as it can stand in SVG, cut if it is long."""
+    """Return a text escaped for SVG, cut if it is long."""
     return escape(one_line(plain, LONGEST_TEXT), quote=False)
 
 
 HEAD, LINE = 44, 16
-"""Pixels: above the first lane, for title and milliseconds; and of a line of words."""
+"""Pixels above the first lane, for title and milliseconds; and of a line of words."""
 
 
 def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
-    """Return one leg, and where it ends."""
+    """Return the lines of one leg, and its lower edge."""
     first = top + HEAD
     last = first + ROW * len(chart.lanes)
     foot = last + ROW
@@ -210,7 +210,7 @@ def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
 
 
 def _batches(chart: Chart, first: int) -> Iterator[str]:
-    """Yield a block for each batch, over the lanes of those that have not left it."""
+    """Yield a block for each batch, over the lanes of the records that are still in it."""
     found: dict[int, list[tuple[int, Span[int]]]] = {}
     for row, lane in enumerate(chart.lanes):
         for span in lane.spans:
@@ -285,7 +285,7 @@ def _in_flight(chart: Chart, top: int) -> Iterator[str]:
 
 
 def legend_lines(charts: Sequence[Chart], y: int, width: int) -> tuple[list[str], int]:
-    """Return what the signs mean, as far as there are some, and where that ends."""
+    """Return the legend of the signs in use, and its lower edge."""
     lines, x = list[str](), EDGE
     for entry in legend(charts):
         needed = int(len(entry.words) * LETTER) + 40
@@ -301,19 +301,19 @@ LEAST_WIDTH = 560
 """Pixels: the legend and the words about the end need room, too."""
 
 MOST_COLUMNS, MOST_LANES = 60, 30
-"""That are drawn; the others are counted."""
+"""Columns and lanes that are drawn; the others are counted."""
 
 
 def draw_svg(
     scenario: Scenario, trace: Trace, violation: Violation | None = None, *, title: str = ""
 ) -> str:
-    """Return the timeline of a run as an SVG document that needs nothing else.
+    """Return the timeline of a run as an SVG document that needs no other file.
 
     Args:
-        scenario: what was planned.
-        trace: what was observed.
-        violation: what is wrong in it; None for nothing.
-        title: what it shows; the scenario's name if there is none.
+        scenario: the plan.
+        trace: the trace of the run.
+        violation: the violation in it; None for none.
+        title: the title; by default the scenario's name.
 
     Raises:
         ValueError: no operator can have written the trace: a call ends that has never started.

@@ -18,10 +18,10 @@ from asyncwait.spec.scenario import CallEnded, Ending, FiguresRead
 from asyncwait.spec.texts import one_line, shown
 
 MARK = ">>>"
-"""Stands before what is wrong."""
+"""Prefix of a violation."""
 
 LONGEST = 1_000
-"""Characters of an error, or of a line of a timeline that is read event by event."""
+"""Longest error, or line of a timeline in text, in characters."""
 
 
 def show(element: Element) -> str:
@@ -50,12 +50,12 @@ def values(given: Iterable[Any]) -> str:
 
 
 def how_ended(event: CallEnded) -> str:
-    """Return what a call came to."""
+    """Return the outcome of a call in words."""
     return f"gave {values(event.results)}" if event.how == "returned" else event.how
 
 
 def batch_sign(number: int) -> str:
-    """Return the letter of a batch, none of those that stand for marks; they come again in time."""
+    """Return the letter of a batch, never a letter of a mark; letters repeat after a while."""
     return _LETTERS[number % len(_LETTERS)]
 
 
@@ -63,18 +63,18 @@ _LETTERS = "ABCDGHJKMNPQRSUVWXYZ"
 
 
 def in_batch(number: int | None) -> str:
-    """Return which batch a call is in; empty if it is in none."""
+    """Return the batch of a call in words; empty if it is in none."""
     return "" if number is None else f" in batch {batch_sign(number)}"
 
 
 def ending_of(ending: Ending) -> str:
-    """Return how a leg ended, with its error."""
+    """Return the ending of a leg, with its error."""
     error = one_line(" ".join(filter(None, (ending.error, ending.detail))), LONGEST)
     return f"{ending.how}: {error}" if error else ending.how
 
 
 def figures(event: FiguresRead) -> str:
-    """Return the figures that were read, but for those that are 0."""
+    """Return the figures that were read, without those that are 0."""
     told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
     there = [
         f"{name} {figure_text(figure)}"
@@ -123,7 +123,7 @@ WAYS: Mapping[Way, str] = {"in": "a signal comes in", "out": "it goes out"}
 
 
 class Entry(NamedTuple):
-    """What a kind of span, mark or vertical means."""
+    """Meaning of a kind of span, mark or vertical."""
 
     what: Literal["span", "mark", "vertical"]
     kind: str
@@ -132,7 +132,7 @@ class Entry(NamedTuple):
 
 
 def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
-    """Yield what is seen in some charts."""
+    """Yield the entries for everything that some charts show."""
     lanes = [lane for chart in charts for lane in chart.lanes]
     spans = {span.kind for lane in lanes for span in lane.spans}
     marks = {mark.kind for lane in lanes for mark in lane.seen}

@@ -1,4 +1,4 @@
-"""What stands here for each of the tests that Apache Flink has of its operator.
+"""The counterpart here of each test that Apache Flink has of its operator.
 
 `cases.toml` has the answers; `python -m asyncwait.conformance.upstream` prints the page of them.
 """

@@ -1,4 +1,4 @@
-"""The cases of upstream's tests, and the page that lists what stands for each."""
+"""The cases of upstream's tests, and the page that lists the counterpart of each."""
 
 import tomllib
 from collections import Counter
@@ -11,15 +11,15 @@ import msgspec
 from msgspec import Struct
 
 Kind: TypeAlias = Literal["any", "capability", "inside"]
-"""What a test can be played on: any operator, one that has a capability, or Flink's own alone."""
+"""Operators that a test can run on: any, operators with a capability, or Flink's own."""
 
 
 class UpstreamTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A test method of upstream, and what stands for it.
+    """A test method of upstream, and its counterpart.
 
     Args:
-        asks: what an operator must have for it; empty for nothing besides, "inside" where only the
-            inside of Flink's own shows it.
+        asks: the capability that it needs; empty for none, "inside" if only the inside of Flink's
+            own operator shows it.
     """
 
     owner: str
@@ -34,7 +34,7 @@ class UpstreamTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def kind(self) -> Kind:
-        """What it can be played on."""
+        """The operators that the test can run on."""
         if self.asks == "inside":
             return "inside"
         return "capability" if self.asks else "any"

@@ -1,4 +1,4 @@
-"""From judgements to a verdict."""
+"""Conversion of judgements to a verdict."""
 
 from asyncwait.conformance.verdict._tally import (
     SYMPTOMS,

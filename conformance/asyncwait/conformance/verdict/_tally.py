@@ -13,8 +13,8 @@ gives results the wrong timestamps. `find_causes` works in four steps:
    Where two rules fit alike, the order of the chapters decides.
 2. The scenarios that break that rule are covered. The function selects the next rule among the
    others.
-3. A rule without an uncovered scenario is explained, unless chance may have covered it. Where the
-   causes cover nearly all scenarios in which a rule applies, nothing follows for that rule. Losses
+3. A rule without an uncovered scenario is explained, unless chance may have covered it. If the
+   causes cover nearly all scenarios in which a rule applies, nothing follows for the rule. Losses
    and swallowed errors (`GRAVE`) are never explained.
 4. All other rules go through the same steps again.
 
@@ -35,17 +35,17 @@ from asyncwait.spec.scenario import Scenario, Trace, id_of, size_of
 from asyncwait.spec.texts import name_of
 
 CHANCE = 0.05
-"""A rule is explained if chance would cover all its failing scenarios with less probability."""
+"""A rule counts as explained if chance would cover all its failures less probably than this."""
 
 SYMPTOMS = frozenset(
     {"CAP-4", "ELEM-6", "END-2", "END-8", "FAIL-2", "HOLD-1", "KEY-3", "KEY-5", "KEY-6", "KEY-7"}
     | {"ORD-2", "ORD-3", "POLICY-2", "RES-2", "RES-5", "RETRY-4", "SNAP-5", "SNAP-8", "WM-4"}
     | {"WM-7"}
 )
-"""Rules about what comes, or when: any fault that keeps it from coming breaks them, too."""
+"""Rules about missing or late elements: any fault that holds an element back breaks them, too."""
 
 NAMED_BY = {"TIME-1": "TIME-7", "RETRY-15": "RETRY-12"}
-"""Rules that break wherever the rule behind them does, which describes the fault more exactly."""
+"""Rules, each with the rule that describes the same fault more exactly and breaks with it."""
 
 GRAVE = frozenset(
     {"RES-1", "SNAP-2", "REST-5", "END-9"}
@@ -55,7 +55,7 @@ GRAVE = frozenset(
 
 
 class Cause(Struct, frozen=True):
-    """A broken rule that other ones don't explain."""
+    """A broken rule that no other rule explains."""
 
     rule: str
     explains: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Failed(Struct, frozen=True):
 
 
 class Failing(Struct, frozen=True):
-    """What is known of the rules that are failing.
+    """The observations on the failing rules.
 
     Args:
         together: every scenario in which a rule is failing.
@@ -113,7 +113,7 @@ def _causes(failing: Failing, ranks: Sequence[Sequence[str]]) -> list[Cause]:
 
 
 class _Fit:
-    """How well a rule explains failures; the larger, the better."""
+    """Score of a rule as an explanation of failures; the larger, the better."""
 
     def __init__(self, failed: Sequence[Failed], seen: Mapping[str, int]) -> None:
         self.broken = _count(each.broken for each in failed)
@@ -152,11 +152,11 @@ def _area(rule: str) -> str:
 
 
 KEPT = 3
-"""Failures that are kept for each rule: the smallest ones say most."""
+"""Failures kept for each rule: the smallest are the clearest."""
 
 
 class Case(Struct, frozen=True, dict=True):
-    """A run that a backend is asked for: a `Scenario`, or a plan of another rule book."""
+    """A run of a backend: a `Scenario`, or a plan of another rule book."""
 
     name: str
     planned: Any
@@ -167,7 +167,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @cached_property
     def id(self) -> str:
-        """Under which it can be asked for again."""
+        """The id with which the case can be played again."""
         return id_of(self.planned)
 
     @property
@@ -177,13 +177,13 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def label(self) -> str:
-        """What it is called where it fails."""
+        """The name of the case in failures."""
         name = name_of(self.name)
         return f"{name} ({self.id})" if self.repeatable else name
 
     @cached_property
     def size(self) -> tuple[bool, int, bytes]:
-        """Examples first, then by length: what is easiest to read."""
+        """Sort key: examples first, then by length, as these are the easiest to read."""
         return self.generated, *size_of(self.planned)
 
 
@@ -209,23 +209,23 @@ class Failures:
 
 
 class Count:
-    """What is known of one rule so far."""
+    """The observations on one rule so far."""
 
     def __init__(self) -> None:
         self.applied = 0
         self.seen = 0
         """Traces in which it applied, once or more."""
         self.held = 0
-        """Those of them in which it was not broken."""
+        """Traces in which it applied and was not broken."""
         self.found = Failures()
         self.known = Failures()
-        """Those that the backend is known for."""
+        """Failures that the backend declares as expected."""
         self.error = ""
-        """Why its check broke on some trace, so that it has not judged them all."""
+        """Why its check broke on a trace, and so has not judged all traces."""
 
     @property
     def is_untested(self) -> bool:
-        """Whether nothing is known of it: it was broken at most, behind what is expected."""
+        """Whether nothing is known of it: at most it was broken after an expected failure."""
         return not (self.held or self.found.count or self.known.count)
 
     def add(self, judgement: Judgement) -> None:
@@ -247,22 +247,22 @@ class Tally:
         self.counts = {rule: Count() for rule in rules}
         self.errors: list[str] = []
         self.together: list[Failed] = []
-        """What speaks against the backend in one trace, for each in which something does."""
+        """The findings against the backend in each trace with findings."""
         self.broken: list[tuple[Case, Mapping[str, Violation]]] = []
-        """What was played where a rule is broken, and how each is, whatever is known."""
+        """Each case with a broken rule, and all its violations, expected or not."""
         self.scenarios: list[Scenario] = []
         """Judged scenarios."""
         self.in_error: list[Case] = []
-        """Cases of which there is nothing to judge."""
+        """Cases without a trace to judge."""
         self.judged = 0
         self.known = 0
-        """Traces that show what the backend is known for: what follows there does not count."""
+        """Traces with an expected failure: findings after that failure do not count."""
         self.self_reported = False
         self._checks = checks
         self._expected = expected_failures or {}
 
     def add(self, case: Case, trace: Any, judged: Judged | None = None) -> None:
-        """Judge one trace by every rule, unless it is `judged` already, and count that."""
+        """Judge one trace by every rule, unless it is `judged` already, and count the result."""
         judged = judged or judge(case.scenario, trace, self._checks, self.counts)
         if judged.error:
             self.fail(case, judged.error)
@@ -290,7 +290,7 @@ class Tally:
             self.counts[rule].known.add(broken[rule])
 
     def findings(self, case: Case, trace: Trace) -> dict[str, Failure]:
-        """Return what speaks against the backend in a trace, in the order of the checks."""
+        """Return the findings against the backend in a trace, in the order of the checks."""
         broken = failures_of(case, trace, judge(case.scenario, trace, self._checks))
         found = self._sorted(case, broken).findings
         return {rule: failure for rule, failure in broken.items() if rule in found}
@@ -299,13 +299,13 @@ class Tally:
         return sort_out(case.scenario, _violations(broken), self._expected, case.called)
 
     def fail(self, case: Case, why: str) -> None:
-        """Note that there is nothing to judge: harness or backend broke, not the operator."""
+        """Note a run without a trace to judge: harness or backend broke, not the operator."""
         self.errors.append(f"{case.label}: {why}" if case.name else why)
         self.in_error.append(case)
 
 
 def failures_of(case: Case, trace: Any, judged: Judged) -> dict[str, Failure]:
-    """Return what `judged` finds broken in a trace, by the id of the rule."""
+    """Return the failures in `judged`, by the id of the rule."""
     return {rule: Failure(case, trace, violation) for rule, violation in judged.violations()}
 
 

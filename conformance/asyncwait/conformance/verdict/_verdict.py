@@ -1,4 +1,4 @@
-"""From counts to a verdict: a status for each rule, one word for the backend, an exit code."""
+"""Conversion of counts to a verdict: a status for each rule, a word for the backend, a code."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ Status: TypeAlias = Literal[
     "untested",
     "error",
 ]
-"""What the suite says of a rule: "held" is what would have passed, had everything been played."""
+"""Finding on a rule: "held" is a pass if not everything was played."""
 
 Word: TypeAlias = Literal[
     "conformant", "conformant with expected failures", "not conformant", "inconclusive"
@@ -56,25 +56,25 @@ WORST_FIRST: tuple[Word, ...] = (
 )
 
 _VERBS = {"fail": "fails", "expected-fail": "fails as expected", "open": "is not judged by"}
-"""What is said of a rule that does not decide, and does not hold."""
+"""Verbs for a rule that does not decide, and does not hold."""
 
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
 
 
 def passed_of(statuses: Iterable[str]) -> str:
-    """Return how many rules pass, of those that apply; "-" if none does."""
+    """Return the numbers of passing and applicable rules; "-" if no rule applies."""
     applicable = [status for status in statuses if status != "not-applicable"]
     return f"{applicable.count('pass')}/{len(applicable)}" if applicable else "-"
 
 
 def worst(words: Iterable[Word]) -> Word:
-    """Return the worst of `words`; where there is none, nothing speaks against anybody."""
+    """Return the worst of `words`; "conformant" if it is empty."""
     found = set(words)
     return next(word for word in WORST_FIRST if word in {"conformant", *found})
 
 
 class RuleResult(Struct, frozen=True):
-    """What the suite says of one rule."""
+    """The finding on one rule."""
 
     rule: Rule
     status: Status
@@ -86,10 +86,10 @@ class RuleResult(Struct, frozen=True):
 
     @property
     def is_forgiven(self) -> bool:
-        """Whether it leaves the verdict as it is: only a MUST makes an operator wrong.
+        """Whether the verdict ignores it: only a MUST makes an operator wrong.
 
-        That nothing was seen is never forgiven, whatever the level; but of a rule that is newer
-        than what the backend claims nothing decides, except an expected failure that is none.
+        An undecided rule is never ignored, whatever its level. But a rule that is newer than the
+        version that the backend claims never decides, except by an unexpected pass.
         """
         if self.is_advisory:
             return self.status not in {"pass", "not-applicable"}
@@ -97,31 +97,30 @@ class RuleResult(Struct, frozen=True):
 
     @property
     def is_unseen(self) -> bool:
-        """Whether it has an expected failure that need not show, and did not show now."""
+        """Whether it has an expected failure that may be absent, and was absent now."""
         return self.status == "pass" and bool(self.note)
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is concluded of it."""
+        """Whether it is undecided."""
         return self.status in _OPEN
 
     @property
     def is_advisory(self) -> bool:
-        """Whether it is told and does not decide; an expected failure that is none decides."""
+        """Whether it is reported and does not decide; an unexpected pass always decides."""
         return self.is_newer and self.status != "unexpected-pass"
 
 
 class Verdict(Struct, frozen=True):
-    """What the suite says of one backend.
+    """The findings on one backend.
 
     Args:
-        seconds: how long it took.
+        seconds: duration of the verification.
         stopped: why not everything was played; empty if everything was.
         spec: the version of the specification that the backend claims; empty for the newest.
         seems: profiles that the backend does not declare, and seems to have.
         lacks: capabilities that it declares, and seems to lack.
-        spared: how many scenarios are left out, because they can't convict by the rules that were
-            asked for.
+        spared: number of scenarios left out, because they can't convict by the selected rules.
     """
 
     backend: str
@@ -146,21 +145,21 @@ class Verdict(Struct, frozen=True):
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:
-        """What speaks against the backend: the causes first, then what they explain."""
+        """Findings against the backend: the causes first, then the rules they explain."""
         by_rule = {r.rule.id: r for r in self.results if r.status in {"fail", "unexpected-pass"}}
         first = [by_rule.pop(cause.rule) for cause in self.causes]
         return (*first, *by_rule.values())
 
     @property
     def told(self) -> tuple[Case, ...]:
-        """The cases that a report may speak of, and that somebody may want to play again."""
+        """The cases that a report may mention, and that the user may play again."""
         failures = [failure for result in self.results for failure in result.failures]
         cases = [*(failure.case for failure in failures), *self.in_error]
         return tuple({case.id: case for case in cases if case.repeatable}.values())
 
     @property
     def word(self) -> Word:
-        """The worst that any rule says; untested or an error is never green."""
+        """The worst status of any rule; an untested rule or an error is never green."""
         found = {r.status for r in self.results if not r.is_forgiven}
         if self.stale or found & {"fail", "unexpected-pass"}:
             return "not conformant"
@@ -172,12 +171,12 @@ class Verdict(Struct, frozen=True):
 
     @property
     def is_green(self) -> bool:
-        """Whether nothing speaks against the backend that it does not declare itself."""
+        """Whether the backend has no findings except its declared ones."""
         return EXIT_CODES[self.word] == 0
 
     @property
     def claim(self) -> str:
-        """The word, the profiles that it is about unless it is about all, and the version."""
+        """The word, its profiles unless they are all, and the version."""
         to = f" to spec {self.spec}" if any(r.is_newer for r in self.results) else ""
         if self.capabilities.issuperset(PROFILES):
             return f"{self.word}{to}"
@@ -189,7 +188,7 @@ class Verdict(Struct, frozen=True):
         return self.scenarios == self.planned
 
     def count(self, *statuses: Status) -> int:
-        """Return how many of the rules that decide have one of `statuses`."""
+        """Return how many deciding rules have one of `statuses`."""
         return sum(r.status in statuses and not r.is_advisory for r in self.results)
 
     @property
@@ -234,11 +233,11 @@ class Verdict(Struct, frozen=True):
 
     @property
     def newer(self) -> tuple[RuleResult, ...]:
-        """What is said of the rules that apply, and are too new to decide."""
+        """The results of rules that apply, and are too new to decide."""
         return tuple(r for r in self.results if r.is_advisory and r.status != "not-applicable")
 
     def _out_of_date(self) -> Iterator[str]:
-        """Yield what is wrong with expected failures: the last days of those of rules that fail."""
+        """Yield the problems of expected failures: expired for failing rules, or unmatched."""
         failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
         over = [f"{rule} on {self.expired[rule]}" for rule in failing if rule in self.expired]
         if over:
@@ -287,9 +286,9 @@ def conclude(
         tally: all judgements.
         chosen: rules by id; the tally counts those of them that apply.
         capabilities: of the backend.
-        expected_failures: what the backend is known to break, by the id of the rule.
+        expected_failures: the declared expected failures, by the id of the rule.
         missing: why not everything was judged; empty if everything was.
-        lacking: what the backend says of capabilities that it does not have.
+        lacking: the backend's declarations on capabilities that it does not have.
     """
     return tuple(
         RuleResult(rule, "not-applicable", note=needs)
@@ -328,7 +327,7 @@ def _why_untested(count: Count) -> str:
 
 
 def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:
-    """Return which of the failing rules explain the others; see `find_causes`."""
+    """Return the failing rules that explain the others; see `find_causes`."""
     failing = [result for result in results if result.status == "fail"]
     seen = {rule: count.seen for rule, count in tally.counts.items()}
     return find_causes(

@@ -1,7 +1,7 @@
-"""What is expected of a backend from outside: the failures that a file lists, and a version.
+"""Expectations on a backend from outside: the failures that a file lists, and a version.
 
 The file is TOML, with a table `[[expected-failure]]` for each rule that is known to be broken. It
-is held to be true: an entry whose rule holds, or that speaks of nothing, makes the backend not
+has to be true: an entry whose rule holds, or that matches nothing, makes the backend not
 conformant.
 """
 

@@ -1,6 +1,6 @@
-"""What a backend is held to: what it says itself, and what the entries of a file say of it.
+"""Terms of a verification: the backend's own declarations, and the entries of a file.
 
-How entries are read is strict: a slip is always an error.
+Entries are read strictly: a slip is always an error.
 """
 
 import tomllib
@@ -25,14 +25,14 @@ class Entry(ExpectedFailure, frozen=True, kw_only=True):
     """A rule that is known to be broken.
 
     Args:
-        until: the last day on which the entry counts; None where it always does.
+        until: the last day on which the entry counts; None if it always counts.
     """
 
     rule: str
     until: date | None = None
 
     def is_over(self, today: date) -> bool:
-        """Whether it counts no more."""
+        """Whether it no longer counts."""
         return self.until is not None and self.until < today
 
 
@@ -42,7 +42,7 @@ TABLE = "expected-failure"
 REQUIRED = ("rule", "reason")
 
 LONGEST = 1_000
-"""Characters of what is said of an entry: a key, or the name of a rule, may be of any length."""
+"""Longest text on an entry, in characters: a key, or the name of a rule, may have any length."""
 
 
 def read_entries(file: Path) -> tuple[Entry, ...]:
@@ -65,7 +65,7 @@ def read_entries(file: Path) -> tuple[Entry, ...]:
 
 
 def entries_of(text: str, name: str) -> tuple[Entry, ...]:
-    """Return the entries that stand in `text`.
+    """Return the entries in `text`.
 
     Raises:
         InvalidConfig: it is wrong; the message names the file, the entry and the key.
@@ -136,7 +136,7 @@ def _refuse_twins(entries: tuple[Entry, ...], name: str) -> None:
 
 
 def newer_than(spec: str, rules: Mapping[str, Rule]) -> frozenset[str]:
-    """Return the ids of the rules that came after version `spec`; none if it is empty."""
+    """Return the ids of the rules that are newer than version `spec`; none if it is empty."""
     if not spec:
         return frozenset()
     claimed = version_key(spec)
@@ -144,10 +144,10 @@ def newer_than(spec: str, rules: Mapping[str, Rule]) -> frozenset[str]:
 
 
 def require_spec(spec: object, rules: Mapping[str, Rule]) -> None:
-    """Refuse a version that there is not.
+    """Refuse an unknown version.
 
     Raises:
-        InvalidConfig: `rules` know none of that name.
+        InvalidConfig: no rule has that version.
     """
     known = sorted({rule.since for rule in rules.values()}, key=version_key)
     if spec not in known:
@@ -161,11 +161,11 @@ def require_spec(spec: object, rules: Mapping[str, Rule]) -> None:
 
 
 class Terms(Struct, frozen=True):
-    """What is said of a backend from outside.
+    """The terms for a backend from outside.
 
     Args:
-        today: the day on which they count; None where none of them expires.
-        spec: the version that the backend claims; empty for what it says itself.
+        today: the day of the verification; None if no entry expires.
+        spec: the version that the backend claims; empty to use its own claim.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -175,7 +175,7 @@ class Terms(Struct, frozen=True):
 
 
 class Held(Protocol):
-    """What is known of a backend before anything is played."""
+    """The backend's description before any scenario is played."""
 
     name: str
     capabilities: frozenset[Capability]
@@ -184,10 +184,10 @@ class Held(Protocol):
 
 
 class Settled(Struct, frozen=True):
-    """What a verification goes by.
+    """The terms of a verification, settled.
 
     Args:
-        spec: the version that the backend is held to; empty for the newest.
+        spec: the version that decides; empty for the newest.
     """
 
     expected_failures: ExpectedFailures
@@ -202,11 +202,11 @@ class Settled(Struct, frozen=True):
 def settle(
     terms: Terms, backend: Held, known: Mapping[str, Rule], chosen: Mapping[str, Rule]
 ) -> Settled:
-    """Bring together what a backend says of itself and what is said of it.
+    """Combine a backend's own declarations with its terms from outside.
 
     Raises:
-        InvalidConfig: the two claim different versions, or an unknown one; or an entry names a
-            rule that there is not.
+        InvalidConfig: the two claim different versions, or an unknown one; or an entry names an
+            unknown rule.
     """
     for place, entry in enumerate(terms.entries, 1):
         if slip := slip_in("rule", entry.rule, known):
@@ -253,7 +253,7 @@ def _spec(terms: Terms, backend: Held, known: Mapping[str, Rule]) -> str:
 
 
 def settled_results(results: Iterable[RuleResult], settled: Settled) -> tuple[RuleResult, ...]:
-    """Return the results with what follows from entries that expired, and from newer rules."""
+    """Return the results with the consequences of expired entries and of newer rules."""
     return tuple(_settled(result, settled) for result in results)
 
 

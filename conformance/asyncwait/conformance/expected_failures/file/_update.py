@@ -1,4 +1,4 @@
-"""The file of expected failures as a run asks for it: an entry for each rule that is broken."""
+"""The file of expected failures that a run needs: an entry for each broken rule."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import Scenario
 
 MOST_SCENARIOS = 50
-"""An entry with more names none: its rule is broken nearly wherever it applies."""
+"""Most scenarios in an entry; with more, it lists none: its rule fails nearly everywhere."""
 
 DAYS = 90
 """Days from the creation of an entry to its expiry, unless the author sets another day."""
@@ -48,7 +48,7 @@ class Played(Struct, frozen=True):
 
 
 class Update(Struct, frozen=True):
-    """A file as it is to be."""
+    """The new text of a file, and lines on its changes."""
 
     text: str
     lines: tuple[str, ...]
@@ -65,18 +65,18 @@ def updated(
     today: date,
     left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> Update:
-    """Return the file that what was played asks for.
+    """Return the file that the played runs need.
 
-    Entries that are still needed, and those whose rules were not judged, keep what they say; but
-    the scenarios that break their rules are added. Entries whose rules hold, or that match nothing,
-    are dropped. A rule that is broken besides gets an entry. An entry is strict only if each
-    backend that was verified breaks its rule.
+    Entries that are still needed, or whose rules were not judged, keep their contents, with the
+    scenarios added that break their rules. Entries whose rules hold, or that match nothing, are
+    dropped. Any other broken rule gets an entry. An entry is strict only if each verified backend
+    breaks its rule.
 
     Args:
-        text: of the file so far; empty if there is none.
+        text: of the present file; empty if it does not exist.
         name: of the file.
-        played: the backends that were verified, each to its end and by all rules.
-        today: from which a new entry counts.
+        played: the verified backends, each to its end and by all rules.
+        today: the day from which a new entry counts.
         left_out: why a backend was not verified, by its name.
 
     Raises:
@@ -132,9 +132,9 @@ def needed(
 ) -> tuple[str, ...]:
     """Return the ids of the rules by which the backend may fail first, so that nothing else counts.
 
-    What comes behind an expected violation does not count any more; an entry for it would match
-    nothing in the next run. What comes with one, in the same instant, may come alone with another
-    seed: so each of those has an entry, unless one of them has had one before.
+    Violations after an expected violation do not count; an entry for one would match nothing in
+    the next run. Of several violations in the same instant, each may come alone with another seed:
+    so each gets an entry, unless one of them has an entry already.
     """
     found: set[str] = set()
     for scenario, broken in runs:
@@ -153,7 +153,7 @@ def _few(scenarios: Iterable[str]) -> tuple[str, ...]:
 def _fate(
     entry: Entry, shown: Sequence[Shown], unjudged: Mapping[str, str], today: date
 ) -> tuple[Entry | None, str]:
-    """Return an entry as it stays, None if nothing needs it, and a line on what is different."""
+    """Return the remaining entry, or None if it is not needed, and a line on the change."""
     rule = entry.rule
     broken = [each[rule] for each in shown if rule in each]
     if rule in unjudged and not broken:
@@ -202,5 +202,5 @@ def _written(entry: Entry) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as TOML: its escapes are JSON's, and one more."""
+    """Return a text as TOML, which has JSON's escapes and one more."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

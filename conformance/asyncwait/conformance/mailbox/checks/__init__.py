@@ -17,7 +17,7 @@ MAILBOX_CHECKS = check
 def judge_mailbox(trace: MailboxTrace) -> BookJudged:
     """Judge `trace` by every rule; never raise, whatever it contains.
 
-    Events count also if the program did not come to its end.
+    The events of a program that did not finish count as well.
     """
     try:
         history = MailboxHistory(trace)

@@ -1,4 +1,4 @@
-"""Checks of questions to a mailbox: does it have mail, how much, is it idle."""
+"""Checks of questions to a mailbox: whether it has mail, how much, and whether it is idle."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from asyncwait.spec.mailbox.program import OWNER
 
 @check("MBX-28")
 def the_count_is_right(history: MailboxHistory) -> Iterator[Finding]:
-    """Batch and queue together are counted."""
+    """The count covers batch and queue together."""
     for asked in history.of("count"):
         fewest, most = len(history.inside(asked.begin)), len(history.maybe_inside(asked))
         most += history.steered(asked.begin)
@@ -34,13 +34,13 @@ def _tells(history: MailboxHistory, asked: Execution, what: str) -> Finding | st
 
 @check("MBX-29")
 def mail_is_told(history: MailboxHistory) -> Iterator[Finding]:
-    """`has_mail` is true while anything waits, seen or unseen, and else false."""
+    """`has_mail` is true while any mail waits, seen or unseen, and else false."""
     yield from _answers_about_mail(history, "has_mail")
 
 
 @check("MBX-30")
 def long_work_makes_way(history: MailboxHistory) -> Iterator[Finding]:
-    """`should_interrupt` is true while anything waits, also what this executor does not see."""
+    """`should_interrupt` is true while any mail waits, even if this executor does not see it."""
     yield from _answers_about_mail(history, "should_interrupt")
 
 
@@ -83,7 +83,7 @@ def is_suspended(history: MailboxHistory, moment: float) -> bool | None:
 
 @check("MBX-32")
 def idle_is_who_waits_for_a_mail(history: MailboxHistory) -> Iterator[Finding]:
-    """Idle: the action is suspended, nothing waits, and something could still come."""
+    """Idle means: the action is suspended, no mail waits, and a mail could still come."""
     for asked in history.of("is_idle"):
         suspended = is_suspended(history, asked.begin)
         states = history.states(asked)

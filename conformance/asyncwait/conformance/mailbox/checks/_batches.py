@@ -1,4 +1,4 @@
-"""Batches, urgent mails, and mails that can be deferred."""
+"""Checks of batches, urgent mails, and mails that can be deferred."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from asyncwait.spec.mailbox.program import OWNER
 
 @check("MBX-15")
 def a_batch_holds_all(history: MailboxHistory) -> Iterator[Finding]:
-    """What waited when the batch was made is taken from it."""
+    """A mail that waited when the batch was made is taken from the batch."""
     for taking in history.of("try_take_from_batch"):
         inside = [
             each for each in history.inside(taking.begin) if history.batched(each, taking.begin)
@@ -55,7 +55,7 @@ def the_batch_comes_first(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-18")
 def making_a_batch_says_whether_it_holds_anything(history: MailboxHistory) -> Iterator[Finding]:
-    """`create_batch` says whether there is something to take."""
+    """`create_batch` reports whether the batch holds any mail."""
     for made in history.of("create_batch"):
         if not made.is_well:
             continue
@@ -81,7 +81,7 @@ def _ahead(history: MailboxHistory) -> Iterator[tuple[Letter, Letter, Run]]:
 
 @check("MBX-19")
 def urgent_mails_go_ahead(history: MailboxHistory) -> Iterator[Finding]:
-    """An urgent mail is taken before all that are not urgent."""
+    """An urgent mail is taken before all mails that are not urgent."""
     for urgent, plain, run in _ahead(history):
         if urgent.is_inside(run.looked) and urgent.is_inside(run.at):
             yield f"{plain.name} was run; {urgent.name} waited, which is urgent", run.at
@@ -91,7 +91,7 @@ def urgent_mails_go_ahead(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-20")
 def urgent_mails_go_ahead_of_the_batch(history: MailboxHistory) -> Iterator[Finding]:
-    """An urgent mail does not wait for what is left of the batch."""
+    """An urgent mail does not wait for the rest of the batch."""
     for urgent, plain, run in _ahead(history):
         if not history.batched(plain, urgent.sent.begin) and not _is_amid_loop(plain, urgent, run):
             continue
@@ -111,7 +111,7 @@ def _is_amid_loop(plain: Letter, urgent: Letter, run: Run) -> bool:
 
 @check("MBX-21")
 def urgent_mails_keep_their_order(history: MailboxHistory) -> Iterator[Finding]:
-    """Among urgent mails it is first sent, first taken."""
+    """Urgent mails are taken in the order of their sending."""
     return in_turn(
         history,
         lambda first, second, _: first.post.urgent and second.post.urgent,
@@ -127,7 +127,7 @@ def urgency_opens_no_eyes(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-23")
 def an_urgent_mail_keeps_none_out_of_the_batch(history: MailboxHistory) -> Iterator[Finding]:
-    """A batch that is made while an urgent mail waits holds all the others, too."""
+    """A batch that is made while an urgent mail waits holds all the other mails, too."""
     for made in history.of("create_batch"):
         inside = history.inside(made.begin)
         if not made.is_well or not any(each.post.urgent for each in inside):
@@ -148,7 +148,7 @@ def the_deferrable_is_for_the_main_loop(history: MailboxHistory) -> Iterator[Fin
 
 @check("MBX-25")
 def the_deferrable_keeps_its_place(history: MailboxHistory) -> Iterator[Finding]:
-    """For the main loop a mail that can be deferred is one like all others."""
+    """For the main loop a mail that can be deferred is like all other mails."""
 
     def is_deferrable(first: Letter, second: Letter, run: Run) -> bool:
         amid = run.amid
@@ -174,7 +174,7 @@ def who_finishes_sees_the_deferred(history: MailboxHistory) -> Iterator[Finding]
 
 @check("MBX-27")
 def who_finishes_sees_no_more(history: MailboxHistory) -> Iterator[Finding]:
-    """With deferred ones, the priority with which a mail was sent still counts."""
+    """With deferred mails, the priority with which a mail was sent still counts."""
     return unseen(history, lambda taking, each: each.post.deferrable and _finishes(taking))
 
 

@@ -1,4 +1,4 @@
-"""How a mailbox ends, exclusive sections, and futures."""
+"""Checks of the end of a mailbox, exclusive sections, and futures."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Findi
 
 @check("MBX-34")
 def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Finding]:
-    """Quiescing lets the mails inside come to their end."""
+    """Quiescing lets takers take the mails inside."""
     for taking in history.of(*_TAKING):
         if taking.by == OWNER and history.states(taking) == {"quiesced"}:
             error = taking.seen.error
@@ -58,7 +58,7 @@ def there_is_no_way_back(history: MailboxHistory) -> Iterator[Finding]:
 
 
 def _all_given(history: MailboxHistory, giving: Execution) -> Finding:
-    """Say whether everything was given back, in the order in which it would have been taken."""
+    """Judge whether all mails were given back, in the order in which they would be taken."""
     mails = giving.seen.mails
     inside = history.inside(giving.begin)
     missing = [each.name for each in inside if each.name not in mails]
@@ -80,7 +80,7 @@ def _goes_before(one: Letter, other: Letter) -> bool:
 
 @check("MBX-37")
 def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Finding]:
-    """What is left is returned, in the order in which it would have been taken."""
+    """Closing returns the mails inside, in the order in which they would have been taken."""
     for closed in history.of("close"):
         was_open = "closed" not in history.states(closed)
         if closed.is_well and was_open and history.inside(closed.begin):
@@ -118,7 +118,7 @@ def draining_gives_everything(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-41")
 def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Finding]:
-    """Until the section is over, no other thread puts or closes."""
+    """Until the section is over, no other thread sends or closes."""
     for section in history.executions:
         if section.does != "exclusively":
             continue
@@ -134,7 +134,7 @@ def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-42")
 def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator[Finding]:
-    """What runs exclusively returns what it always does, and may send."""
+    """An exclusive section returns the result of its function, which may send."""
     for section in history.of("exclusively"):
         wrong = section.seen.value != "done"
         gave = section.seen.error or section.seen.value
@@ -143,7 +143,7 @@ def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator
 
 @check("MBX-43")
 def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Finding]:
-    """What a submitted mail returns, or raises, is in its future, and nowhere else."""
+    """The result or error of a submitted mail is in its future, and nowhere else."""
     states = {future.mail: future.state for future in history.trace.futures}
     for letter in history.accepted:
         if letter.name not in states or not letter.runs or letter.runs[0].over == NEVER:
@@ -172,7 +172,7 @@ def a_cancelled_future_is_left_alone(history: MailboxHistory) -> Iterator[Findin
 
 @check("MBX-46")
 def the_error_of_a_mail_passes(history: MailboxHistory) -> Iterator[Finding]:
-    """What a mail raises is raised, as it is, where it is run."""
+    """The step that runs a mail raises the mail's error unchanged."""
     for run in history.runs:
         letter, amid = history.letter_of(run), run.amid
         if letter is None or amid is None or amid.does not in RUNS_MAILS:

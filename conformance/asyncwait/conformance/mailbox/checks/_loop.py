@@ -1,4 +1,4 @@
-"""MBX: the loop, and what is raised in it."""
+"""Checks of the loop, and of the errors raised in it."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from asyncwait.conformance.mailbox.checks._asking import is_suspended
 from asyncwait.spec.mailbox.program import ANYBODYS, ASKING, OWNER, WAITING
 
 FEW_ROUNDS = 4
-"""After so many, a neighbour must have had its turn."""
+"""Rounds after which a neighbour must have had its turn."""
 
 _RAISES = "raised reported"
 _COMPLETES = "all_actions_completed"
@@ -42,7 +42,7 @@ def _sender_run(history: MailboxHistory, run: Run) -> Run | None:
 
 @check("MBX-47")
 def one_batch_one_action(history: MailboxHistory) -> Iterator[Finding]:
-    """What a mail sends waits for the next round."""
+    """A mail that a mail sends waits for the next round."""
     for run in history.runs:
         letter, sender = history.letter_of(run), _sender_run(history, run)
         if letter is None or sender is None or letter.post.urgent or run.amid is None:
@@ -58,7 +58,7 @@ def one_batch_one_action(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-48")
 def all_that_is_there_runs_first(history: MailboxHistory) -> Iterator[Finding]:
-    """Mails that are there when a round begins run before its action."""
+    """Mails that wait when a round begins run before its action."""
     for loop in _loops(history):
         start = loop.begin
         for action in _actions(history, loop):
@@ -97,13 +97,13 @@ def a_suspended_action_does_not_run(history: MailboxHistory) -> Iterator[Finding
 
 @check("MBX-50")
 def a_resumed_action_runs(history: MailboxHistory) -> Iterator[Finding]:
-    """The loop does not wait any longer."""
+    """A loop whose action was resumed does not wait any longer."""
     for _, begun in _suspensions(history):
         resume = next((each for each in history.executions if each.begin == begun), None)
         if resume is None or not resume.is_well or history.states(resume) != {"open"}:
             continue
         if any(each.begin > begun for each in history.of("drain")):
-            continue  # with what was to resume it
+            continue  # It may have taken the mail that was to resume the action.
         stuck = [at for at, each in history.waits if each.does == "run" and at > resume.end]
         acted = [at for at in history.actions if at > resume.begin]
         if stuck and not any(at < stuck[0] for at in acted) and _is_last(history, resume, stuck[0]):
@@ -120,7 +120,7 @@ def _is_last(history: MailboxHistory, resume: Execution, moment: float) -> bool:
 
 @check("MBX-51")
 def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator[Finding]:
-    """A loop that waits has run everything."""
+    """A loop that waits has run all mails."""
     for run in history.runs:
         amid = run.amid
         if amid and amid.does == "run" and is_suspended(history, run.at):
@@ -133,7 +133,7 @@ def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator
 
 @check("MBX-52")
 def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
-    """Who resumes an earlier suspension does not resume the present one."""
+    """A resume of an earlier suspension does not resume the present suspension."""
     for number, (suspended, resumed) in enumerate(_suspensions(history)):
         stale = [
             each
@@ -200,7 +200,7 @@ def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Finding:
 
 @check("MBX-54")
 def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Finding]:
-    """Suspending the loop goes ahead of what waits, and that stays for the next run."""
+    """Suspending the loop goes ahead of the waiting mails, which stay for the next run."""
     for stop, loop in _stopped(history, "suspend"):
         if loop.seen.error != _RAISES:
             yield _went_on(history, loop, max(stop.end, loop.begin))
@@ -208,7 +208,7 @@ def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Finding]
 
 
 def _ended_untold(history: MailboxHistory) -> Iterator[Finding]:
-    """Yield each run that is over, before all actions are completed: a suspension ends one run."""
+    """Yield each run that ended before all actions are completed: a suspension ends one run."""
     told = [each.begin for each in history.executions if each.does == "suspend"]
     completed = min((e.begin for e in history.executions if e.does == _COMPLETES), default=NEVER)
     ended = [loop for loop in _loops(history) if loop.is_well and loop.end < completed]
@@ -232,7 +232,7 @@ def a_completed_loop_never_runs_again(history: MailboxHistory) -> Iterator[Findi
 
 @check("MBX-56")
 def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Finding]:
-    """Who steers a loop whose mailbox is not open has done nothing wrong."""
+    """Steering a loop whose mailbox is not open raises no error."""
     for steered in history.of("suspend", "all_actions_completed", "resume"):
         if "open" not in history.states(steered):
             error = steered.seen.error
@@ -243,7 +243,7 @@ def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Findi
 
 @check("MBX-57")
 def a_reported_error_is_raised(history: MailboxHistory) -> Iterator[Finding]:
-    """The loop raises it, ahead of what waits."""
+    """The loop raises a reported error, ahead of the waiting mails."""
     for report, loop in _stopped(history, "report_error"):
         stops = {"suspend", "all_actions_completed"}
         if any(each.does in stops and each.begin < report.begin for each in history.executions):
@@ -267,7 +267,7 @@ def _urgent_error_before(history: MailboxHistory, loop: Execution) -> bool:
 
 @check("MBX-58")
 def what_is_left_is_run(history: MailboxHistory) -> Iterator[Finding]:
-    """Draining the loop runs everything that is there; an error leaves the rest inside."""
+    """Draining the loop runs all mails inside; an error leaves the rest inside."""
     for drained in history.of("run_what_is_left"):
         if drained.by != OWNER or drained.amid is not None:
             continue
@@ -286,7 +286,7 @@ def what_is_left_is_run(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-59")
 def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Finding]:
-    """It says so instead of waiting for mails that can't come."""
+    """The loop raises an error instead of waiting for mails that can't come."""
     for loop in _loops(history):
         states = history.states_at(loop.begin, loop.begin)
         if "open" in states or any(history.of("all_actions_completed")) or history.actions:
@@ -298,7 +298,7 @@ def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-60")
 def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Finding]:
-    """Other tasks of the thread go on while the loop has always something to do."""
+    """Other tasks of the thread go on while the loop always has mails to run."""
     for loop in _loops(history):
         actions = _actions(history, loop)
         if not history.turns or len(actions) < FEW_ROUNDS:
@@ -311,7 +311,7 @@ def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-61")
 def the_figures_are_right(history: MailboxHistory) -> Iterator[Finding]:
-    """What the loop has run, and what waits."""
+    """The metrics are the numbers of mails run and mails waiting."""
     cancelled = any(letter.cancelled < NEVER for letter in history.letters.values())
     for asked in history.of("metrics"):
         inside, unknown = history.inside(asked.begin), history.steered(asked.begin)
@@ -330,14 +330,14 @@ _LOOPING = {"run", "run_what_is_left"}
 
 
 _NEEDS_OPEN = frozenset({"execute", "submit", "report_error", "try_take_from_batch", "run"}) | TAKES
-"""What other rules say of when it is to be refused."""
+"""Steps whose refusal other rules judge."""
 
 _NEVER_REFUSED = ASKING | {"close", "close_processor", "suspend", "all_actions_completed", "resume"}
 
 
 @check("MBX-63")
 def nothing_else_is_raised(history: MailboxHistory) -> Iterator[Finding]:
-    """A step gives what it has to give, or raises what it may."""
+    """A step returns its result, or raises a permitted error."""
     for done in history.executions:
         if done.end < NEVER:
             error = done.seen.error
@@ -361,7 +361,7 @@ def _may_raise(history: MailboxHistory, done: Execution, error: str) -> bool:
 
 @check("MBX-64")
 def the_error_of_the_action_passes(history: MailboxHistory) -> Iterator[Finding]:
-    """What the default action raises is raised, as it is, by the run of its loop."""
+    """The run of a loop raises the error of its default action unchanged."""
     loops = [each for each in history.executions if each.does == "run"]
     for failed in history.failed:
         loop = next((each for each in loops if each.begin < failed < each.end), None)

@@ -1,4 +1,4 @@
-"""Sending and taking: nothing is lost, doubled or out of order, and who sees what."""
+"""Checks of sending and taking: no mail is lost, doubled or out of order, or wrongly seen."""
 
 from collections.abc import Callable, Iterator
 
@@ -28,7 +28,7 @@ OWNERS_ALONE = frozenset(
         "suspend_action",
     }
 )
-"""What another thread must be refused."""
+"""Steps that the mailbox must refuse to another thread."""
 
 
 @check("MBX-1")
@@ -45,7 +45,7 @@ def once(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-2")
 def none_lost(history: MailboxHistory) -> Iterator[Finding]:
-    """What was accepted comes out, at the latest when the mailbox is closed."""
+    """An accepted mail comes out, at the latest when the mailbox is closed."""
     if history.trace.ending != "whole":
         return
     for letter in history.accepted:
@@ -57,7 +57,7 @@ def none_lost(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-3")
 def accepted_while_open(history: MailboxHistory) -> Iterator[Finding]:
-    """An open mailbox takes in everything."""
+    """An open mailbox accepts every mail."""
     for sent in history.of("execute", "submit"):
         if history.states(sent) == {"open"}:
             error = sent.seen.error
@@ -67,7 +67,7 @@ def accepted_while_open(history: MailboxHistory) -> Iterator[Finding]:
 def in_turn(
     history: MailboxHistory, concerns: Callable[[Letter, Letter, Run], bool], why: str
 ) -> Iterator[Finding]:
-    """Yield for each two letters of which the first waited when the second was sent."""
+    """Yield a finding for each two letters of which the first waited when the second was sent."""
     for run in history.runs:
         second = history.letter_of(run)
         if second is None or run.amid is None or run is not second.runs[0]:
@@ -106,7 +106,7 @@ def priority_is_no_order(history: MailboxHistory) -> Iterator[Finding]:
 def unseen(
     history: MailboxHistory, concerns: Callable[[Execution, Letter], bool]
 ) -> Iterator[Finding]:
-    """Yield for each letter that was inside while something took that must not see it."""
+    """Yield a finding for each letter that was inside while a taker that must not see it took."""
     for taking in history.executions:
         if taking.does not in TAKES:
             continue
@@ -179,7 +179,7 @@ def the_refused_never_runs(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-10")
 def mails_run_when_taken(history: MailboxHistory) -> Iterator[Finding]:
-    """A mail runs in the owner's task, amid what took it."""
+    """A mail runs in the owner's task, within the step that took it."""
     for run in history.runs:
         amid = run.amid
         if run.by != OWNER:
@@ -207,7 +207,7 @@ def a_mail_wakes_who_waits(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-12")
 def only_the_owner_takes(history: MailboxHistory) -> Iterator[Finding]:
-    """What is the owner's is refused to all other threads."""
+    """All other threads are refused the owner's steps."""
     for tried in history.executions:
         if tried.by != OWNER and tried.does in OWNERS_ALONE:
             wrong = tried.is_well
@@ -216,7 +216,7 @@ def only_the_owner_takes(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-13")
 def a_cancelled_wait_takes_none(history: MailboxHistory) -> Iterator[Finding]:
-    """A mail that comes while a wait is cancelled is there for the next taker."""
+    """A mail that comes while a wait is cancelled stays for the next taker."""
     for waiting in history.of("take", "run_one"):
         if waiting.seen.error != "cancelled":
             continue
@@ -239,7 +239,7 @@ def nobody_asked(history: MailboxHistory) -> Iterator[Finding]:
 
 @check("MBX-62")
 def it_comes_to_rest(history: MailboxHistory) -> Iterator[Finding]:
-    """Whatever is done to it, there is an end to it, and its thread is not blocked."""
+    """Whatever a step does to it, the mailbox comes to rest, and its thread is not blocked."""
     for at, waiting, turns in history.stirs:
         yield f"{waiting} waits, and took {turns} turns with nothing to do", at
     ending = history.trace.ending

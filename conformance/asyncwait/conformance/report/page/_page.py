@@ -1,8 +1,8 @@
-"""A report as one page: what it says of each backend and rule, and the evidence behind that.
+"""A report as one page: the findings on each backend and rule, and their evidence.
 
-What it shows was written by strangers: values, names and texts of errors. All of it is escaped by
-the template, and what would change how its neighbours look is written out. Besides, the page
-forbids whatever it does not hold itself.
+Strangers wrote its contents: values, names and texts of errors. The template escapes all of them,
+and characters that would change the look of their neighbours are written out. Besides, the page
+forbids everything that it does not contain itself.
 """
 
 import base64
@@ -55,25 +55,25 @@ _SIGNS = {
 }
 
 LONGEST = 2_000
-"""Characters of a line."""
+"""Longest line, in characters."""
 
 
 def shown(text: str) -> Markup:
     """Return a text for a page, in one line and escaped.
 
-    Quotes stay as they are: it stands between tags, never in an attribute.
+    Quotes stay unescaped: the text stands between tags, never in an attribute.
     """
     return escaped(one_line(text, LONGEST))
 
 
 def escaped(text: str) -> Markup:
-    """Return a text that is no markup."""
+    """Return a text without markup."""
     safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return Markup(safe)  # noqa: S704 - nothing of it is markup any more
 
 
 def paragraphs(text: str) -> Markup:
-    """Return the text of a rule: paragraphs, in which code stands between backticks."""
+    """Return the text of a rule: paragraphs, with code between backticks."""
     found = (part for part in text.split("\n\n") if part.strip())
     return Markup("").join(Markup("<p>{}</p>").format(Markup("").join(_inline(p))) for p in found)
 
@@ -85,17 +85,17 @@ def _inline(text: str) -> Iterator[Markup]:
 
 
 PICTURES = 0.5
-"""Of the room for evidence, what pictures and timelines may take before the data."""
+"""Share of the room for evidence that pictures and timelines may take before the data."""
 
 MISSES = 20
-"""Pieces that find no room, after which no smaller one is looked for: each has to be drawn."""
+"""Pieces that do not fit, after which no smaller piece is tried: each has to be drawn."""
 
 TAGS = 600
-"""Bytes that the page itself puts around a piece of evidence."""
+"""Bytes of tags that the page itself puts around a piece of evidence."""
 
 
 class Drawn(Struct):
-    """What stands in a page."""
+    """The evidence in a page."""
 
     pieces: dict[tuple[int, str, int], tuple[Markup, Markup]] = field(default_factory=dict)
     """A picture and a timeline, by run, rule and number."""
@@ -103,7 +103,7 @@ class Drawn(Struct):
 
 
 def draw_within(report: Report, room: int) -> Drawn:
-    """Return as much evidence as fits into so many bytes."""
+    """Return as much evidence as fits into `room` bytes."""
     drawn = Drawn()
     left = int(room * PICTURES)
     misses = 0
@@ -131,7 +131,7 @@ def _size(*parts: str) -> int:
 
 
 def _all_pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
-    """Yield each piece of evidence: of each rule the first, causes before what they explain."""
+    """Yield all pieces of evidence: the first of each rule first, causes before effects."""
     most = max((len(r.evidence) for run in report.runs for r in run.results), default=0)
     for piece in range(most):
         for number, run in enumerate(report.runs):
@@ -148,14 +148,14 @@ def _piece(run: Run, result: Result, evidence: Evidence) -> tuple[Markup, Markup
 
 
 def _picture(played: Played, evidence: Evidence, title: str) -> Markup:
-    """Return the timeline of a run as SVG; nothing where the report tells of it in words only."""
+    """Return the timeline of a run as SVG; empty if the report has it in words only."""
     if played.as_played is None or played.trace is None:
         return Markup("")
     try:
         timeline = lay_out(played.as_played, played.trace, evidence.violation)
     except Exception:
-        # A file that nobody has judged here may hold a trace that no layout knows what to do with.
-        # Nothing is hidden: the same evidence stands beside it in words, with scenario and trace.
+        # A file that was not judged here may hold a trace without a layout. Nothing is hidden:
+        # the same evidence is beside it in words, with scenario and trace.
         return Markup("")
     return Markup(svg_of(timeline, title=title, alone=False))  # noqa: S704 - it escapes its texts
 
@@ -168,7 +168,7 @@ def _data(played: Played) -> tuple[Markup, Markup] | None:
 
 
 class RunView(NamedTuple):
-    """One run."""
+    """One run in a page."""
 
     number: int
     title: str
@@ -179,8 +179,8 @@ class Piece(NamedTuple):
     """One piece of evidence.
 
     Args:
-        picture: the timeline as SVG; empty if there is none.
-        timeline: the same as text; empty if there is no room for it.
+        picture: the timeline as SVG; empty if it has none.
+        timeline: the same as text; empty if it does not fit.
     """
 
     played: Played
@@ -190,10 +190,10 @@ class Piece(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What is said of a rule in a run.
+    """The findings on a rule in a run.
 
     Args:
-        result: the same as data; None where the run knows nothing of the rule.
+        result: the same as data; None if the run has no result for the rule.
     """
 
     anchor: str
@@ -203,7 +203,7 @@ class Cell(NamedTuple):
 
     @property
     def status(self) -> str:
-        """What is said."""
+        """The status of the rule in the run."""
         return NOT_THERE if self.result is None else self.result.status
 
 
@@ -215,18 +215,18 @@ class Row(NamedTuple):
 
     @property
     def statuses(self) -> list[str]:
-        """What is said of it, without repetitions."""
+        """The statuses of the rule, without repetitions."""
         return list(dict.fromkeys(cell.status for cell in self.cells))
 
     @property
     def cause(self) -> int:
-        """Its first place among the causes of a run; behind all where it is the cause in none."""
+        """Its first place among the causes of a run; behind all if it is the cause in no run."""
         found = [cell.result.cause for cell in self.cells if cell.result and cell.result.cause]
         return min(found, default=sys.maxsize)
 
     @property
     def is_bad(self) -> bool:
-        """Whether there is something to look at."""
+        """Whether a run has a problem with the rule."""
         return not {"pass", "not-applicable", NOT_THERE}.issuperset(self.statuses)
 
 
@@ -241,7 +241,7 @@ def _cell(view: RunView, rule: str, drawn: Drawn) -> Cell:
 
 
 MOST = 2_000_000
-"""Bytes of a page, to open quickly; of evidence there is as much as fits."""
+"""Largest page in bytes, to open quickly; it holds as much evidence as fits."""
 
 
 def html_of(report: Report) -> str:
@@ -282,7 +282,7 @@ def _rendered(report: Report, drawn: Drawn) -> str:
 
 
 def _worst_first(rows: Iterable[Row]) -> list[Row]:
-    """Return causes, then what else does not pass, then the others, each in their order."""
+    """Return causes, then other rules that do not pass, then the rest, each in their order."""
     return sorted(rows, key=lambda row: (not row.is_bad, row.cause))
 
 
@@ -297,7 +297,7 @@ def _sign(status: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return what the page may do: look as it says, and run its own script."""
+    """Return the page's permissions: its own style and its own script."""
     return (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -319,7 +319,7 @@ def _asset(name: str) -> str:
 
 
 def _seen(value: object) -> object:
-    """Write out what can't be seen where a text stands in an attribute."""
+    """Write out invisible characters in a text of an attribute."""
     return printable(value) if type(value) is str else value
 
 
