@@ -25,7 +25,7 @@ from asyncwait.toolkit._limits._costs import Costs
 from asyncwait.toolkit._limits._exchange import Exchange
 from asyncwait.toolkit._limits._ledger import Limits
 from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit, Stop, arrive, pump
-from asyncwait.toolkit._limits._meters import Room
+from asyncwait.toolkit._limits._meters import Meter, Use
 from asyncwait.toolkit._limits._shared import Parking
 from asyncwait.toolkit._loop import Bell, running_loop
 from asyncwait.toolkit._transient import attribute_of
@@ -38,6 +38,30 @@ _ASKED_AT_ONCE = 32
 
 _ASKED_OF_A_KEY = 4
 """The same where limits have keys, so that there are many lines."""
+
+
+class Requests(Meter):
+    """Requests that a ledger has not answered; a permit keeps its request until its call ends."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open = 0
+
+    def delay(self, amount: float, now: float) -> float:
+        del amount, now
+        return 0 if self._open < self._most else inf
+
+    def take(self, amount: float, now: float) -> Use:
+        self._open += 1
+        return Use(amount, now)
+
+    def end(
+        self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
+    ) -> None:
+        del told, error
+        if use.ended == inf:
+            use.ended = now
+            self._open -= 1
 
 
 class Gate(Asker):
@@ -307,7 +331,7 @@ class Gate(Asker):
         if self._exchange is None:
             return ()
         most = _ASKED_OF_A_KEY if self.costs.has_keys else _ASKED_AT_ONCE
-        return [Stop(Parking(Room(most)), 0.0, len(self.limits))]
+        return [Stop(Parking(Requests(most)), 0.0, len(self.limits))]
 
     def _ledger_answered(self, permit: Permit, error: AsyncWaitError | None) -> None:
         answers: Answers = []
@@ -315,8 +339,7 @@ class Gate(Asker):
             stop = permit.line.stops[-1]
             if error is None:
                 if permit.uses:
-                    *permit.uses, request = permit.uses
-                    stop.meter.meter.end(request, self.clock())
+                    stop.meter.meter.end(permit.uses[-1], self.clock())
             else:
                 self.release(permit)
             permit.is_waiting = False
