@@ -347,7 +347,7 @@ def _write(entries: Iterator[tuple[bytes, bytes]], owner: Owner, write: Write) -
 def _entries(
     store: Store, files: list[EntryFile], spots: list[bytearray], *, drops_failures: bool
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield all entries in the order of their keys, each key once: the last one that is right."""
+    """Yield all entries in the order of their keys, each key once: its last valid entry."""
     for some in spots:
         for key, same in groupby(sorted(_SPOT.iter_unpack(some)), itemgetter(0)):
             for _, number, at in reversed(list(same)):

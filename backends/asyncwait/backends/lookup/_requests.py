@@ -82,7 +82,7 @@ class Policy:
         return None if self._failed is None else self._failed.after_failure(failure, attempts, left)
 
     def after_miss(self, key: Any, attempts: int, left: float) -> float | None:
-        """Return the seconds to wait before a new request for a key without a row; None for never."""
+        """Return the seconds to wait before a key without a row is read again; None for never."""
         assert self._missing is not None
         return self._missing.after_results(LookedUp(key), (), attempts, left)
 
