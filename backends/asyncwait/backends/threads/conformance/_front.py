@@ -132,7 +132,7 @@ class _Lent(asyncio.AbstractEventLoop):
     def create_task(  # type: ignore[override]
         self, coroutine: Any, **_: Any
     ) -> Any:
-        """Run a coroutine on the loop, except one that would end the loop of the suite."""
+        """Run a coroutine on the loop, unless it would end the loop of the suite."""
         if coroutine.__name__ == "_wind_up":
             coroutine.close()
             coroutine = asyncio.sleep(0)
