@@ -23,8 +23,6 @@ class CancelsByAScope(Attempt):
 
 
 class _KnowsItsTask(Attempt):
-    """Knows the task of its call."""
-
     task: Any = None
 
     async def invoke(self) -> Outcome:

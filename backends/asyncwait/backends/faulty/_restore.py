@@ -23,8 +23,6 @@ class RestoresTheRestLast(StreamTask):
 
 
 class _NotesItsRestore(StreamTask):
-    """Stores the time of the restore."""
-
     def restore(self) -> None:
         self.restored_at = self.clock()
         super().restore()

@@ -405,8 +405,6 @@ class HurriesAtTheEndOfInput(StreamTask):
 
 
 class _KnowsWhatWasStored(StreamTask):
-    """Remembers the restored elements."""
-
     old: tuple[Stored, ...] = ()
 
     def restore(self) -> None:

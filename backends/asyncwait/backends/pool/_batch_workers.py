@@ -292,7 +292,6 @@ class BatchWorkers(Workers):
         return values
 
     def _begin_first(self, entries: list[Entry]) -> None:
-        """Do what `Sweep.begin` does, for first calls."""
         core, sweep, now = self._core, self._sweep, self._clock()
         for entry in entries:
             entry.started = now

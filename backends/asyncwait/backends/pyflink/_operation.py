@@ -86,8 +86,6 @@ def _described(config: OperatorConfig, function: CalledFunction) -> Any:
     from pyflink.datastream.functions import AsyncFunction, AsyncFunctionDescriptor
 
     class Function(AsyncFunction):  # type: ignore[misc]  # PyFlink has no types
-        """The user's function in PyFlink's form."""
-
         async def async_invoke(self, value: Held) -> Any:
             return await function.invoke(value)
 

@@ -30,8 +30,6 @@ from asyncwait.toolkit import check_arguments, close_source
 
 
 class _Opening(Struct, frozen=True):
-    """Arguments with which an operator is opened."""
-
     config: OperatorConfig
     fn: Any
     restore: Snapshot | None
@@ -157,8 +155,6 @@ class _DrainsAtBarriers(StreamTask):
 
 
 class _Deaf:
-    """A function whose `RetryAfter` is refused."""
-
     def __init__(self, fn: Any) -> None:
         self._fn = fn
 

@@ -42,7 +42,6 @@ class _Answer:
         self._come(lambda: returned)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Store an error of the call."""
         self._come(lambda: _raise(error))
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:

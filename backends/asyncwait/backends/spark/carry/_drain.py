@@ -161,7 +161,6 @@ class _Stopped:
             raise CheckpointUnreadable(f"{shown(self._path)}: micro-batch {last + 1} exists")
 
     def play(self) -> None:
-        """Play only the micro-batch that has begun."""
         with self._played_once():
             query = self._writer.start()
         query.awaitTermination()

@@ -226,7 +226,7 @@ def _require_trigger() -> None:
 
 
 def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
-    """Return a row's place among those of its batch: nulls come first, and NaN last."""
+    """Return a row's place within its batch: nulls come first, and NaN last."""
     return [(0, 0) if each is None else (2, 0) if each != each else (1, each) for each in cells]  # noqa: PLR0124 - NaN alone
 
 

@@ -103,8 +103,6 @@ class _OfRows:
 
 
 class _OfBatches(_OfRows):
-    """The planned function of several values."""
-
     async def __call__(self, text: Any) -> Any:
         assert self._parts.call is not None
         values = [json.loads(each) for each in text]

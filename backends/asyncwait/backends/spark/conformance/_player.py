@@ -274,8 +274,6 @@ class PlayerLoop:
 
 
 class _WatchedPartition(WatchedSource):
-    """The source of a partition, watched."""
-
     def __init__(
         self,
         source: PartitionSource,

@@ -251,8 +251,6 @@ class WatchedCalls(LaneCalls):
 
 
 class _WatchedTable(CallTable):
-    """A table whose calls are watched."""
-
     def __init__(self, start: Any, cancel: Any, leg: HostedLeg) -> None:
         super().__init__(start, cancel)
         kind: Any = type("_CallsOfALeg", (WatchedCalls,), {"leg": leg})

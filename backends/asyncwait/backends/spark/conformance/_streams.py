@@ -135,8 +135,6 @@ class Stage:
 
 
 class _Query:
-    """A query, its folders and its legs."""
-
     def __init__(
         self,
         session: SparkSession,

@@ -136,8 +136,6 @@ class Enrichment(Struct, frozen=True):
 
 
 class _Counts:
-    """The figures of a task."""
-
     def __init__(self, allowed: Share | None) -> None:
         self.rows_out = 0
         self._statistics: Callable[[], Statistics] = Statistics

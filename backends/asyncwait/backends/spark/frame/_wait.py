@@ -274,7 +274,6 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
 
 
 def _held(max_held: Any, capacity: Any) -> Any:
-    """Return the operator's `max_held`."""
     if max_held is not None and (not isinstance(max_held, int) or max_held < 0 or max_held is True):
         raise InvalidConfig.of("max_held", max_held, "a whole number >= 0, or None")
     if max_held is None and isinstance(capacity, int):

@@ -67,7 +67,6 @@ class _Reader:
         return future
 
     def end(self) -> None:
-        """End the thread."""
         self.is_over = True
         self._jobs.put(None)
 
@@ -76,7 +75,6 @@ class _Reader:
         self.present.append(None)
 
     def rests(self) -> None:
-        """Note that the thread waits."""
         self.present.pop()
         self._loop.look()
 
@@ -164,7 +162,6 @@ class _Lent(asyncio.AbstractEventLoop):
         self._is_interrupted = False
 
     def stop(self) -> None:
-        """End `run_forever`."""
         self._breaks.put(None)
 
     def close(self) -> None:
@@ -191,7 +188,6 @@ class _AllThere:
                 raise AssertionError("expected a source that never waits, got one that waits")
 
     async def aclose(self) -> None:
-        """Close the source."""
         await self._elements.aclose()
 
 

@@ -40,7 +40,6 @@ class _Meter(NoOpMeter):
         (self._callbacks[name],) = callbacks
 
     def statistics(self) -> Statistics:
-        """Return the figures that the instruments report."""
         reported: dict[str, Any] = {}
         for metric in METRICS:
             for observation in self._callbacks[metric.name](CallbackOptions()):  # none of a lookup
@@ -81,17 +80,13 @@ class _Trouble(Exception):
 
 
 class _Broken:
-    """A watcher that raises whenever it looks."""
-
     def begin(self) -> None:
         """Begin without an error."""
 
     def look(self) -> None:
-        """Raise."""
         raise _Trouble
 
     def end(self, error: BaseException | None) -> None:
-        """Raise, whatever error the body has raised."""
         raise _Trouble from error
 
 
