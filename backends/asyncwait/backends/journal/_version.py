@@ -509,6 +509,7 @@ def _is_identity(kind: type) -> bool:
 
 
 def _native(kind: type) -> type:
+    """Return the nearest class in C."""
     for base in kind.__mro__:
         made = vars(base).get("__new__")
         if not base.__flags__ & _HEAP_TYPE or getattr(made, "__self__", None) is base:
